@@ -209,7 +209,7 @@ def fill(name: str, events: int) -> Any:
     from evennia_ai import operations
     from evennia_ai.runtime import state
 
-    script = operations.create_assistant(name).data["script"]
+    script = operations.create_assistant(name).data.script
     facts = itertools.chain.from_iterable(facts_of(number) for number in itertools.count(1))
     from evennia_ai import audit
 

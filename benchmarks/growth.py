@@ -110,7 +110,7 @@ class Stage:
         self._made += 1
         made = create_assistant(f"Ada{self._made}", location=self.room, persona="A librarian.")
         assert made.ok, made.message
-        script = made.data["script"]
+        script = made.data.script
         script.clock = self._clock
         for _ in range(past_events):
             self.tick(script)

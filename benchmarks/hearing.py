@@ -115,12 +115,12 @@ class Stage:
 
     def set_all(self, **values: Any) -> None:
         """Set something on all assistants, and let them read it, as a running game has long."""
-        from evennia_ai.agent import listening
+        from evennia_ai.agent import ear_settings
         from evennia_ai.runtime import state
 
         for script in self.assistants:
             state.write(script, **values)
-            listening.listen(script)
+            ear_settings.read_ear(script)
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
@@ -171,7 +171,7 @@ def build(crowd: int) -> Stage:
         scripts = []
         for number in range(crowd):
             made = create_assistant(f"Ada{number}", location=rooms[0], aliases=(f"keeper{number}",))
-            scripts.append(made.data["script"])
+            scripts.append(made.data.script)
             create_object(DefaultCharacter, f"Bob{number}", rooms[1], home=limbo)
         channel = create_channel("Public", typeclass=DefaultChannel)
         for script in scripts:

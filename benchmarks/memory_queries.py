@@ -128,7 +128,7 @@ def main() -> None:
         from evennia_ai.operations import create_assistant
 
         room = create_object(DefaultRoom, "Library", nohome=True)
-        script = create_assistant("Ada", location=room).data["script"]
+        script = create_assistant("Ada", location=room).data.script
         fill(script, options.rows)
         print(f"| of {options.rows:,} memories | ms | aim | |\n|---|--:|--:|---|")
         for name, ask in questions(script).items():

@@ -91,7 +91,7 @@ def make_world(reactor: Any) -> Any:
     handler.login(handler.session_from_sessid(1), account, testmode=True)
     account.puppet_object(handler.session_from_sessid(1), people[0])
     scripts = [
-        create_assistant(name, location=room, persona="A librarian.").data["script"]
+        create_assistant(name, location=room, persona="A librarian.").data.script
         for name in ASSISTANTS
     ]
     for script in scripts[1:]:

@@ -127,7 +127,7 @@ class Room:
         name = "Edda" + "a" * (self._made - 1)
         made = create_assistant(name, location=self.room, persona=PERSONA)
         assert made.ok, made.message
-        script = made.data["script"]
+        script = made.data.script
         script.clock = self.clock
         return script
 

@@ -50,7 +50,7 @@ class Ours:
         self._people = {name: self._character(name, account) for name in names}
         made = create_assistant(f"Ada{number}", location=self._room, persona="You keep the books.")
         assert made.ok, made.message
-        self._script = made.data["script"]
+        self._script = made.data.script
         self._script.clock = self._clock
         state.write(self._script, tick_rate=NO_TIMER_SECONDS)
         self._script.at_start()

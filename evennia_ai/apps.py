@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import evennia
 from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core import checks
+from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_migrate, post_save, pre_save
 from django.db.utils import DatabaseError
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
 from evennia_ai.core.settings.services import ApiConfig
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from evennia_ai.assistant_script import AssistantScript
 
 USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
 NAMED = ("ObjectDB", "AccountDB")
@@ -28,7 +34,9 @@ OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
 HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
 
 
-def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+def check_settings(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
     from evennia_ai import audit
     from evennia_ai.agent import preparation, tracing
@@ -49,7 +57,9 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
 
 
-def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+def check_tables(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[checks.CheckMessage]:
     """Report tables that are missing: without them no model is asked."""
     from evennia_ai import audit
     from evennia_ai.agent import tracing
@@ -76,7 +86,11 @@ def check_tables(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def _before_saving(
-    sender: Any, instance: Any, raw: bool = False, update_fields: Any = None, **kwargs: Any
+    sender: type[Model],
+    instance: Model,
+    raw: bool = False,
+    update_fields: frozenset[str] | None = None,
+    **kwargs: object,
 ) -> None:
     """Refuse a player's name that is an assistant's; nearly all that is saved is no name."""
     if raw or (update_fields is not None and NAMES.isdisjoint(update_fields)):
@@ -90,7 +104,12 @@ def _before_saving(
 
 
 def _before_tagging(
-    sender: Any, instance: Any, action: str, reverse: bool, pk_set: Any, **kwargs: Any
+    sender: type[Model],
+    instance: Model,
+    action: str,
+    reverse: bool,
+    pk_set: set[int],
+    **kwargs: object,
 ) -> None:
     """Refuse an alias, which is a tag, likewise."""
     if action == "pre_add" and sender.__name__ == "ObjectDB_db_tags" and not reverse:
@@ -99,7 +118,7 @@ def _before_tagging(
         guarding.judge_aliases(instance, pk_set)
 
 
-def _after_login(sender: Any, **kwargs: Any) -> None:
+def _after_login(sender: Account, **kwargs: object) -> None:
     """Tell staff of clashes."""
     from evennia_ai.operations import guarding
 
@@ -117,7 +136,9 @@ def _after_start() -> None:
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 
 
-def check_files(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+def check_files(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[checks.CheckMessage]:
     """Report a database file that other users of the machine may read: passwords are in it."""
     from evennia_ai.operations import monitoring
 
@@ -127,7 +148,7 @@ def check_files(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []
 
 
-def _heed(sender: Any, instance: Any, raw: bool = False, **kwargs: Any) -> None:
+def _heed(sender: type[Model], instance: Model, raw: bool = False, **kwargs: object) -> None:
     """Let tokens of the API end with a ban, or with an account that is switched off."""
     if raw or sender._meta.concrete_model._meta.label not in HEEDED:
         return
@@ -136,13 +157,13 @@ def _heed(sender: Any, instance: Any, raw: bool = False, **kwargs: Any) -> None:
     token_store.on_saved(instance)
 
 
-def _heed_end(instance: Any, **kwargs: Any) -> None:
+def _heed_end(instance: Model, **kwargs: object) -> None:
     from evennia_ai.operations import token_store
 
     token_store.on_old_deleted(instance)
 
 
-def _take_over(**kwargs: Any) -> None:
+def _take_over(**kwargs: object) -> None:
     """Move the tokens of Django REST framework, which stand in their table as they are."""
     from evennia_ai.operations import token_store
 
@@ -164,7 +185,7 @@ def _join_the_web() -> None:
         settings.MIDDLEWARE = layers
 
 
-def _find(name: str) -> Any:
+def _find(name: str) -> AssistantScript | None:
     from evennia_ai.operations import find_assistant
 
     return find_assistant(name)

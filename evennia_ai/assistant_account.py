@@ -10,13 +10,15 @@ from evennia.utils import logger
 from evennia_ai.agent import hearing
 from evennia_ai.messages import incoming
 
+_Typeclass: Any = object  # where the mixin stands there is one behind it
 
-class HearsPagesForAssistant:
+
+class HearsPagesForAssistant(_Typeclass):
     """Gives any account typeclass the ears of the assistant in `db.assistant_body`."""
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Hear a page: who sent it stands in the stored page, never in the line."""
-        body = self.db.assistant_body  # type: ignore[attr-defined]
+        body = self.db.assistant_body
         script = getattr(body, "assistant_script", None)
         if script is not None:
             try:
@@ -25,7 +27,7 @@ class HearsPagesForAssistant:
                     hearing.take_in(script, heard, incoming.find_being(heard.sender_id))
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear a page")
-        return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
+        return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
 
 
 class AssistantAccount(HearsPagesForAssistant, DefaultAccount):

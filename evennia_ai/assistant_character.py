@@ -22,6 +22,7 @@ from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
 from evennia_ai.agent import hearing, requests
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.rights import decides
 from evennia_ai.runtime.rights.lending import LentPermissions
 
@@ -34,7 +35,10 @@ _MADE: dict[type, type] = {}
 _set_class = object.__dict__["__class__"].__set__
 
 
-class AssistantMixin:
+_Typeclass: Any = object  # where the mixin stands there is one behind it
+
+
+class AssistantMixin(_Typeclass):
     """Gives any object typeclass the ears of an assistant; put it before the typeclass.
 
     What a game's class does in its hooks stays: each of them is called, and what it does not let
@@ -50,7 +54,7 @@ class AssistantMixin:
 
     def at_idmapper_flush(self) -> bool:
         """Whether Evennia may drop it from memory: never while an assistant is in it."""
-        return bool(super().at_idmapper_flush()) and self.assistant_script is None  # type: ignore[misc]
+        return bool(super().at_idmapper_flush()) and self.assistant_script is None
 
     def can_act(self) -> bool | str:
         """True where it can act now; for a game to override, or to have on a class without ears.
@@ -68,13 +72,13 @@ class AssistantMixin:
         """A lock's answer to somebody; where the body has none, one of its assistant's decides."""
         script, kind = self.assistant_script, access_type
         holder: Any = super()
-        if script is not None and decides(script, kind) and not self.locks.get(kind):  # type: ignore[attr-defined]
+        if script is not None and decides(script, kind) and not self.locks.get(kind):
             holder = script
         return bool(holder.access(accessing_obj, kind, default=default, **kwargs))
 
     def at_object_delete(self) -> bool:
         """Let its assistant go before the game deletes it: that keeps what it knows."""
-        is_let = bool(super().at_object_delete())  # type: ignore[misc]
+        is_let = bool(super().at_object_delete())
         script = self.assistant_script
         if is_let and script is not None and script.pk is not None and script.obj == self:
             script.lose_body()
@@ -82,7 +86,7 @@ class AssistantMixin:
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
         """Hear a message that the game lets in, and pass it on to a player who watches."""
-        is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)  # type: ignore[misc]
+        is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         if is_let_in and self.assistant_script is not None:
             try:
                 hearing.hear(self, text, from_obj, kwargs)
@@ -93,7 +97,7 @@ class AssistantMixin:
     @property
     def is_connected(self) -> bool:
         """Whether channels reach it: they ask only who is connected, and an assistant always is."""
-        return self.assistant_script is not None or super().is_connected  # type: ignore[attr-defined,misc]
+        return self.assistant_script is not None or super().is_connected
 
     def at_pre_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> str:
         """Let the bare words through: a listener that returns nothing here silences the rest."""
@@ -107,9 +111,9 @@ class AssistantMixin:
                 hearing.hear_channel(script, message, channel, senders, kwargs)
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear the channel {channel}")
-        if self.sessions.count() and not channel.subscriptions.has(self.account):  # type: ignore[attr-defined]
+        if self.sessions.count() and not channel.subscriptions.has(self.account):
             line = DefaultAccount.at_pre_channel_msg(self, message, channel, senders, **kwargs)
-            self.msg(text=(line, {"from_channel": channel.id}))  # type: ignore[attr-defined]
+            self.msg(text=(line, {"from_channel": channel.id}))
 
     def at_post_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> None:
         """Nothing more to do; channels call it."""
@@ -118,7 +122,7 @@ class AssistantMixin:
         self,
         question: str,
         *,
-        asker: Any = None,
+        asker: Being | None = None,
         timeout_seconds: float | None = None,
         name: str = "",
     ) -> Deferred[str]:
@@ -146,14 +150,14 @@ class AssistantMixin:
     def at_post_unpuppet(self, account: Any = None, session: Any = None, **kwargs: Any) -> None:
         """Stay when a player leaves this body, where a character would leave the game."""
         if self.assistant_script is None:
-            super().at_post_unpuppet(account, session=session, **kwargs)  # type: ignore[misc]
+            super().at_post_unpuppet(account, session=session, **kwargs)
 
     def get_display_desc(self, looker: Any, **kwargs: Any) -> str:
         """What people see; that it is an AI is always said."""
-        desc = str(super().get_display_desc(looker, **kwargs))  # type: ignore[misc]
-        if self.assistant_script is None or _SAYS_AI.search(desc):  # type: ignore[attr-defined]
+        desc = str(super().get_display_desc(looker, **kwargs))
+        if self.assistant_script is None or _SAYS_AI.search(desc):
             return desc
-        return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"  # type: ignore[attr-defined]
+        return f"{desc} {IS_AI_LINE.format(name=self.get_display_name(looker))}"
 
 
 HearsForAssistant = AssistantMixin  # as it was called first
@@ -167,13 +171,13 @@ EARLY = (
 _BUILDING = threading.RLock()
 
 
-class _AssistantBody:
+class _AssistantBody(_Typeclass):
     """What the default body has beside ears."""
 
     def at_object_creation(self) -> None:
         """Nobody may pick an assistant up or puppet it by accident."""
-        super().at_object_creation()  # type: ignore[misc]
-        self.locks.add("get:false();puppet:perm(Admin)")  # type: ignore[attr-defined]
+        super().at_object_creation()
+        self.locks.add("get:false();puppet:perm(Admin)")
 
 
 if TYPE_CHECKING:
@@ -226,13 +230,13 @@ def _build(base: type) -> type:
     return type(base)(NAME, (_AssistantBody, *bases), namespace)
 
 
-def give_ears(body: Any) -> None:
+def give_ears(body: GameObject) -> None:
     """Let a being hear; one whose own class can is left as it is."""
     if not isinstance(body, AssistantMixin):
         _turn_into(body, with_ears(type(body)))
 
 
-def take_ears(body: Any) -> None:
+def take_ears(body: GameObject) -> None:
     """Let a being be of its own class again; one that has ears by its own class keeps them."""
     own = getattr(type(body), _OWN_CLASS, None)
     if own is not None:
@@ -259,17 +263,17 @@ def with_ears(own: type) -> type:
     return _MADE[own]
 
 
-def _shown_class(body: Any) -> type:
+def _shown_class(body: GameObject) -> type:
     own: type = getattr(type(body), _OWN_CLASS)
     return own
 
 
-def _change_class(body: Any, own: type) -> None:
+def _change_class(body: GameObject, own: type) -> None:
     """Another typeclass for the body, as Evennia's command `typeclass` gives it; the ears stay."""
     _turn_into(body, own if issubclass(own, AssistantMixin) else with_ears(own))
 
 
-def _turn_into(body: Any, kind: type) -> None:
+def _turn_into(body: GameObject, kind: type) -> None:
     _set_class(body, kind)
     for name in _HANDLERS:
         body.__dict__.pop(name, None)

@@ -20,18 +20,18 @@ from twisted.python.failure import Failure
 
 from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
-    answering,
     autonomy,
     compaction,
     delegating,
+    incapacity,
     preparation,
     queueing,
     requests,
-    unable,
+    turn_lifecycle,
     upgrades,
     warming,
 )
-from evennia_ai.agent.excuses import excuse
+from evennia_ai.agent.failure_notices import notify_failure
 from evennia_ai.agent.holders import InMemory, Settings
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
@@ -42,6 +42,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.autonomy import GateState, may_tick
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint, from_provider
@@ -50,8 +51,10 @@ from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
 from evennia_ai.runtime import ability, services, signals, state, turns
+from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
+from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import programs
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
@@ -72,8 +75,8 @@ def tag_of(key: str) -> str:
 class AssistantScript(DefaultScript):
     """Moves one character. Everything it keeps is described in `runtime.state.DEFAULTS`."""
 
-    clock: Any = reactor
-    work: state.Work | None = None
+    clock: Clock = reactor
+    work: Work = None  # type: ignore[assignment]  # until it is started
 
     @lazy_property
     def attributes(self) -> WatchedAttributes:
@@ -124,11 +127,8 @@ class AssistantScript(DefaultScript):
             upgrades.sort_out(self)
             approvals.take_up(self)
             programs.take_up(self)
-            is_held = paying.is_held(self)
-            if (
-                state.memory_config(self).enabled and not is_held
-            ):  # opened now, so that no turn waits for it
-                services.memory().open()
+            if state.memory_config(self).enabled and not paying.is_held(self):
+                services.memory().open()  # now, so that no turn waits for it
             indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
@@ -210,7 +210,7 @@ class AssistantScript(DefaultScript):
 
     def lose_body(self) -> None:
         """Let go of the body, which the game is about to delete."""
-        unable.lose_body(self)
+        incapacity.lose_body(self)
 
     def trigger_emergency_stop(
         self, reason: str, *, cause: Cause = Cause.KILL, by: str = ""
@@ -228,7 +228,7 @@ class AssistantScript(DefaultScript):
         self,
         question: str,
         *,
-        asker: Any = None,
+        asker: Being | None = None,
         timeout_seconds: float | None = None,
         name: str = "",
     ) -> Deferred[str]:
@@ -250,24 +250,21 @@ class AssistantScript(DefaultScript):
         for event in events:
             logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
             self.work.decisions.note([event.number], "dropped", "the inbox was full")
-            excuse(self, event)
+            notify_failure(self, event)
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
-        if self.work is None or not self._is_awaited():
+        if self.work is None or not queueing.is_called(self):
             return
         if after_seconds > 0:
             self.clock.callLater(after_seconds, self._beat)
         else:
             services.pacer().call(self._beat)
 
-    def _is_awaited(self) -> bool:
-        return queueing.is_called(self)
-
     def _beat(self) -> None:
         if self.work is not None:
             self.work.read_anew()
-            unable.heed(self)
+            incapacity.heed(self)
         self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
 
     def endpoint(self) -> Endpoint:
@@ -302,7 +299,7 @@ class AssistantScript(DefaultScript):
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox or work.aside),
-            has_reason=not self._is_awaited() and self._has_reason(),
+            has_reason=not queueing.is_called(self) and self._has_reason(),
         )
 
     def _has_reason(self) -> bool:
@@ -325,17 +322,22 @@ class AssistantScript(DefaultScript):
                 self.beat_soon(turn)
             return
         work.is_ticking = True
-        thinking = Thinking(self._thinking_lines(), lambda line: self._show(line, turn), self.clock)
+        lines = tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
+        thinking = Thinking(
+            lines, lambda line: outgoing.show(self.obj, line, hops=turn.hops), self.clock
+        )
         try:
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
             is_unheard = isinstance(error, NobodyListensError)
-            answering.break_off(self, turn, unable.why_cut_off(self), is_unheard=is_unheard)
+            turn_lifecycle.break_off(
+                self, turn, incapacity.why_cut_off(self), is_unheard=is_unheard
+            )
         except ConfigurationError as error:
             wrong = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True)
-            answering.close(self, turn, wrong)
+            turn_lifecycle.close(self, turn, wrong)
         except Exception as error:
-            answering.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
+            turn_lifecycle.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
         finally:
             thinking.stop()
             work.is_ticking, work.seat = False, None
@@ -343,7 +345,7 @@ class AssistantScript(DefaultScript):
 
     def _take(self) -> Turn | float | None:
         """The turn that is due: somebody's, or one of its own when nobody waits who is there."""
-        due = answering.take(self)
+        due = turn_lifecycle.take(self)
         reason = autonomy.reason(self) if due is None else None
         return due if reason is None else autonomy.begin(self, reason)
 
@@ -368,7 +370,7 @@ class AssistantScript(DefaultScript):
         """A turn ended while it was set aside: it was cancelled, or something is broken."""
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
-        answering.break_off(self, turn, unable.why_cut_off(self), is_unheard=False)
+        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), is_unheard=False)
 
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""
@@ -378,13 +380,13 @@ class AssistantScript(DefaultScript):
         scene = await preparation.scene_for(self, client, turn)
         assessment = await preparation.assess_by_model(self, turn, metered)
         pattern = preparation.pattern_of(self, turn, scene, assessment)
-        answering.note(self, turn, "may do", "; ".join(pattern.reasons))
+        turn_lifecycle.note(self, turn, "may do", "; ".join(pattern.reasons))
         model = turn_model(self, turn, metered, scene, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):
-            answering.pause(self, turn, stop)
+            turn_lifecycle.pause(self, turn, stop)
         else:
-            answering.close(self, turn, stop)
+            turn_lifecycle.close(self, turn, stop)
             if not self.silence:  # closing a turn may lock it
                 keep = partial(consolidation.extract, self)
                 compaction.begin_if_due(self, client, before=keep)
@@ -396,9 +398,3 @@ class AssistantScript(DefaultScript):
             return f"internal error: {error!r}"
         signals.log_fault(f"{self.key}: the tick failed, {type(error).__name__}", error)
         return f"internal error: {type(error).__name__}"
-
-    def _thinking_lines(self) -> tuple[str, ...]:
-        return tuple(state.read(self, "thinking_lines")) or outgoing.THINKING_LINES
-
-    def _show(self, line: str, turn: Turn) -> None:
-        outgoing.show(self.obj, line, hops=turn.hops)

@@ -44,7 +44,7 @@ from evennia_ai.runtime.rights import kinds_of_locks
 from evennia_ai.tasks import delegations
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.leaving import Guard
-from evennia_ai.tools.remote import RemoteTools
+from evennia_ai.tools.running import RemoteTools
 from evennia_ai.tools.schema import arguments_problem
 from evennia_ai.tools.showing import is_by_need, shown
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 PACKAGE = str(Path(__file__).resolve().parents[1] / "evennia_ai") + "/"
 # The rooms of each layer of a reply. What stands in none counts to whoever called it.
 LAYERS = {
-    "hear": ("assistant_character", "agent/hearing", "messages/incoming", "agent/listening"),
+    "hear": ("assistant_character", "agent/hearing", "messages/incoming", "agent/ear_settings"),
     "queue": (
         *("agent/admission", "agent/answerers", "agent/queueing", "approvals/holding"),
         *("core/hearing/inbox", "tasks/"),
@@ -20,7 +20,7 @@ LAYERS = {
     "call": ("llm/", "budget/metering", "budget/spending"),
     "tool": ("engine/toolboxes", "tool_execution", "tools/"),
     "speak": ("messages/", "runtime/names", "tools/leaving", "tools/speech"),
-    "checkpoint": ("agent/answering", "runtime/state", "runtime/turns/"),
+    "checkpoint": ("agent/turn_lifecycle", "runtime/state", "runtime/turns/"),
     "ledger": ("budget/ledger/",),
     "audit": ("audit/", "core/safety/audit_events", "agent/tracing", "core/turn/trace"),
     "memory": ("memory/", "memory_store/"),

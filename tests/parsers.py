@@ -25,7 +25,7 @@ from evennia_ai.core.text import cleaning as text
 from evennia_ai.core.turn import assessment, compaction, projects, speech, tokens
 from evennia_ai.llm import complaints, replies
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES
-from evennia_ai.mcp import answers
+from evennia_ai.mcp import listing
 
 Parser = Callable[[str], object]
 
@@ -172,7 +172,7 @@ PARSERS: dict[str, Parser] = {
     "llm.complaints.read_complaint": lambda t: complaints.is_too_long(
         400, complaints.read_complaint(t.encode("utf-8", "surrogatepass")[:LARGEST_REPLY_BYTES])
     ),
-    "mcp.answers.bounded": lambda t: answers.bounded(t, answers.MOST_RESULT_CHARS),
+    "mcp.listing.bounded": lambda t: listing.bounded(t, listing.MOST_RESULT_CHARS),
     "core.reading.read_json": _json,
     "core.reading.plain_arguments": _arguments,
     "core.characters.few_marks": characters.few_marks,

@@ -158,7 +158,7 @@ class _Building:
         )
         if not result.ok:
             raise RuntimeError(f"{resident.name} could not be created: {result.message}")
-        character = result.data["character"]
+        character = result.data.character
         character.home = room
         character.db.post = resident.post
         character.tags.add(resident.name, category=CATEGORY)

@@ -13,11 +13,12 @@ from uuid import uuid4
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.agent import queueing
-from evennia_ai.agent.excuses import cooling_line
-from evennia_ai.agent.listening import ear_for
+from evennia_ai.agent.ear_settings import ear_for, read_ear
+from evennia_ai.agent.failure_notices import cooling_line
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
@@ -31,7 +32,9 @@ from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.messages import incoming, outgoing
+from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import ability, names, state
+from evennia_ai.runtime.assistant import Assistant
 
 ADDRESSED = ("direct_address", "direct_message")
 # What a yes grants where assistants talk on and on: a message, and the answer to it.
@@ -40,7 +43,7 @@ CUT = " (cut)"
 SIZE_PATH = LIMITS[LimitKind.MESSAGE_CHARACTERS].path
 
 
-def place_of(script: Any, heard: Heard) -> str:
+def place_of(script: Assistant, heard: Heard) -> str:
     """Where a talk goes on: the channel's name, or the room's "#2"."""
     if heard.source is CHANNEL:
         return heard.place
@@ -48,7 +51,7 @@ def place_of(script: Any, heard: Heard) -> str:
     return room.dbref if room is not None else ""
 
 
-def queue(script: Any, record: DecisionTrace, heard: Heard) -> bool:
+def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
     """Queue what triggers, unless the assistant may not answer or the sender asks too much.
 
     Returns:
@@ -76,7 +79,7 @@ def queue(script: Any, record: DecisionTrace, heard: Heard) -> bool:
     return not admission.is_refusal
 
 
-def _is_silent(script: Any, record: DecisionTrace, heard: Heard) -> bool:
+def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
     """Whether it answers nobody now, or nothing of what is said openly here. Then that is told."""
     if script.silence:
         record.note("silent", script.silence)
@@ -96,7 +99,7 @@ def _is_silent(script: Any, record: DecisionTrace, heard: Heard) -> bool:
     return False
 
 
-def _cools_off(script: Any, record: DecisionTrace, heard: Heard) -> bool:
+def _cools_off(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
     """Whether the sender has to wait for what came of earlier requests. Then that is told."""
     seconds = cooling_seconds(script, heard.person)
     if seconds:
@@ -105,7 +108,7 @@ def _cools_off(script: Any, record: DecisionTrace, heard: Heard) -> bool:
     return seconds > 0
 
 
-def _take(script: Any, record: DecisionTrace, event: Event, admission: Admission) -> None:
+def _take(script: Assistant, record: DecisionTrace, event: Event, admission: Admission) -> None:
     """Put an event into the inbox; when a person speaks, what it did by itself is over."""
     waiting = len(script.work.inbox)
     record.note(admission.value, f"{waiting} waiting before it" if waiting else "")
@@ -117,7 +120,7 @@ def _take(script: Any, record: DecisionTrace, event: Event, admission: Admission
         script.work.extensions.end(f"own {script.obj.dbref}")
 
 
-def _event(script: Any, record: DecisionTrace, heard: Heard) -> Event:
+def _event(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
     ear = ear_for(script, incoming.find_being(heard.sender_id))
     body = without_address(heard.body, ear.names)
     return Event.from_heard(
@@ -130,7 +133,7 @@ def _event(script: Any, record: DecisionTrace, heard: Heard) -> Event:
     )
 
 
-def _admit(script: Any, event: Event) -> Admission:
+def _admit(script: Assistant, event: Event) -> Admission:
     """What becomes of an event. Of assistants nothing waits for its next minute: only people do."""
     work, config = script.work, state.hearing_config(script)
     if event.hops:
@@ -138,7 +141,7 @@ def _admit(script: Any, event: Event) -> Admission:
     waiting = [item for item in work.inbox if item["id"] not in work.busy]
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
-    return work.senders.meet(event.person).admit(  # type: ignore[no-any-return]
+    return work.senders.meet(event.person).admit(
         script.clock.seconds(),
         config,
         waiting=sum(item.get("person") == event.person for item in waiting) + asked_about,
@@ -148,7 +151,9 @@ def _admit(script: Any, event: Event) -> Admission:
     )
 
 
-def _turn_away(script: Any, record: DecisionTrace, line: str, *, is_each: bool = False) -> None:
+def _turn_away(
+    script: Assistant, record: DecisionTrace, line: str, *, is_each: bool = False
+) -> None:
     """Tell a person who spoke to it, in private, that no answer will come.
 
     Args:
@@ -165,7 +170,7 @@ def _turn_away(script: Any, record: DecisionTrace, line: str, *, is_each: bool =
         record.note("told", "that no answer will come")
 
 
-def _ask_for_patience(script: Any, record: DecisionTrace) -> None:
+def _ask_for_patience(script: Assistant, record: DecisionTrace) -> None:
     """Tell a person who spoke to it, once a minute, that the answer takes a moment."""
     heard, now = record.heard, script.clock.seconds()
     if is_for_it(record) and script.work.senders.meet(heard.person).may_tell_later(now):
@@ -179,7 +184,7 @@ def is_for_it(record: DecisionTrace) -> bool:
     return not record.heard.from_assistant and record.verdict.name in ADDRESSED
 
 
-def tell_unable(script: Any, heard: Heard | Event, line: str) -> bool:
+def tell_unable(script: Assistant, heard: Heard | Event, line: str) -> bool:
     """Tell a sender why its body cannot act, once until it can again. Returns whether they were."""
     work = script.work
     told = work.unable = set() if work.unable is None else work.unable
@@ -190,14 +195,12 @@ def tell_unable(script: Any, heard: Heard | Event, line: str) -> bool:
     return outgoing.tell(script.obj, person, line, hops=1, is_of_body=True)
 
 
-def tell_of_mute(script: Any, record: DecisionTrace, heard: Heard) -> None:
+def tell_of_mute(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     """Tell a person who muted it that it got nothing; the game says so, not the assistant."""
     person = None if heard.from_assistant else incoming.find_being(heard.sender_id)
     if person is not None and not getattr(person, "is_bot", False):
         person.msg(
-            outgoing.MUTED_LINE.replace(
-                "{name}", outgoing.literal(names.name_of(script.obj, person))
-            )
+            outgoing.MUTED_LINE.replace("{name}", literal(names.name_of(script.obj, person)))
         )
         record.note("told", "that the sender has muted it")
 
@@ -205,15 +208,15 @@ def tell_of_mute(script: Any, record: DecisionTrace, heard: Heard) -> None:
 # ---- what reaches a limit ----------------------------------------------------------------------
 
 
-def end_or_extend(script: Any, record: DecisionTrace, heard: Heard) -> None:
+def end_or_extend(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     """End a chain of answers between assistants, or let it go on for one more exchange."""
     _begin(script, record, _ask_for_hops(script, record, heard))
 
 
-def _begin(script: Any, record: DecisionTrace, asking: Coroutine[Any, Any, None]) -> None:
+def _begin(script: Assistant, record: DecisionTrace, asking: Coroutine[Any, Any, None]) -> None:
     """Let the checkpoint decide; nobody waits for it."""
 
-    def report(failure: Any) -> None:
+    def report(failure: Failure) -> None:
         if failure.check(CancelledError, StaleEpochError):
             record.note("cut off", "by a stop, a reset or a restart")
             _turn_away(script, record, outgoing.STOPPED_LINE)
@@ -228,21 +231,21 @@ def _cut(record: DecisionTrace, heard: Heard, most: int) -> Heard:
     return replace(heard, body=cut_at_sentence(heard.body[: most + 1], most) + CUT)
 
 
-def _deny_length(script: Any, record: DecisionTrace, length: int, most: int) -> None:
+def _deny_length(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
     """Give a message back that is too long."""
     facts = {"scope": f"message {record.number}", "used": length, "cap": most}
     audit.record("limit_denied", script, kind=LimitKind.MESSAGE_CHARACTERS.value, **facts)
     _give_back(script, record, length, most)
 
 
-def _give_back(script: Any, record: DecisionTrace, length: int, most: int) -> None:
+def _give_back(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
     record.note("refused", f"{number(length)} characters, of {number(most)} in {SIZE_PATH}")
     line = outgoing.TOO_LONG_LINE.replace("{most}", number(most))
     _turn_away(script, record, line, is_each=True)
 
 
 async def _ask_for_length(
-    script: Any, record: DecisionTrace, event: Event, length: int, most: int
+    script: Assistant, record: DecisionTrace, event: Event, length: int, most: int
 ) -> None:
     """Take a long message in once somebody allows it; until then it waits in memory."""
     hit = LimitReachedError(
@@ -266,9 +269,10 @@ async def _ask_for_length(
         _take(script, record, event, Admission.YES)
 
 
-async def _ask_for_hops(script: Any, record: DecisionTrace, heard: Heard) -> None:
+async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     """What is granted goes with the message and with its answer: both ends count alike."""
-    cap = script.work.ear.max_agent_hops + heard.hops_granted
+    ear = script.work.ear or read_ear(script)
+    cap = ear.max_agent_hops + heard.hops_granted
     hit = LimitReachedError(
         LimitKind.AGENT_HOPS,
         used=heard.hops,
@@ -294,7 +298,7 @@ async def _ask_for_hops(script: Any, record: DecisionTrace, heard: Heard) -> Non
     state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
 
 
-def _chain_of(script: Any, heard: Heard) -> str:
+def _chain_of(script: Assistant, heard: Heard) -> str:
     """What hops are counted over: a pair that talks in private, or whoever talks at a place."""
     if heard.source in PRIVATE:
         return f"chain {' '.join(sorted((heard.sender_id, script.obj.dbref)))}"
@@ -302,7 +306,12 @@ def _chain_of(script: Any, heard: Heard) -> str:
 
 
 async def _decide(
-    script: Any, hit: LimitReachedError, *, task: str, times: int = 0, event: Event | None = None
+    script: Assistant,
+    hit: LimitReachedError,
+    *,
+    task: str,
+    times: int = 0,
+    event: Event | None = None,
 ) -> Decision:
     """Ask the checkpoint about a scope that ends with its answer.
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai.agent.admission import place_of, queue
-from evennia_ai.core.hearing.calling import Offer, read_most
+from evennia_ai.core.hearing.calling import MOST_ANSWERS, Offer
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import has_assistant
 from evennia_ai.runtime.work import Work
 
@@ -34,7 +35,7 @@ _numbers = count(1)
 class Candidate:
     """An assistant that would answer a line, and what it heard of it."""
 
-    script: Any
+    script: Assistant
     work: Work
     record: DecisionTrace
     heard: Heard
@@ -69,7 +70,7 @@ class Line:
 _lines: dict[tuple[str, ...], Line] = {}
 
 
-def answer(script: Any, record: DecisionTrace, heard: Heard) -> None:
+def answer(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     """Let an assistant answer what triggers it: at once, or if it is chosen among several.
 
     What is said to one alone is that one's; an open line that calls somebody is left to whom it
@@ -86,7 +87,7 @@ def answer(script: Any, record: DecisionTrace, heard: Heard) -> None:
         queue(script, record, heard)
 
 
-def _may_have_rivals(script: Any, heard: Heard) -> bool:
+def _may_have_rivals(script: Assistant, heard: Heard) -> bool:
     """Whether other assistants may hear the same."""
     if heard.source is CHANNEL:
         return True
@@ -95,7 +96,7 @@ def _may_have_rivals(script: Any, heard: Heard) -> bool:
     return any(has_assistant(thing) for thing in here if thing is not script.obj)
 
 
-def _line_of(script: Any, heard: Heard) -> Line:
+def _line_of(script: Assistant, heard: Heard) -> Line:
     """The line that was heard; what is to be decided of it is decided when the moment is over."""
     talk = talk_of(heard.source, place_of(script, heard))
     key = (talk, heard.source, heard.sender_id, heard.body)
@@ -141,7 +142,7 @@ def _most(candidate: Candidate) -> int:
         if candidate.heard.source is not CHANNEL and room is not None:
             own = room.attributes.get(PER_ROOM)
             if own is not None:
-                return read_most(f"{room.key} ({room.dbref}): db.{PER_ROOM}", own)
+                return read_value(MOST_ANSWERS, f"{room.key} ({room.dbref}): db.{PER_ROOM}", own)
         return services.answers_per_line()
     except ConfigurationError as error:
         logger.log_err(f"[assistant] {error}; one assistant answers")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import uuid4
 
 import evennia
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.inbox import OWN, Event
@@ -15,10 +15,12 @@ from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.autonomy import ActReason, AutonomyConfig, reason_to_act
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.assistant import Assistant
 
 NEXT_STEP = (
     "Nobody spoke to you. Your goal {id}: {text}. Take one step towards it, or choose noop. When "
@@ -30,7 +32,7 @@ SPEAK_UP = (
 )
 
 
-def config(script: Any) -> AutonomyConfig:
+def config(script: Assistant) -> AutonomyConfig:
     """How often it may act; what makes no sense counts as not set."""
     try:
         return AutonomyConfig.from_stored(state.read(script, "autonomy_config"))
@@ -38,7 +40,7 @@ def config(script: Any) -> AutonomyConfig:
         return AutonomyConfig()
 
 
-def reason(script: Any) -> ActReason | None:
+def reason(script: Assistant) -> ActReason | None:
     """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
@@ -60,7 +62,7 @@ def reason(script: Any) -> ActReason | None:
     )
 
 
-def _has_company(body: Any) -> bool:
+def _has_company(body: GameObject) -> bool:
     room = body.location
     return room is not None and any(
         being is not body and being.sessions.count() for being in room.contents
@@ -73,7 +75,7 @@ def _is_anybody_online() -> bool:
     return any(account is not None and not account.is_bot for account in accounts)
 
 
-def begin(script: Any, why: ActReason) -> Turn | None:
+def begin(script: Assistant, why: ActReason) -> Turn | None:
     """The turn of an act of its own; None when it had as many in a row as it may."""
     now = script.clock.seconds()
     script.work.autonomy.begin(now)
@@ -102,22 +104,22 @@ def begin(script: Any, why: ActReason) -> Turn | None:
     return turns.of_goal(script, event)
 
 
-def _is_at_limit(script: Any) -> bool:
+def _is_at_limit(script: Assistant) -> bool:
     cap = state.safety_config(script).loop.max_own_turns
     return 0 < cap <= int(state.read(script, "own_turns"))
 
 
-def _ask_for_more(script: Any) -> None:
+def _ask_for_more(script: Assistant) -> None:
     """Ask for as many turns again, beside all else: whoever speaks to it meanwhile is answered."""
 
-    def report(failure: Any) -> None:
+    def report(failure: Failure) -> None:
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {script.key}: {failure.getTraceback()}")
 
     Deferred.fromCoroutine(_extend(script)).addErrback(report)
 
 
-async def _extend(script: Any) -> None:
+async def _extend(script: Assistant) -> None:
     """What is granted is taken off the count, which a person's message ends in any case."""
     work, cap = script.work, state.safety_config(script).loop.max_own_turns
     used = int(state.read(script, "own_turns"))

@@ -29,7 +29,10 @@ from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import Counter, count_messages
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
+from evennia_ai.llm.fallback import Client
 from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.work import Work
 
 DEADLINE_SECONDS = 120.0
 RETRY_AFTER_SECONDS = 300.0
@@ -64,7 +67,7 @@ class Outcome:
 
 
 def is_due(
-    script: Any, client: Any, count: Counter, *, beside: int = 0, is_asleep: bool = False
+    script: Assistant, client: Client, count: Counter, *, beside: int = 0, is_asleep: bool = False
 ) -> bool:
     """Whether older talk is to be summed up now.
 
@@ -93,8 +96,8 @@ def _nothing(_: TokenUsage) -> Mapping[str, Any]:
 
 
 async def compact(
-    script: Any,
-    client: Any,
+    script: Assistant,
+    client: Client,
     count: Counter,
     *,
     before: Before | None = None,
@@ -143,8 +146,8 @@ async def compact(
 class Fence:
     """The life and the epoch in which something began that the model is asked for."""
 
-    script: Any
-    work: state.Work
+    script: Assistant
+    work: Work
     epoch: int
 
     def check(self) -> None:
@@ -157,8 +160,8 @@ class Fence:
 class _Asking:
     """The model calls of one compaction, under one deadline."""
 
-    script: Any
-    client: Any
+    script: Assistant
+    client: Client
     count: Counter
     outcome: Outcome
     fence: Fence
@@ -286,8 +289,8 @@ def _put(
 
 
 def begin_if_due(
-    script: Any,
-    client: Any,
+    script: Assistant,
+    client: Client,
     *,
     is_asleep: bool = False,
     before: Before | None = None,
@@ -305,7 +308,7 @@ def begin_if_due(
 
 
 def compact_conversation_history(
-    script: Any, before: Before | None = None, beside: Beside = _nothing
+    script: Assistant, before: Before | None = None, beside: Beside = _nothing
 ) -> Deferred[Outcome]:
     """Sum up an assistant's older talk now, and count what that used. It can be stopped as a tick.
 
@@ -321,7 +324,7 @@ def compact_conversation_history(
 
 
 def _close(
-    script: Any, work: state.Work, running: Deferred[Outcome], outcome: Outcome | Failure
+    script: Assistant, work: Work, running: Deferred[Outcome], outcome: Outcome | Failure
 ) -> Any:
     if work.compacting is running:
         work.compacting = None
@@ -332,7 +335,7 @@ def _close(
     return Outcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
 
 
-def _count(script: Any, outcome: Outcome) -> None:
+def _count(script: Assistant, outcome: Outcome) -> None:
     used = outcome.usage
     told = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
     turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), told)

@@ -26,7 +26,7 @@ from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import LimitReachedError, ToolError
 from evennia_ai.runtime import state
-from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tasks import delegations
 from evennia_ai.tasks.delegations import Delegation, count_of
@@ -49,7 +49,7 @@ EXPERTISE = "Use your own expertise."
 
 @tool(category="async_required", timeout_seconds=A_DAY_SECONDS)
 async def delegate_task(
-    character: Any, task: str, specialist: str | None = None, *, turn: Turn
+    character: Character, task: str, specialist: str | None = None, *, turn: Turn
 ) -> str:
     """Hand a task to another assistant, a specialist, and wait for what it reports.
 
@@ -81,7 +81,7 @@ async def delegate_task(
 
 
 @tool(category="terminal")
-def report(character: Any, message: str, *, turn: Turn) -> str:
+def report(character: Character, message: str, *, turn: Turn) -> str:
     """Report what came of the task that you were given. Only who gave it to you reads it.
 
     Args:
@@ -99,7 +99,7 @@ def report(character: Any, message: str, *, turn: Turn) -> str:
 # ---- who is asked ------------------------------------------------------------------------------
 
 
-def specialists(script: Any, tag: str) -> list[Any]:
+def specialists(script: Assistant, tag: str) -> list[Any]:
     """The other assistants with a tag, of whatever category, by name."""
     found = ScriptDB.objects.filter(
         db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
@@ -108,7 +108,7 @@ def specialists(script: Any, tag: str) -> list[Any]:
     return sorted(others, key=lambda other: str(other.key).casefold())
 
 
-def _choose(script: Any, turn: Turn, config: ExecutionConfig, name: str | None) -> Any:
+def _choose(script: Assistant, turn: Turn, config: ExecutionConfig, name: str | None) -> Any:
     """The specialist of that name, else the one with the fewest things to do.
 
     Raises:
@@ -131,7 +131,7 @@ def _choose(script: Any, turn: Turn, config: ExecutionConfig, name: str | None) 
     return min(able, key=lambda other: len(other.work.inbox))
 
 
-def _objection(script: Any, turn: Turn, delegate: Any) -> str:
+def _objection(script: Assistant, turn: Turn, delegate: Assistant) -> str:
     """Why an assistant cannot be given a task now, or ""."""
     name, body = delegate.key, delegate.obj
     if state.read(delegate, "emergency_stop"):
@@ -152,7 +152,7 @@ def _objection(script: Any, turn: Turn, delegate: Any) -> str:
 # ---- what it is told ---------------------------------------------------------------------------
 
 
-def brief(script: Any, turn: Turn, task: str, insulation: str) -> str:
+def brief(script: Assistant, turn: Turn, task: str, insulation: str) -> str:
     """A task as the delegate reads it. Nothing that was said in private goes along.
 
     Args:
@@ -170,12 +170,12 @@ def brief(script: Any, turn: Turn, task: str, insulation: str) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _name(script: Any) -> str:
+def _name(script: Assistant) -> str:
     """What an assistant is called before others, who need not know its key."""
     return name_of(script.obj, None)
 
 
-def _public_talk(script: Any, turn: Turn) -> str:
+def _public_talk(script: Assistant, turn: Turn) -> str:
     said = known_to(script.work.history, "")
     said += [] if turn.is_private else known_to(parted(turn.said, turn.asides), "")
     lines = [line for message in said for line in _lines_of(message, _name(script))]
@@ -194,7 +194,7 @@ def _lines_of(message: Message, name: str) -> list[str]:
 # ---- how far it may go -------------------------------------------------------------------------
 
 
-async def _pass_limits(script: Any, turn: Turn, config: ExecutionConfig) -> None:
+async def _pass_limits(script: Assistant, turn: Turn, config: ExecutionConfig) -> None:
     """Let one more task through, or ask somebody who may allow it.
 
     Raises:
@@ -216,7 +216,7 @@ async def _pass_limits(script: Any, turn: Turn, config: ExecutionConfig) -> None
     )
 
 
-async def _pass_chain(root: Any, turn: Turn) -> None:
+async def _pass_chain(root: Assistant, turn: Turn) -> None:
     """The same over all tasks of the chain, where others handed on some of them."""
     kind, chain = LimitKind.DELEGATIONS, turn.chain
     while turn.delegations < chain.used(kind) and 0 < (cap := chain.cap(kind)) <= chain.used(kind):
@@ -224,7 +224,7 @@ async def _pass_chain(root: Any, turn: Turn) -> None:
         await _extend(root, turn, hit)
 
 
-async def _extend(owner: Any, turn: Turn, hit: LimitReachedError) -> None:
+async def _extend(owner: Assistant, turn: Turn, hit: LimitReachedError) -> None:
     """Go on only if somebody lets it, and let its chain go on as well."""
     before = turn.grants.get(hit.kind, 0.0)
     if not await checkpoints.TurnLimits(owner).extend(turn, hit):
@@ -233,7 +233,7 @@ async def _extend(owner: Any, turn: Turn, hit: LimitReachedError) -> None:
 
 
 async def _pass(
-    owner: Any,
+    owner: Assistant,
     turn: Turn,
     kind: LimitKind,
     used: Callable[[], float],

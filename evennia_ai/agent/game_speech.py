@@ -19,7 +19,9 @@ from evennia_ai.agent import hearing
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER, Evidence, Heard, Source
 from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, UNMARKED, is_same
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages import incoming
+from evennia_ai.runtime.assistant import Assistant, Character
 
 KINDS: Mapping[str, Source] = MappingProxyType(
     {
@@ -34,7 +36,7 @@ KINDS: Mapping[str, Source] = MappingProxyType(
 ACCOUNT_BODY = "assistant_body"
 
 
-def hear(listener: Any, text: str, sender: Any, kind: str = "say") -> list[Any]:
+def hear(listener: Any, text: str, sender: GameObject, kind: str = "say") -> list[Any]:
     """Let assistants hear what a command of the game says; call it beside your own `msg`.
 
     Where no assistant is, nothing happens. What the game sends of the same words as well is not
@@ -76,7 +78,7 @@ def _read_kind(kind: str) -> Source:
     return found
 
 
-def _refuse_unfit(listener: Any, text: Any, sender: Any) -> None:
+def _refuse_unfit(listener: Any, text: Any, sender: GameObject) -> None:
     if not isinstance(text, str):
         raise TypeError(f"hear(text={text!r}): the words must be a text, without any options")
     for name, being in (("listener", listener), ("sender", sender)):
@@ -104,12 +106,12 @@ def _bodies(listener: Any, source: Source, kind: str) -> list[Any]:
     return [being for being in listener.contents if _is_body(being)]
 
 
-def _is_body(being: Any) -> bool:
+def _is_body(being: GameObject) -> bool:
     script = getattr(being, "assistant_script", None)
     return script is not None and script.work is not None
 
 
-def _takes_in(body: Any, message: tuple[str, Mapping[str, Any]], sender: Any) -> bool:
+def _takes_in(body: Character, message: tuple[str, Mapping[str, Any]], sender: GameObject) -> bool:
     """Let one assistant hear; what breaks there is logged, and the game's command goes on."""
     try:
         heard = incoming.read(message, sender, body)
@@ -122,7 +124,7 @@ def _takes_in(body: Any, message: tuple[str, Mapping[str, Any]], sender: Any) ->
     return True
 
 
-def _take_once(script: Any, heard: Heard, sender: Any) -> None:
+def _take_once(script: Assistant, heard: Heard, sender: GameObject) -> None:
     now = script.clock.seconds()
     for record in script.work.decisions.newest():
         if not 0 <= now - record.at <= ECHO_SECONDS:
@@ -141,7 +143,7 @@ def _is_bare(record: DecisionTrace) -> bool:
     return is_unmarked and record.verdict.outcome is not TRIGGER
 
 
-def _forget_line(script: Any, record: DecisionTrace) -> None:
+def _forget_line(script: Assistant, record: DecisionTrace) -> None:
     """Forget the bare line, since its words are heard by themselves, and may be private."""
     script.work.decisions.drop(record)
     kept = script.work.overheard

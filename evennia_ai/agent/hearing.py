@@ -14,7 +14,7 @@ from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.agent import answerers
 from evennia_ai.agent.admission import end_or_extend, place_of, tell_of_mute
-from evennia_ai.agent.listening import ear_for
+from evennia_ai.agent.ear_settings import ear_for
 from evennia_ai.core.hearing.calling import is_for_another
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
@@ -35,15 +35,17 @@ from evennia_ai.core.hearing.perception import (
 )
 from evennia_ai.core.hearing.rules import classify, is_unsure
 from evennia_ai.core.hearing.unmarked import is_echo
+from evennia_ai.core.typed_objects import Channel, GameObject
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.rights import meets, meets_any
 
 MOST_CAPTURED = 200
 
 
 def hear(
-    body: Any, text: Any, from_obj: Any, kwargs: Mapping[str, Any] | None = None
+    body: Character, text: object, from_obj: object, kwargs: Mapping[str, Any] | None = None
 ) -> Verdict | None:
     """Take in what an assistant's body was sent."""
     script, heard = body.assistant_script, incoming.read(text, from_obj, body, kwargs)
@@ -52,21 +54,21 @@ def hear(
     return take_in(script, heard, from_obj)
 
 
-def _is_known(script: Any, heard: Heard) -> bool:
+def _is_known(script: Assistant, heard: Heard) -> bool:
     """True where game code told it of this message already."""
     work = script.work
     return work.capture is None and is_echo(work.calls_of_game, heard, script.clock.seconds())
 
 
 def hear_channel(
-    script: Any, message: str, channel: Any, senders: Any, kwargs: Mapping[str, Any]
+    script: Assistant, message: str, channel: Channel, senders: object, kwargs: Mapping[str, Any]
 ) -> Verdict | None:
     """Take in what was said on a channel that the body listens to."""
     heard = incoming.read_channel(message, channel, senders, kwargs, script.obj)
     return take_in(script, heard, senders) if heard is not None else None
 
 
-def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
+def take_in(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict | None:
     """Judge one message and do what the verdict says.
 
     Returns:
@@ -86,7 +88,7 @@ def take_in(script: Any, heard: Heard, from_obj: Any = None) -> Verdict | None:
     return verdict
 
 
-def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdict]:
+def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Heard, Verdict]:
     """What a message means to it now. A talk that the message ends is over.
 
     Returns:
@@ -111,7 +113,7 @@ def judge(script: Any, heard: Heard, from_obj: Any = None) -> tuple[Heard, Verdi
 # ---- what the rules need to know ---------------------------------------------------------------
 
 
-def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, Standing]:
+def _regard(script: Assistant, heard: Heard, ear: Ear, from_obj: object) -> tuple[Heard, Standing]:
     """What is known of the sender, and whether the message is for somebody else."""
     work = script.work
     known = work.senders.people.get(heard.person)
@@ -135,7 +137,7 @@ def _regard(script: Any, heard: Heard, ear: Ear, from_obj: Any) -> tuple[Heard, 
     return heard, standing
 
 
-def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standing:
+def _with_rights(standing: Standing, sender: GameObject, ear: Ear, body: Character) -> Standing:
     if sender is None:
         return standing
     trusts = (trust for condition, trust in ear.trust_overrides if meets(sender, condition, body))
@@ -144,7 +146,7 @@ def _with_rights(standing: Standing, sender: Any, ear: Ear, body: Any) -> Standi
     return replace(standing, is_permitted=is_permitted, trust_override=override)
 
 
-def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
+def _is_engaged(script: Assistant, heard: Heard, ear: Ear) -> bool:
     """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
     conversations = script.work.conversations
     is_speech = heard.source in OPEN_SPEECH
@@ -154,7 +156,7 @@ def _is_engaged(script: Any, heard: Heard, ear: Ear) -> bool:
     return bool(conversations.goes_on(talk, heard.face, script.clock.seconds()))
 
 
-def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
+def _aimed(script: Assistant, heard: Heard, ear: Ear) -> Heard:
     """The message, marked when it is aimed at somebody else who is there."""
     others = () if heard.source is CHANNEL else _others(script.obj, heard)
     if not is_for_another(heard.body, ear.names, others):
@@ -162,7 +164,7 @@ def _aimed(script: Any, heard: Heard, ear: Ear) -> Heard:
     return replace(heard, is_for_another=True)
 
 
-def _others(body: Any, heard: Heard) -> Iterator[str]:
+def _others(body: Character, heard: Heard) -> Iterator[str]:
     """Names of whoever else is in the room; looked for only when a message calls a name.
 
     They are called as the speaker sees them, or as they were shown to the assistant.
@@ -177,7 +179,7 @@ def _others(body: Any, heard: Heard) -> Iterator[str]:
 # ---- what becomes of it ------------------------------------------------------------------------
 
 
-def _act(script: Any, record: DecisionTrace, heard: Heard) -> None:
+def _act(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     outcome, capture = record.verdict.outcome, script.work.capture
     if outcome is TRIGGER:
         answerers.answer(script, record, heard)
@@ -185,5 +187,5 @@ def _act(script: Any, record: DecisionTrace, heard: Heard) -> None:
         end_or_extend(script, record, heard)
     elif outcome is CONTEXT:
         state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
-    elif len(capture) < MOST_CAPTURED:
+    elif capture is not None and len(capture) < MOST_CAPTURED:
         capture.append(heard.body)

@@ -81,7 +81,7 @@ class NotStored:
         self._script.attributes.add(self._name, value)
 
 
-class Settings(DbHolder):  # type: ignore[misc]
+class Settings(DbHolder):
     """`script.db`: stored values, and what holds where nothing is stored."""
 
     def __init__(self, script: Assistant) -> None:
@@ -105,7 +105,7 @@ class Settings(DbHolder):  # type: ignore[misc]
         return from_pickle(default, NotStored(script, name, default)) if is_container else default
 
 
-class InMemory(DbHolder):  # type: ignore[misc]
+class InMemory(DbHolder):
     """`script.ndb`: what a process keeps of an assistant, and what it shares with all."""
 
     def __init__(self, script: Assistant) -> None:

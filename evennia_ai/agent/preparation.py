@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 
@@ -27,12 +26,14 @@ from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm import local
+from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.memory import grounding, modes, recalling
 from evennia_ai.memory.recalling import NOTHING, Recalled
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.pronouns import pronouns
 
 
@@ -42,7 +43,7 @@ def context_of(turn: Turn) -> ContextType:
     return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
 
 
-async def scene_for(script: Any, client: Any, turn: Turn) -> Scene:
+async def scene_for(script: Assistant, client: Client, turn: Turn) -> Scene:
     """What a turn's prompts are made of: with all that is recalled, or the note that bears on it.
 
     Raises:
@@ -60,8 +61,8 @@ async def scene_for(script: Any, client: Any, turn: Turn) -> Scene:
 
 
 def scene_of(
-    script: Any,
-    client: Any,
+    script: Assistant,
+    client: Client,
     context_type: ContextType,
     recalled: Recalled = NOTHING,
     hint: str = "",
@@ -97,23 +98,23 @@ def scene_of(
     )
 
 
-def is_small(client: Any) -> bool:
+def is_small(client: Client) -> bool:
     """True for the demo brain, which finds nothing in a long prompt."""
     return client.provider_name == "local" and local.is_small()
 
 
-def counter_of(client: Any) -> TokenCounter:
+def counter_of(client: Client) -> TokenCounter:
     """What counts the tokens of a client's model."""
     return counter_for(client.model, client.provider_name)
 
 
-def max_tokens_of(script: Any, client: Any) -> int:
+def max_tokens_of(script: Assistant, client: Client) -> int:
     """The size of the model's context: as set, else as known of the model."""
     return int(state.read(script, "max_context_tokens") or counter_of(client).max_tokens)
 
 
 def pattern_of(
-    script: Any, turn: Turn, scene: Scene, assessment: Assessment | None = None
+    script: Assistant, turn: Turn, scene: Scene, assessment: Assessment | None = None
 ) -> ExecutionPattern:
     """What a turn may do: settings, context and the look of the task, each of which only restricts.
 
@@ -127,11 +128,13 @@ def pattern_of(
     return compose_pattern(_execution(script), scene.context, assessment)
 
 
-def _execution(script: Any) -> ExecutionConfig:
+def _execution(script: Assistant) -> ExecutionConfig:
     return ExecutionConfig.from_stored(state.read(script, "execution_config"))
 
 
-async def assess_by_model(script: Any, turn: Turn, metered: MeteredClient) -> Assessment | None:
+async def assess_by_model(
+    script: Assistant, turn: Turn, metered: MeteredClient
+) -> Assessment | None:
     """The model's own assessment of a task, where that is wanted.
 
     Returns:
@@ -155,7 +158,7 @@ async def assess_by_model(script: Any, turn: Turn, metered: MeteredClient) -> As
     return read_assessment(reply.content)
 
 
-def _signals(script: Any, turn: Turn) -> Signals:
+def _signals(script: Assistant, turn: Turn) -> Signals:
     work = script.work
     wanted = goals.active(state.read(script, "current_goals")) if turn.event.kind == OWN else []
     return Signals(

@@ -7,17 +7,17 @@ the next; among those who need not wait, who had the fewest turns of late comes 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from evennia_ai.approvals import holding
 from evennia_ai.core.hearing.inbox import MESSAGE, SET_ASIDE, TASK, TRAY, Event, Stored, count_turns
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
 
 AWAY = "for whoever asked to come back"
 
 
-def awaited(script: Any) -> Iterator[Stored]:
+def awaited(script: Assistant) -> Iterator[Stored]:
     """What waits in the inbox for an answer that somebody is there to hear.
 
     Everything else waits for whoever asked, until it is too old; and what somebody said whose turn
@@ -38,12 +38,12 @@ def awaited(script: Any) -> Iterator[Stored]:
             records.note_once(event.number, "waits", AWAY)
 
 
-def is_called(script: Any) -> bool:
+def is_called(script: Assistant) -> bool:
     """Whether there is anything to answer, or to go on with, now or as soon as it may."""
     return holding.is_due(script) or next(awaited(script), None) is not None
 
 
-def next_due(script: Any) -> tuple[Stored | None, float | None]:
+def next_due(script: Assistant) -> tuple[Stored | None, float | None]:
     """What is answered next.
 
     Returns:
@@ -66,7 +66,7 @@ def next_due(script: Any) -> tuple[Stored | None, float | None]:
     return min(due, key=lambda item: item[0])[1], 0.0  # the oldest of those who had the fewest
 
 
-def cooling_seconds(script: Any, person: str) -> float:
+def cooling_seconds(script: Assistant, person: str) -> float:
     """Seconds that a person has to wait until the assistant does anything for them again."""
     blame, now = script.work.blame, script.clock.seconds()
     if not blame.people:
@@ -74,7 +74,7 @@ def cooling_seconds(script: Any, person: str) -> float:
     return float(blame.seconds_left(person, now, state.safety_config(script).cooling))
 
 
-def begin(script: Any, stored: Stored) -> None:
+def begin(script: Assistant, stored: Stored) -> None:
     """Count the turn that an event begins."""
     now, known = script.clock.seconds(), script.work.senders.meet(_person_of(stored))
     known.turn_began = now
@@ -82,13 +82,13 @@ def begin(script: Any, stored: Stored) -> None:
         known.begin_turn(now)
 
 
-def turns_of(script: Any, person: str) -> int:
+def turns_of(script: Assistant, person: str) -> int:
     """How many turns of a person's wait to begin."""
     limit = state.hearing_config(script).batch_messages
     return count_turns(_waiting(script).get(person, ()), limit)
 
 
-def queued_turns(script: Any) -> int:
+def queued_turns(script: Assistant) -> int:
     """How many turns of all people wait for their next minute."""
     now, config = script.clock.seconds(), state.hearing_config(script)
     return sum(
@@ -99,7 +99,7 @@ def queued_turns(script: Any) -> int:
     )
 
 
-def _waiting(script: Any) -> dict[str, list[Stored]]:
+def _waiting(script: Assistant) -> dict[str, list[Stored]]:
     """What waits of each person, and was not begun yet."""
     work, by_person = script.work, dict[str, list[Stored]]()
     busy = work.busy

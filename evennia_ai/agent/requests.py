@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from evennia_ai import audit
 from evennia_ai.agent import queueing
 from evennia_ai.agent.admission import CUT, SIZE_PATH, place_of
-from evennia_ai.agent.listening import listen
+from evennia_ai.agent.ear_settings import read_ear
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals.people import is_assistant
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
@@ -184,14 +184,14 @@ def _judge(script: Assistant, body: str, person: Being | None, is_order: bool) -
         )
         verdict = Verdict(TRIGGER, 0, "told", Basis("staff", 1.0))
         if not is_order:
-            ear = script.work.ear or listen(script)
+            ear = script.work.ear or read_ear(script)
             verdict = classify(heard, ear, _standing(script, person, ear))
     trace: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
     trace.note("told by staff" if is_order else "asked by the game", f"{len(body)} characters")
     return trace
 
 
-def _standing(script: Assistant, person: Being | None, ear: Ear) -> Standing:
+def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
     known = script.work.senders.people.get(person_of(person))
     standing = STRANGER if known is None else known.standing()
     kept = [trust for lock, trust in ear.trust_overrides if meets(person, lock, script.obj)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -25,6 +24,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
 from evennia_ai.memory.episodes import answers_of
 from evennia_ai.models import TracedMessage, statements
+from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.state import ExtraWrites
 
 AT_ONCE, PAUSE_SECONDS = 200, 0.2
@@ -74,7 +74,7 @@ def _has_table() -> bool:
     return _Table.is_there
 
 
-def of_turn(script: Any, turn: Turn, stop: Stop) -> ExtraWrites | None:
+def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
     """What writes the trace of a turn that ends, within a transaction of the caller's.
 
     Returns:
@@ -174,7 +174,7 @@ def remove_all(assistant: int) -> None:
 # ---- pruned ------------------------------------------------------------------------------------
 
 
-def tidy(script: Any) -> None:
+def tidy(script: Assistant) -> None:
     """Prune a little once an hour while it is spoken to, and at each answer while more is left."""
     work, now = script.work, script.clock.seconds()
     if now < work.trace_due or not _has_table():
@@ -194,7 +194,7 @@ def _logged() -> Iterator[None]:
         logger.log_trace("[assistant] the trace could not be pruned; later again")
 
 
-def prune_daily(clock: Any) -> None:
+def prune_daily(clock: Clock) -> None:
     """Delete what is too old now, in steps, and every day that the game runs.
 
     Args:

@@ -17,6 +17,7 @@ from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.settings.game import POWERS
 from evennia_ai.core.turn import goals
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import Right, sort_locks
 from evennia_ai.runtime.rights.bodies import OF_EVENNIA
 
@@ -24,14 +25,14 @@ _SORTED = "[assistant] {name}: its lock {old!r} is {new!r} now, and Evennia's ow
 _USED = ("calls", "prompt_tokens", "completion_tokens")
 
 
-def begin_record(script: Any) -> None:
+def begin_record(script: Assistant) -> None:
     """Begin the record of an assistant that has none; what it may do to the game is part of it."""
     if not audit.is_begun(script):
         told = fact("AssistantCreated", assistant_key=script.key, begun_with=_standing(script))
         state.write(script, told)
 
 
-def sort_out(script: Any) -> None:
+def sort_out(script: Assistant) -> None:
     """Let whoever could run an assistant of an older game do so still, and no more than that.
 
     A being of the game that was adopted is locked as the game wants it.
@@ -45,7 +46,7 @@ def sort_out(script: Any) -> None:
         logger.log_info(_SORTED.format(name=script.key, old=old, new=new, own=own))
 
 
-def _standing(script: Any) -> dict[str, Any]:
+def _standing(script: Assistant) -> dict[str, Any]:
     """What differs from an assistant that did nothing yet."""
     usage, metrics = state.read(script, "usage"), state.read(script, "metrics")
     lockout = dict(state.read(script, "lockout"))
@@ -67,13 +68,13 @@ def _standing(script: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _powers(script: Any) -> dict[str, Any]:
+def _powers(script: Assistant) -> dict[str, Any]:
     """What an owner lets it do to the game itself."""
     values = {name: state.read(script, name) for name in POWERS}
     return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
 
 
-def _active(script: Any) -> list[dict[str, Any]]:
+def _active(script: Assistant) -> list[dict[str, Any]]:
     return goals.active(state.read(script, "current_goals"))
 
 
@@ -82,7 +83,7 @@ def _goal(goal: dict[str, Any]) -> dict[str, Any]:
     return {**told, "status": "active"}
 
 
-def _open(script: Any) -> list[dict[str, Any]]:
+def _open(script: Assistant) -> list[dict[str, Any]]:
     return [item for item in state.read(script, "questions") if not item.get("choice")]
 
 

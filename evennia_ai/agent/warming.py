@@ -7,8 +7,6 @@ is warmed at a time, and whoever asks meanwhile goes first: the model reads one 
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.python.failure import Failure
@@ -23,6 +21,7 @@ from evennia_ai.llm import local
 from evennia_ai.memory import grounding
 from evennia_ai.prompts import stable_head
 from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Assistant
 
 # Each takes some four seconds of both processors of a small machine.
 MOST_WARMED = 4
@@ -32,7 +31,7 @@ _going: list[Deferred[None]] = []
 _one_at_a_time = DeferredLock()
 
 
-def begin(script: Any) -> Deferred[None] | None:
+def begin(script: Assistant) -> Deferred[None] | None:
     """Let the demo brain read how an assistant's prompts begin, in the background.
 
     Returns:
@@ -59,7 +58,7 @@ def give_way() -> None:
         warming.cancel()
 
 
-async def _warm(script: Any) -> None:
+async def _warm(script: Assistant) -> None:
     """Read the head of its prompts, and what its lines are compared with."""
     await _one_at_a_time.acquire()
     try:
@@ -68,7 +67,7 @@ async def _warm(script: Any) -> None:
         _one_at_a_time.release()
 
 
-async def _read_ahead(script: Any) -> None:
+async def _read_ahead(script: Assistant) -> None:
     await services.memory().likeness((GREETING,), grounding.texts_of(script))
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
@@ -82,7 +81,7 @@ def _is_here() -> bool:
     return local.is_installed() and local.has_weights()
 
 
-def _tell(failure: Failure, script: Any) -> None:
+def _tell(failure: Failure, script: Assistant) -> None:
     failure.trap(ModelError, CircuitOpenError, ConfigurationError, CancelledError)
     why = "somebody asked" if failure.check(CancelledError) else str(failure.value)
     logger.log_info(f"[assistant] {script.key}: not warmed: {why}")

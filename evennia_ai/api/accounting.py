@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from evennia_ai.api import asked
-from evennia_ai.api.base import NOT_YOURS, limit_of, missing
-from evennia_ai.api.problems import problem
+from evennia_ai.api import requests
+from evennia_ai.api.base import existing, limit_of, require
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, auditing, budget, control
-from evennia_ai.operations.result import Problem
-from evennia_ai.operations.rights import refusal
 
 RECORD, USE = "Record", "Usage"
 
@@ -21,20 +18,15 @@ def _record(call: Call) -> Result:
 
 def _past(call: Call) -> Result:
     result = auditing.audit_state(call.script, call.path["version"])
-    if not result.ok:
-        raise missing(result.message)
-    return result
+    return existing(result)
 
 
 def _reset(call: Call) -> Result:
-    found = control.find_breaker(call.script, call.path["name"])
-    if not found.ok:
-        raise missing(found.message)
+    found = existing(control.find_breaker(call.script, call.path["name"]))
     name, scope = found.data["name"], found.data["scope"]
     of_game = scope == control.GAME
     act = "reset breaker of the game" if of_game else "reset breaker"
-    if refusal(act, call.account, None if of_game else call.script) is not None:
-        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+    require(call.account, act, None if of_game else call.script)
     return control.reset_breaker(call.script, name, scope=scope, by=call.by)
 
 
@@ -45,7 +37,7 @@ ROWS = (
         "Read the record of an assistant",
         "Everything it did and that was done to it, the newest first.",
         result=auditing.FactPage,
-        query=asked.FactsBefore,
+        query=requests.FactsBefore,
     ),
     Row(
         Route("GET", f"{ONE}audit/state/", "audit-moment", "audit", RECORD),
@@ -53,7 +45,7 @@ ROWS = (
         "See what an assistant was like at a moment",
         "At `at`, or now.",
         result=auditing.PastState,
-        query=asked.Moment,
+        query=requests.Moment,
     ),
     Row(
         Route("GET", f"{ONE}audit/difference/", "audit-difference", "audit", RECORD),
@@ -61,7 +53,7 @@ ROWS = (
         "Compare an assistant at two versions",
         "What is different at `b` from what it was at `a`.",
         result=auditing.Difference,
-        query=asked.Span,
+        query=requests.Span,
     ),
     Row(
         Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),

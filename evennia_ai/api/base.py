@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import (
@@ -24,7 +26,7 @@ from rest_framework.views import APIView
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, operations
-from evennia_ai.api import people, record
+from evennia_ai.api import people, request_log
 from evennia_ai.api.bodies import JsonOnly, JsonParser, JsonRenderer, plain
 from evennia_ai.api.fields import Nothing, query_of
 from evennia_ai.api.limits import address_of, api_config, throttles_of
@@ -40,6 +42,7 @@ from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, is_staff, refusal
 from evennia_ai.runtime.rights import OF_THE_BODY
 
+Kind = TypeVar("Kind")
 LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."
 
@@ -100,13 +103,13 @@ class ApiView(APIView):
     def dispatch(self, request: HttpRequest, *args: Any, **path: Any) -> Response:
         """Serve a request; what changes something is written down, however it went."""
         response = super().dispatch(request, *args, **path)
-        if request.method in record.CHANGING:
+        if request.method in request_log.CHANGING:
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
             action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
-            given = record.Given(self.given, row is not None and row.is_private)
+            given = request_log.Given(self.given, row is not None and row.is_private)
             name = action or self.get_view_name().lower()
-            record.write(self.request, name, key, given, response.status_code)
+            request_log.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match
         route = match.url_name if match is not None else ""
         observing.count_request(str(request.method), str(route), response.status_code)
@@ -219,6 +222,38 @@ def _find(key: str, person: Account, *, is_told: bool = True) -> AssistantScript
 def missing(told: str) -> ProblemError:
     """The error for something that was asked for and is not there."""
     return problem(Problem.MISSING, told)
+
+
+def existing(result: Result[Kind]) -> Result[Kind]:
+    """A result that is there.
+
+    Raises:
+        ProblemError: it is not, for the reason that it gives.
+    """
+    if not result.ok:
+        raise missing(result.message)
+    return result
+
+
+def require(person: Account, act: str, script: AssistantScript | None = None) -> None:
+    """Refuse what needs a right beside the one that the row asks for.
+
+    Raises:
+        ProblemError: the person does not have it.
+    """
+    if refusal(act, person, script) is not None:
+        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+
+
+def locate(call: Call, name: str, **path: object) -> None:
+    """Say in the response where that is which was made.
+
+    Args:
+        name: of the address.
+        path: the names in it.
+    """
+    address = reverse(f"evennia_ai_api:{name}", kwargs=path)
+    call.headers["Location"] = quote(address, safe="/%")
 
 
 def look_of(call: Call) -> Look:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from django.urls import reverse
-
-from evennia_ai.api import asked
-from evennia_ai.api.base import page_of
+from evennia_ai.api import requests
+from evennia_ai.api.base import locate, page_of
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
@@ -80,8 +78,7 @@ def _add(call: Call) -> Result:
     given = {"keywords": [], **call.body}
     made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
     if made.ok:
-        path = {"memory": made.data.lore.key}
-        call.headers["Location"] = reverse("evennia_ai_api:one-lore", kwargs=path)
+        locate(call, "one-lore", memory=made.data.lore.key)
     return made
 
 
@@ -98,7 +95,7 @@ ROWS = (
         "List the lore of the game",
         "The most important first.",
         result=LorePage,
-        query=asked.Page,
+        query=requests.Page,
         answer={"lore": [ENTRY], "count": 1, "next": None},
     ),
     Row(
@@ -107,7 +104,7 @@ ROWS = (
         "Add lore",
         "It is told where one of its keywords is said, and a room's in that room.",
         result=LoreKept,
-        body=asked.NewLore,
+        body=requests.NewLore,
         status=201,
         action="add lore",
         is_private=True,
@@ -120,7 +117,7 @@ ROWS = (
         "Change lore",
         "What is not named stays.",
         result=LoreKept,
-        body=asked.ChangedLore,
+        body=requests.ChangedLore,
         is_private=True,
         example={"keywords": ["lighthouse", "beacon"]},
         answer={"message": "Lore 7 is changed.", "lore": ENTRY},

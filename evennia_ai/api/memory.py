@@ -1,25 +1,29 @@
-"""An assistant's memories, for staff: reading, adding, correcting, forgetting."""
+"""An assistant's memories, for staff, and the sleep in which it sorts them out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
 
-from django.urls import reverse
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai.api import asked
-from evennia_ai.api.base import limit_of, look_of
+from evennia_ai.api import requests
+from evennia_ai.api.base import limit_of, locate, look_of
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, memories, memory_rows, memory_upkeep
 
-TAG = "Memory"
+TAG, SLEEP = "Memory", "Sleep"
+
+
 BEGUN = "{name}'s memories are being read anew."
+
+
 KEY = "5f0c1d2e3a4b4c5d8e9f001122334455"
+
+
 MEMORY = {
     "key": KEY,
     "number": 41,
@@ -40,8 +44,14 @@ MEMORY = {
     "is_consolidated": False,
     "is_indexed": True,
 }
+
+
 WITH_IT = "{} With it went 2 entries of its journal and 1 point of a profile."
+
+
 REACHED = {"count": 3, "facts": 0, "entries": 2, "insights": 0, "attributes": 1, "kept": 0}
+
+
 GIVEN = {
     **MEMORY,
     "audience": "world",
@@ -93,9 +103,8 @@ def _add(call: Call) -> Result:
     text = given.pop("text")
     made = named(memories.add_memory(call.script, text, **given, by=call.by))
     if made.ok:
-        path = {"key": str(call.script.key), "memory": made.data.memory["key"]}
-        address = reverse("evennia_ai_api:one-memory", kwargs=path)
-        call.headers["Location"] = quote(address, safe="/%")
+        key, memory = str(call.script.key), made.data.memory["key"]
+        locate(call, "one-memory", key=key, memory=memory)
     return made
 
 
@@ -131,6 +140,21 @@ def _log(failure: Failure) -> None:
     logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
 
 
+ASLEEP = {
+    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). There was no night yet.",
+    "mode": "sleep",
+    "phase": "dreaming",
+    "until": "2026-02-01T06:00:00+00:00",
+    "schedule": {"enabled": True, "sleep_start_hour": 2, "sleep_duration_hours": 4},
+    "night": {},
+    "last_night": {},
+}
+
+
+def _sleep(call: Call) -> Result:
+    return memory_upkeep.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by)
+
+
 ROWS = (
     Row(
         Route("GET", f"{ONE}memory/", "memories", "show memories", TAG),
@@ -138,7 +162,7 @@ ROWS = (
         "List what an assistant remembers",
         "The newest first. What is private to others is masked, unless `reveal` is true.",
         result=memory_rows.MemoryPage,
-        query=asked.MemoriesBefore,
+        query=requests.MemoriesBefore,
         answer={"memories": [MEMORY], "count": 1, "next": None},
     ),
     Row(
@@ -147,7 +171,7 @@ ROWS = (
         "Let an assistant remember something",
         "Everybody may be told of it.",
         result=memory_rows.Kept,
-        body=asked.NewMemory,
+        body=requests.NewMemory,
         status=201,
         action="add memory",
         is_private=True,
@@ -160,7 +184,7 @@ ROWS = (
         "Search what an assistant remembers",
         "By meaning, the most alike first; by words while the store of vectors is down.",
         result=memory_rows.Found,
-        query=asked.Sought,
+        query=requests.Sought,
         is_long=True,
         answer={"memories": [{**MEMORY, "similarity": 0.71}]},
     ),
@@ -189,7 +213,7 @@ ROWS = (
         "With what it was concluded from, and what was concluded from it.",
         result=memory_rows.OneRemembered,
         answer={"memory": MEMORY, "cites": [], "cited_by": []},
-        query=asked.Revealing,
+        query=requests.Revealing,
     ),
     Row(
         Route("PATCH", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "change memories", TAG),
@@ -197,7 +221,7 @@ ROWS = (
         "Correct a memory of an assistant",
         "What it said before is gone, and so is what says the same or was concluded from it.",
         result=memory_rows.Corrected,
-        body=asked.CorrectedMemory,
+        body=requests.CorrectedMemory,
         action="correct memory",
         is_private=True,
         example={"text": "The atlas was lent to the lighthouse keeper."},
@@ -211,5 +235,35 @@ ROWS = (
         result=memory_rows.ForgottenThing,
         action="forget memory",
         answer={"message": WITH_IT.format("Edda forgot number 41."), **REACHED},
+    ),
+    Row(
+        Route("GET", f"{ONE}sleep/", "sleep", "status", SLEEP),
+        lambda call: memory_upkeep.sleep_status(call.script),
+        "See whether an assistant sleeps",
+        "Until when, and what the last night came to.",
+        result=memory_upkeep.Sleep,
+        says="text",
+        answer=ASLEEP,
+    ),
+    Row(
+        Route("POST", f"{ONE}sleep/", "sleep", "sleep", SLEEP),
+        _sleep,
+        "Put an assistant to sleep",
+        "It sorts out what it remembers; whoever speaks to it wakes it.",
+        result=memory_upkeep.Asleep,
+        body=requests.Night,
+        example={"hours": 4},
+        answer={
+            "message": "Edda sleeps until 2026-02-01 06:00, or until somebody speaks to it.",
+            "until": ASLEEP["until"],
+        },
+    ),
+    Row(
+        Route("POST", f"{ONE}wake/", "wake", "sleep", SLEEP),
+        lambda call: memory_upkeep.wake_up(call.script, by=call.by),
+        "Wake an assistant",
+        "What the night has not come to waits for the next.",
+        action="wake",
+        answer={"message": "Edda is awake."},
     ),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from evennia_ai.api import asked
+from evennia_ai.api import requests
 from evennia_ai.api.base import look_of, page_of
 from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
 from evennia_ai.api.people import dbref_of, name_of
@@ -161,7 +161,7 @@ ROWS = (
         "See what an assistant remembers of you",
         "What you said and did, and what it made of that; nothing of anybody else.",
         result=KnownPage,
-        query=asked.Page,
+        query=requests.Page,
         answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
         needs=EVERYBODY,
     ),
@@ -170,7 +170,7 @@ ROWS = (
         _set_remembered,
         "Say whether an assistant may remember you",
         "What is remembered already stays; to have that forgotten is a thing of its own.",
-        body=asked.Remembering,
+        body=requests.Remembering,
         action="remember me",
         example={"is_remembered": False},
         answer={"message": "Edda remembers what you do again."},
@@ -201,7 +201,7 @@ ROWS = (
         "Correct what an assistant remembers of you",
         "Believed as what you say of yourself, no more; what says it as it was is forgotten.",
         result=ForgottenThing,
-        body=asked.CorrectedMemory,
+        body=requests.CorrectedMemory,
         action="correct memory of me",
         is_private=True,
         example={"text": "Mira is fond of new maps."},
@@ -231,7 +231,7 @@ ROWS = (
         "All that is stored of them, which is recorded; private words where `reveal` is true.",
         result=Export,
         answer=EXPORT,
-        query=asked.Revealing,
+        query=requests.Revealing,
     ),
     Row(
         Route(
@@ -254,7 +254,7 @@ ROWS = (
         "List whom an assistant knows",
         "Who was met last first, and how they stand.",
         result=AcquaintancePage,
-        query=asked.Page,
+        query=requests.Page,
         answer={"profiles": [PROFILE], "count": 1, "next": None},
     ),
     Row(
@@ -264,6 +264,6 @@ ROWS = (
         "What it knows of them, and how they stand.",
         result=ProfileOfOne,
         answer={**PROFILE, "attributes": [ATTRIBUTE], "observations": 12},
-        query=asked.Revealing,
+        query=requests.Revealing,
     ),
 )

@@ -1,8 +1,13 @@
-"""The OpenAPI schema of this API alone, made once, without the game's own settings for schemas."""
+"""The table of all endpoints, noun by noun, and the OpenAPI schema made of it.
+
+An address is tried in the table's order; what is not in it does not exist. The schema is made once,
+and without the game's own settings for schemas.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,19 +18,69 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evennia_ai.api import asked
+from evennia_ai.api import (
+    accounting,
+    assistants,
+    control,
+    goals,
+    history,
+    lore,
+    memory,
+    monitoring,
+    people_memory,
+    questions,
+    requests,
+    settings,
+    tokens,
+)
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.bodies import plain
 from evennia_ai.api.fields import Strict
 from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
-from evennia_ai.api.table import TABLE, TAGS
+from evennia_ai.api.rows import Row
 from evennia_ai.operations.control import ASSISTANT, GAME
 from evennia_ai.operations.goals import STATUSES
 from evennia_ai.operations.monitoring import HEALTH
 
+TABLE: tuple[Row, ...] = (
+    *monitoring.ROWS,
+    *tokens.ROWS,
+    *questions.ROWS,
+    *goals.ROWS,
+    *control.ROWS,
+    *assistants.ROWS,
+    *settings.ROWS,
+    *history.ROWS,
+    *accounting.ROWS,
+    *memory.ROWS,
+    *people_memory.ROWS,
+    *lore.ROWS,
+)
+
+
+TAGS: Mapping[str, str] = {
+    assistants.TAG: "Making, looking at, changing and removing assistants.",
+    control.SAFETY: "Stopping at once, and letting go on.",
+    settings.SETTINGS: "What can be set, and what a model is sent.",
+    history.TALK: "What was said, and why it was answered or not.",
+    goals.WORK: "What an assistant is after, and what it can do.",
+    accounting.RECORD: "What happened, and what an assistant was like at any moment.",
+    accounting.USE: "What was used, and which services are asked.",
+    questions.QUESTIONS: "What assistants ask people.",
+    memory.TAG: "What assistants remember, for staff.",
+    people_memory.TAG: "What is remembered of people: their own say over it, and staff's.",
+    lore.TAG: "What the game lets all its assistants know.",
+    memory.SLEEP: "When assistants sleep and sort out what they remember.",
+    monitoring.TAG: "For programs that watch the game.",
+    tokens.TAG: "Saying who one is.",
+}
+
+
 # Of the API: what a program can count on.
 VERSION = "1.0.0"
+
+
 DESCRIPTION = """\
 Everything that staff can do with the AI assistants of this game, for programs.
 
@@ -33,6 +88,8 @@ Say who you are with the header `Authorization: Token <token>`, or by the sessio
 website and its CSRF token. Whatever goes wrong is told in one body, `{"error": {"code", "message",
 "fields"}}`. What is unknown, in a body or in the address, is an error.
 """
+
+
 SCHEMES = {
     "token": {
         "type": "apiKey",
@@ -47,6 +104,8 @@ SCHEMES = {
         "description": "A login on the game's website; changes need its CSRF token too.",
     },
 }
+
+
 SETTINGS = {
     "TITLE": "AI assistants",
     "VERSION": VERSION,
@@ -72,14 +131,16 @@ SETTINGS = {
         "HealthStatus": HEALTH,
         "GoalStatus": STATUSES,
         "BreakerScope": [GAME, ASSISTANT],
-        "EndOfGoalStatus": asked.ENDS,
-        "MemoryKind": asked.KINDS,
+        "EndOfGoalStatus": requests.ENDS,
+        "MemoryKind": requests.KINDS,
         "ProblemCode": sorted(set(CODES.values())),
     },
     "AUTHENTICATION_WHITELIST": None,
     "RENDERER_WHITELIST": None,
     "PARSER_WHITELIST": None,
 }
+
+
 _LOCK = threading.Lock()
 
 
@@ -88,7 +149,7 @@ def tell_of_bodies(result: dict[str, Any], **_: object) -> dict[str, Any]:
     shapes = result["components"]["schemas"]
     for name in ("ChangedAssistant", "ChangedLore"):
         shapes[name]["minProperties"] = 1
-    for name, kind in vars(asked).items():
+    for name, kind in vars(requests).items():
         if isinstance(kind, type) and issubclass(kind, Strict) and name in shapes:
             shapes[name]["additionalProperties"] = False
     return result

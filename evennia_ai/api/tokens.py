@@ -1,28 +1,90 @@
-"""Getting a token for a name and a password, seeing those one has, and ending them."""
+"""Tokens: getting one for a name and a password, seeing those one has, and ending them.
+
+Names and passwords may be tried only so often, and the time of an answer tells no name.
+
+Two counts. Of one address all tries. Of one name the wrong ones from everywhere, ten times as many;
+past those an address from which the account got a token before may still try. So that strangers
+can neither guess from many addresses nor keep somebody out.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from evennia.accounts.models import AccountDB
+from evennia.utils.utils import class_from_module
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
-from evennia_ai.api import asked, passwords, people
+from evennia_ai.api import people, requests
 from evennia_ai.api.base import ApiView, missing
-from evennia_ai.api.limits import address_of
+from evennia_ai.api.limits import Throttle, address_of, of_address
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import Result, tokens
+from evennia_ai.operations import Result, token_store, tokens
 from evennia_ai.operations.rights import refusal
 
 TAG = "Token"
+
+
+SETTING = "tokens_per_minute"
+
+
+WRONG_OF_A_NAME = 10  # times as many as tries of an address
+
+
+def count(request: Request, view: APIView, username: str, address: str) -> None:
+    """Count a try.
+
+    Raises:
+        Throttled: it is one too many.
+    """
+    throttle = of_address(SETTING, address)
+    if not throttle.allow_request(request, view):
+        raise Throttled(throttle.wait())
+    wrong = _wrong_of(username)
+    if wrong.is_over(request, view) and not token_store.was_here(username, address):
+        raise Throttled(wrong.wait())
+
+
+def count_wrong(request: Request, view: APIView, username: str, address: str) -> None:
+    """Count a try that was wrong, of its name."""
+    _wrong_of(username).allow_request(request, view)
+
+
+def account_of(username: str, password: str) -> Account | None:
+    """The account of a name and a password, or None, after the same time whatever is wrong.
+
+    Evennia checks no password of a name that it does not know, or that is banned.
+    """
+    kind = class_from_module(settings.BASE_ACCOUNT_TYPECLASS)
+    is_known = AccountDB.objects.filter(username__iexact=username).exists()
+    if not is_known or kind.is_banned(username=username):
+        make_password(password)
+        return None
+    account: Account | None = kind.authenticate(username, password)[0]
+    return account
+
+
+def _wrong_of(username: str) -> Throttle:
+    return Throttle(SETTING, f"wrong {username}", times=WRONG_OF_A_NAME)
+
+
 WRONG = "The name or the password is wrong."
+
+
 OF_OTHERS = "tokens of others"
+
+
 ENDS = "2026-05-01T12:00:00+00:00"
+
+
 KEPT = {
     "number": 7,
     "name": "backup",
@@ -32,7 +94,11 @@ KEPT = {
     "used_at": "2026-02-01T09:00:00+00:00",
     "is_this": True,
 }
+
+
 WHOSE = "For every account, its own; for owners those of others too."
+
+
 REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 
 
@@ -68,10 +134,10 @@ class OwnToken(WithTokens):
         if request.method != "POST":
             return super().who(request, body)
         address = address_of(request)
-        passwords.count(request, self, body["username"], address)
-        account = passwords.account_of(body["username"], body["password"])
+        count(request, self, body["username"], address)
+        account = account_of(body["username"], body["password"])
         if account is None:
-            passwords.count_wrong(request, self, body["username"], address)
+            count_wrong(request, self, body["username"], address)
             raise AuthenticationFailed(WRONG)
         return account.pk
 
@@ -123,7 +189,7 @@ ROWS = (
         "A new one, told this once. It ends with its time, and with the account's password.",
         result=tokens.Token,
         says="",
-        body=asked.Login,
+        body=requests.Login,
         action="token",
         may_be_missing=True,
         is_open=True,
@@ -153,7 +219,7 @@ ROWS = (
         "List tokens",
         "Those that are good, without the tokens themselves, and when each was last used.",
         result=tokens.Tokens,
-        query=asked.WhoseTokens,
+        query=requests.WhoseTokens,
         answer={"tokens": [KEPT]},
         may_be_missing=True,
         needs=WHOSE,
@@ -165,7 +231,7 @@ ROWS = (
         "Revoke all tokens of an account",
         "They are worth nothing from now on, the one that is sent among them.",
         result=tokens.Revoked,
-        query=asked.WhoseTokens,
+        query=requests.WhoseTokens,
         action="revoke tokens",
         answer=REVOKED,
         may_be_missing=True,

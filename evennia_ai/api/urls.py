@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from django.urls import path, re_path, register_converter
+from typing import Any
+
+from django.urls import Resolver404, path, re_path, register_converter, resolve
 from django.urls.converters import StringConverter
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
 
 from evennia_ai.api import schema
+from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.endpoints import addresses
-from evennia_ai.api.lost import Lost
-from evennia_ai.api.table import TABLE
 
 app_name = "evennia_ai_api"
 
@@ -41,13 +44,40 @@ class PersonName(StringConverter):
     regex = "(?:account|object)-[0-9]{1,9}"
 
 
+@extend_schema(exclude=True)
+class Lost(ApiView):
+    """Any address that the API does not have."""
+
+    needs_account = False
+
+    def initial(self, request: Request, *args: Any, **path: Any) -> None:
+        """Say so, whoever asks."""
+        hint = " Did you mean it with a / at its end?" if _is_there(f"{request.path}/") else ""
+        raise missing(f"There is nothing at this address.{hint}")
+
+
+def _is_there(address: str) -> bool:
+    try:
+        found = resolve(address)
+    except Resolver404:
+        return False
+    return bool(found.url_name != "lost")
+
+
 register_converter(ShortNumber, "ai_number")
+
+
 register_converter(MemoryKey, "ai_memory")
+
+
 register_converter(OwnNumber, "ai_own")
+
+
 register_converter(PersonName, "ai_person")
 
+
 urlpatterns = [
-    *addresses(TABLE),
+    *addresses(schema.TABLE),
     path("schema/", schema.Schema.as_view(), name="schema"),
     # Whatever else is asked for here, line breaks or not, gets the body of every other mistake.
     re_path(r"^[\s\S]*$", Lost.as_view(), name="lost"),

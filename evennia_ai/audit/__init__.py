@@ -6,7 +6,7 @@ transaction; all others wait for the next write, or a second.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,9 @@ from twisted.internet import reactor
 from twisted.python import threadable
 
 from evennia_ai.audit import archive
-from evennia_ai.audit.acting import acting, actor, signed
-from evennia_ai.audit.aggregates import AssistantAggregate
+from evennia_ai.audit.acting import LISTENERS, MARK, acting, actor, signed
+from evennia_ai.audit.aggregates import AssistantAggregate, GameAggregate
 from evennia_ai.audit.archive import Archived, ArchivedError
-from evennia_ai.audit.game_aggregate import GameAggregate
-from evennia_ai.audit.log import LISTENERS, MARK
 from evennia_ai.audit.reading import (
     AssistantApplication,
     Entry,
@@ -32,6 +30,7 @@ from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import Book, RecordConflictError
 from evennia_ai.audit.writes import Item, now
 from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.typed_objects import Script
 
 __all__ = [
     "GAME",
@@ -64,7 +63,7 @@ __all__ = [
 ]
 
 
-def _later(seconds: float, call: Any) -> Any:
+def _later(seconds: float, call: Callable[[], None]) -> object:
     """Call something in the reactor's thread, from whichever this is."""
     if threadable.ioThread in (None, threadable.getThreadID()):
         return reactor.callLater(seconds, call)
@@ -80,7 +79,7 @@ def book() -> Book:
     return made
 
 
-def record(event: str, subject: Any, **details: Any) -> None:
+def record(event: str, subject: Script | str, **details: Any) -> None:
     """Write down that something happened that changes nothing stored.
 
     The log and LISTENERS are told at once; it is stored with the subject's next write, or within
@@ -99,7 +98,7 @@ def record(event: str, subject: Any, **details: Any) -> None:
         book().record(whom, fact(event, **details))
 
 
-def keep(script: Any, facts: Iterable[Fact] = ()) -> None:
+def keep(script: Script | str, facts: Iterable[Fact] = ()) -> None:
     """Store facts, and what waits, in the caller's transaction.
 
     The log and LISTENERS are told after its commit; in a Django TestCase, which never commits, now.
@@ -115,12 +114,12 @@ def keep(script: Any, facts: Iterable[Fact] = ()) -> None:
         book().keep(whom, facts)
 
 
-def _tell(subject: Any, facts: Iterable[Fact]) -> None:
+def _tell(subject: Script | str, facts: Iterable[Fact]) -> None:
     for each in facts:
         Item.of(signed(each), now(), is_logged=actor().is_logged).tell(name_of(subject))
 
 
-def has_waiting(script: Any) -> bool:
+def has_waiting(script: Script | str) -> bool:
     """True where recorded events wait to be stored. This asks no database."""
     whom = subject_of(script)
     return whom is not None and book().has_waiting(whom)
@@ -137,7 +136,7 @@ def start_anew() -> None:
         book().drop()
 
 
-def is_begun(script: Any) -> bool:
+def is_begun(script: Script | str) -> bool:
     """True where an assistant has an audit log, or none can be.
 
     Args:
@@ -147,7 +146,7 @@ def is_begun(script: Any) -> bool:
     return whom is None or not book().has_tables() or application().count(whom.name) > 0
 
 
-def of(script: Any) -> Any:
+def of(script: Script | str) -> Any:
     """The present state of an assistant (an AssistantAggregate) or of the game, from its audit log.
 
     Raises:
@@ -168,7 +167,7 @@ def check_settings() -> None:
     archive.policy()
 
 
-def close(script: Any, reason: str, folder: Path | None = None) -> Path | None:
+def close(script: Script | str, reason: str, folder: Path | None = None) -> Path | None:
     """Put a record away: all that is left of it goes into a file, and out of the database.
 
     An assistant of the same name then begins with version 1. It belongs in one transaction with
@@ -197,7 +196,7 @@ def close(script: Any, reason: str, folder: Path | None = None) -> Path | None:
     return path
 
 
-def _stats_of(script: Any) -> dict[str, Any]:
+def _stats_of(script: Script | str) -> dict[str, Any]:
     try:
         state = application().newest(script).as_data()
     except Exception:  # what cannot be read any more is put away all the same

@@ -1,13 +1,22 @@
-"""The actor: who acts and by which way, on every event made meanwhile."""
+"""The actor of what is done now, and those who are told of it: the log and the listeners."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
-from evennia_ai.core.safety.audit_events import Fact
+from evennia.utils import logger
+
+from evennia_ai.core.safety.audit_events import Fact, kind_of
+
+MARK = "[AI_AUDIT]"
+# Told of each fact: (event, name of the subject, details). Of one that is stored with what it tells
+# of, after the commit; of one that changes nothing stored, at once.
+LISTENERS: list[Callable[[str, str, dict[str, Any]], None]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +62,17 @@ def signed(fact: Fact) -> Fact:
     now = actor()
     marks = {name: value for name, value in (("by", now.by), ("via", now.via)) if value}
     return replace(fact, details={**marks, **fact.details}) if marks else fact
+
+
+def tell(name: str, fact: Fact, details: Mapping[str, Any], *, is_logged: bool = True) -> None:
+    """Write a fact's line and tell who listens.
+
+    Args:
+        details: as they are kept: the log has no secrets either.
+        is_logged: False: no line, whatever its kind.
+    """
+    if is_logged and kind_of(fact.event).is_logged:
+        told = json.dumps(details, ensure_ascii=False, default=str)
+        logger.log_info(f"{MARK} {fact.event} {name} {told}")
+    for listener in list(LISTENERS):
+        listener(fact.event, name, dict(fact.details))

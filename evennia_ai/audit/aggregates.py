@@ -1,19 +1,23 @@
 """The state that the events of a stream add up to: an assistant's, or the game's, at any version.
 
-Every event has a topic of its own ("assistant:GoalCreated") that stays what it is wherever this
-code moves. What people did is in `by` and `via`, what an event tells besides is in `more`. No event
-fails to be applied, and no state grows without end, whatever the details hold.
+Each kind of event is a row of a table, `FOLDS`: the details it is made of, and what it changes. Its
+topic ("assistant:GoalCreated") stays what it is wherever this code moves. What people did is in
+`by` and `via`, what an event tells besides is in `more`. No event fails to be applied, and no state
+grows without end, whatever the details hold.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from types import new_class
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from eventsourcing.domain import Aggregate, Snapshot, event
+from eventsourcing.utils import register_topic
 
 from evennia_ai.core.safety.audit_events import bounded
 
@@ -24,9 +28,18 @@ BEGUN_WITH = (
     "is_stopped", "lockout", "goals", "questions", "usage", "tick_count",
     "tool_count", "tool_stats", "tool_errors",
 )  # fmt: skip
-USAGE = ("calls", "prompt_tokens", "completion_tokens")
-More = dict[str, Any] | None
+NO_USE = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+USAGE = tuple(NO_USE)
 NOBODY: dict[str, Any] = {"by": "", "via": "", "more": None}
+NOTED, CLOSED = "noted", "question_closed"
+# These end a question; one of them that has no number is noted like anything else.
+CLOSING = frozenset(
+    f"question_{end}"
+    for end in ("answered", "discarded", "dropped", "handed_on", "nobody", "timeout", "used")
+) | {"question_unused"}
+WANTED = object()
+Details = Mapping[str, Any]
+Change = Callable[[Any, Details], None]
 
 
 class RecordSnapshot(Snapshot):
@@ -35,17 +48,101 @@ class RecordSnapshot(Snapshot):
     TOPIC = "snapshot"
 
 
-def _number(value: Any) -> int:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if is_number and math.isfinite(value) else 0
+@dataclass(frozen=True)
+class Fold:
+    """One kind of event: a row of the table.
+
+    Attributes:
+        change: changes the aggregate by the event's details.
+        details: their names and defaults; without one that is WANTED it is only noted.
+    """
+
+    change: Change
+    details: Details = field(default_factory=dict)
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The details it cannot be without; which event it is, is always told."""
+        found = (name for name, default in self.details.items() if default is WANTED)
+        return frozenset(found) - {"event"}
+
+    def to_kind(self, aggregate: type[Audited], name: str) -> type[Audited.Event]:
+        """The library's class of such events."""
+        details = self.details
+
+        def apply(told: Aggregate.Event, state: Audited) -> None:
+            known = vars(told)
+            self.change(state, {key: known.get(key, details[key]) for key in details})
+
+        topic = f"{aggregate.TOPIC}:{name}"
+        body = {
+            "__module__": __name__,
+            "__qualname__": f"{aggregate.__qualname__}.{name}",
+            "__annotations__": dict.fromkeys(details, Any),
+            "TOPIC": topic,
+            "apply": apply,
+        }
+        made: type[Any] = new_class(name, (aggregate.Event,), {}, lambda names: names.update(body))
+        register_topic(topic, made)
+        return made
 
 
-def _name(value: Any) -> str:
+class Audited(Aggregate):
+    """The state of anything with an audit log."""
+
+    TOPIC: ClassVar[str]
+    FOLDS: ClassVar[Mapping[str, Fold]]
+    kinds: ClassVar[Mapping[str, type[Audited.Event]]]
+    Snapshot = RecordSnapshot
+
+    class Event(Aggregate.Event):
+        """Details that every event has besides its own."""
+
+        by: str
+        via: str
+        more: dict[str, Any] | None
+
+    def add(self, event: str, details: Details, at: datetime) -> None:
+        """Let something happen. Whatever the details hold, this does not fail.
+
+        Args:
+            details: as `core.safety.audit_events.kept` makes them.
+            at: when; never before the last event.
+        """
+        name = CLOSED if event in CLOSING else event
+        if name not in self.FOLDS or not self.FOLDS[name].wanted.issubset(details):
+            name = NOTED
+        fold = self.FOLDS[name]
+        given = {k: v for k, v in fold.details.items() if v is not WANTED}
+        taken = {*given, *fold.wanted, "by", "via"}
+        rest = {key: value for key, value in details.items() if key not in taken}
+        given |= {key: value for key, value in details.items() if key in taken}
+        if "event" in fold.details:
+            given["event"] = event
+        moment = max(at, self.modified_on)
+        given = {**NOBODY, **given, "more": rest or None}
+        self.trigger_event(self.kinds[name], timestamp=moment, **given)
+
+    @property
+    def created_at(self) -> str:
+        """The time when the audit log began, as ISO 8601."""
+        return self.created_on.isoformat()
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {"created_at": self.created_at, "version": self.version, **own}
+
+
+# ---- what events change ------------------------------------------------------------------------
+
+
+def _name(value: object) -> str:
     return str(value)[:LONGEST_NAME]
 
 
-def put(table: dict[str, Any], key: Any, value: Any) -> None:
-    """Set an entry; it is the newest then, and the oldest beyond what is kept go."""
+def _put(table: dict[str, Any], key: object, value: object) -> None:
+    """Set an entry; it is the newest then, and the oldest beyond the bound go."""
     name = _name(key)
     table.pop(name, None)
     table[name] = bounded(value, LONGEST_KEPT)
@@ -53,13 +150,151 @@ def put(table: dict[str, Any], key: Any, value: Any) -> None:
         del table[next(iter(table))]
 
 
-def count(table: dict[str, int], key: Any) -> None:
-    """Count one more."""
-    put(table, key, table.get(_name(key), 0) + 1)
+def _count(table: dict[str, int], key: object) -> None:
+    _put(table, key, table.get(_name(key), 0) + 1)
 
 
-class AssistantAggregate(Aggregate):
-    """An assistant, as its record tells of it.
+def _note(name: str) -> Change:
+    """A count of events of which nothing else is kept."""
+    return lambda now, told: _count(now.noted, name)
+
+
+def _raise(name: str) -> Change:
+    """One more in a number."""
+    return lambda now, told: setattr(now, name, getattr(now, name) + 1)
+
+
+def _set(**values: object) -> Change:
+    """Other values, whatever the details are."""
+    return lambda now, told: now.__dict__.update(values)
+
+
+def _use(now: AssistantAggregate, told: Details) -> None:
+    for name in USAGE:
+        amount = told[name]
+        is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
+        now.usage[name] += int(amount) if is_number and math.isfinite(amount) else 0
+
+
+def _tool(now: AssistantAggregate, told: Details) -> None:
+    now.tool_count += 1
+    now.last_tool = _name(told["tool_name"])
+    _count(now.tool_stats, told["tool_name"])
+    if not told["success"]:
+        _count(now.tool_errors, told["tool_name"])
+
+
+def _tick(now: AssistantAggregate, told: Details) -> None:
+    now.tick_count += 1
+    _use(now, told)
+
+
+def _goal_created(now: AssistantAggregate, told: Details) -> None:
+    rest = {name: told[name] for name in ("description", "priority", "parent_id")}
+    _put(now.goals, told["goal_id"], {**rest, "status": "active"})
+
+
+def _goal_updated(now: AssistantAggregate, told: Details) -> None:
+    changed = {name: told[name] for name in ("priority", "metadata") if told[name] is not None}
+    if told["status"]:
+        changed["status"] = told["status"]
+    _set_goal(now, told["goal_id"], changed)
+
+
+def _goal_completed(now: AssistantAggregate, told: Details) -> None:
+    _set_goal(now, told["goal_id"], {"status": "completed", "outcome": told["outcome"]})
+
+
+def _set_goal(now: AssistantAggregate, goal_id: object, changed: Details) -> None:
+    """Change a goal, which is open no longer where it ends."""
+    known = now.goals.get(_name(goal_id))
+    goal = {**(known if isinstance(known, dict) else {}), **changed}
+    if changed.get("status") not in ("dropped", "completed"):
+        _put(now.goals, goal_id, goal)
+        return
+    now.goals.pop(_name(goal_id), None)
+    if goal["status"] == "completed":
+        closed = bounded({"goal_id": goal_id, **goal}, LONGEST_KEPT)
+        now.completed_goals = [*now.completed_goals, closed][-MOST_KEPT:]
+
+
+def _setting(now: AssistantAggregate, told: Details) -> None:
+    now.settings[_name(told["key"])] = told["new_value"]
+    while len(now.settings) > 2 * MOST_KEPT:
+        del now.settings[next(iter(now.settings))]
+
+
+def _stopped(now: AssistantAggregate, told: Details) -> None:
+    now.is_stopped = True
+    lockout = {name: told[name] for name in ("cause", "reason", "by")}
+    now.lockout = bounded(lockout, LONGEST_KEPT)
+
+
+def _asked(now: AssistantAggregate, told: Details) -> None:
+    question = {name: told[name] for name in ("kind", "key", "people")}
+    _put(now.questions, told["number"], question)
+
+
+def _closed(now: AssistantAggregate, told: Details) -> None:
+    now.questions.pop(_name(told["number"]), None)
+    _count(now.noted, told["event"])
+
+
+def _raised(now: GameAggregate, told: Details) -> None:
+    cap = {name: told[name] for name in ("account", "amount", "by")}
+    _put(now.caps, told["cap"], cap)
+
+
+ANYTHING = Fold(lambda now, told: _count(now.noted, told["event"]), {"event": WANTED})
+RAISED: Details = {"cap": "", "account": "", "amount": 0}
+ASSISTANT_FOLDS: dict[str, Fold] = {
+    "ToolExecuted": Fold(
+        _tool,
+        {"tool_name": WANTED, "parameters": None, "reasoning": "", "success": True, "error": ""},
+    ),
+    "TickCompleted": Fold(
+        _tick, {"tick_number": 0, "duration_ms": 0, "action_taken": "", **NO_USE}
+    ),
+    "UsageCounted": Fold(_use, {"purpose": "", **NO_USE}),
+    "ReflectionRecorded": Fold(
+        _raise("reflection_count"), {"content": "", "tags": None, "context": ""}
+    ),
+    "GoalCreated": Fold(
+        _goal_created, {"goal_id": WANTED, "description": "", "priority": 5, "parent_id": None}
+    ),
+    "GoalUpdated": Fold(
+        _goal_updated, {"goal_id": WANTED, "status": "", "priority": None, "metadata": None}
+    ),
+    "GoalCompleted": Fold(_goal_completed, {"goal_id": WANTED, "outcome": ""}),
+    "ConfigurationChanged": Fold(_setting, {"key": WANTED, "old_value": None, "new_value": None}),
+    "EmergencyStopTriggered": Fold(
+        _stopped, {"reason": "", "consecutive_errors": 0, "cause": "", "by": ""}
+    ),
+    "EmergencyStopCleared": Fold(
+        _set(is_stopped=False, lockout={}), {"cleared_by": "", "cause": ""}
+    ),
+    "HistoryReset": Fold(_note("HistoryReset")),
+    "limit_denied": Fold(lambda now, told: _count(now.limits, told["kind"]), {"kind": ""}),
+    "budget_raised": Fold(_note("budget_raised"), RAISED),
+    "question_asked": Fold(_asked, {"number": WANTED, "kind": "", "key": "", "people": None}),
+    CLOSED: Fold(_closed, {"event": WANTED, "number": WANTED, "choice": None}),
+    "AssistantArchived": Fold(
+        _set(is_archived=True), {"reason": "", "archive_path": "", "final_stats": None}
+    ),
+    NOTED: ANYTHING,
+}
+GAME_FOLDS: dict[str, Fold] = {
+    "budget_raised": Fold(_raised, {**RAISED, "by": ""}),
+    "control_refused": Fold(_raise("refusals"), {"act": ""}),
+    NOTED: ANYTHING,
+}
+
+
+# ---- the two -----------------------------------------------------------------------------------
+
+
+class AssistantAggregate(Audited):
+    """An assistant, as its audit log tells of it.
 
     Attributes:
         settings: by name, as they are kept: secrets masked, what is very long as a fingerprint.
@@ -74,28 +309,18 @@ class AssistantAggregate(Aggregate):
     """
 
     TOPIC = "assistant"
-    Snapshot = RecordSnapshot
+    FOLDS = ASSISTANT_FOLDS
     if TYPE_CHECKING:  # the library makes it
         AssistantCreated: type[Aggregate.Created]
 
-    class Event(Aggregate.Event):
-        """Details that every event has besides its own."""
-
-        by: str
-        via: str
-        more: More
-
-    class Created(Event, Aggregate.Created):
+    class Created(Audited.Event, Aggregate.Created):
         """The library's own; an assistant begins with AssistantCreated."""
 
         TOPIC = "assistant:Created"
 
     @event("AssistantCreated", topic="assistant:AssistantCreated")
     def __init__(
-        self,
-        assistant_key: str,
-        config: dict[str, Any],
-        begun_with: dict[str, Any] | None = None,
+        self, assistant_key: str, config: object, begun_with: dict[str, Any] | None = None
     ) -> None:
         self.assistant_key = _name(assistant_key)
         self.settings: dict[str, Any] = dict(config) if isinstance(config, Mapping) else {}
@@ -107,7 +332,7 @@ class AssistantAggregate(Aggregate):
         self.tool_stats: dict[str, int] = {}
         self.tool_errors: dict[str, int] = {}
         self.last_tool = ""
-        self.usage = dict.fromkeys(USAGE, 0)
+        self.usage = dict(NO_USE)
         self.questions: dict[str, Any] = {}
         self.limits: dict[str, int] = {}
         self.noted: dict[str, int] = {}
@@ -120,224 +345,56 @@ class AssistantAggregate(Aggregate):
         cls,
         id: UUID,  # noqa: A002  (as the library calls it)
         assistant_key: str,
-        config: Mapping[str, Any],
+        config: Details,
         timestamp: datetime | None = None,
-        begun_with: Mapping[str, Any] | None = None,
+        begun_with: object = None,
         **rest: Any,
     ) -> AssistantAggregate:
-        """A new record, which begins with the settings as they are.
+        """A new audit log, which begins with the settings as they are.
 
         Args:
             id: of the stream.
             timestamp: when it begins; None: now.
-            begun_with: what it had come to before there were records; names in BEGUN_WITH.
+            begun_with: its state before there was a log, a mapping of names in BEGUN_WITH.
             rest: `by`, `via` and `more`.
         """
         told = {"assistant_key": assistant_key, "config": dict(config), **NOBODY, **rest}
         told["begun_with"] = dict(begun_with) if isinstance(begun_with, Mapping) else None
         return cls._create(cls.AssistantCreated, id=id, timestamp=timestamp, **told)
 
-    def trigger_event(self, event_class: type[Any], **kwargs: Any) -> None:
-        """Let something happen, by nobody in particular unless somebody is named."""
-        super().trigger_event(event_class, **{**NOBODY, **kwargs})
 
-    @property
-    def created_at(self) -> str:
-        """The time when the audit log began, as ISO 8601."""
-        return self.created_on.isoformat()
+class GameAggregate(Audited):
+    """The whole game, as its audit log tells of it.
 
-    def as_data(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        return {"created_at": self.created_at, "version": self.version, **own}
+    Attributes:
+        caps: what was last added to each cap, by name.
+        refusals: how often somebody was refused.
+        noted: how often each other event happened.
+    """
 
-    # ---- work ------------------------------------------------------------------------------
+    TOPIC = "game"
+    FOLDS = GAME_FOLDS
+    if TYPE_CHECKING:  # the library makes it
+        GameBegun: type[Aggregate.Created]
 
-    @event("ToolExecuted", topic="assistant:ToolExecuted")
-    def execute_tool(
-        self,
-        tool_name: str,
-        parameters: Any = None,
-        reasoning: str = "",
-        success: bool = True,
-        error: str = "",
-    ) -> None:
-        """A tool was called."""
-        self.tool_count += 1
-        self.last_tool = _name(tool_name)
-        count(self.tool_stats, tool_name)
-        if not success:
-            count(self.tool_errors, tool_name)
+    class Created(Audited.Event, Aggregate.Created):
+        """The library's own; the game begins with GameBegun."""
 
-    @event("TickCompleted", topic="assistant:TickCompleted")
-    def complete_tick(
-        self,
-        tick_number: int = 0,
-        duration_ms: int = 0,
-        action_taken: str = "",
-        calls: int = 0,
-        prompt_tokens: int = 0,
-        completion_tokens: int = 0,
-    ) -> None:
-        """A tick is over, and used this much."""
-        self.tick_count += 1
-        self._use(calls, prompt_tokens, completion_tokens)
+        TOPIC = "game:Created"
 
-    @event("UsageCounted", topic="assistant:UsageCounted")
-    def count_usage(
-        self,
-        purpose: str = "",
-        calls: int = 0,
-        prompt_tokens: int = 0,
-        completion_tokens: int = 0,
-    ) -> None:
-        """Model calls were made beside a tick, for a summary say."""
-        self._use(calls, prompt_tokens, completion_tokens)
+    @event("GameBegun", topic="game:GameBegun")
+    def __init__(self) -> None:
+        self.caps: dict[str, Any] = {}
+        self.refusals = 0
+        self.noted: dict[str, int] = {}
 
-    def _use(self, *amounts: Any) -> None:
-        for name, amount in zip(USAGE, amounts, strict=True):
-            self.usage[name] += _number(amount)
+    @classmethod
+    def create(cls, id: UUID, timestamp: datetime | None = None) -> GameAggregate:  # noqa: A002
+        """A new audit log."""
+        return cls._create(cls.GameBegun, id=id, timestamp=timestamp, **NOBODY)
 
-    @event("ReflectionRecorded", topic="assistant:ReflectionRecorded")
-    def record_reflection(
-        self,
-        content: str = "",
-        tags: Any = None,
-        context: str = "",
-    ) -> None:
-        """It thought about itself."""
-        self.reflection_count += 1
 
-    # ---- goals -----------------------------------------------------------------------------
-
-    @event("GoalCreated", topic="assistant:GoalCreated")
-    def create_goal(
-        self,
-        goal_id: Any,
-        description: str = "",
-        priority: int = 5,
-        parent_id: Any = None,
-    ) -> None:
-        """It is after something."""
-        told = {"description": description, "priority": priority, "parent_id": parent_id}
-        put(self.goals, goal_id, {**told, "status": "active"})
-
-    @event("GoalUpdated", topic="assistant:GoalUpdated")
-    def update_goal(
-        self, goal_id: Any, status: str = "", priority: Any = None, metadata: Any = None
-    ) -> None:
-        """A goal is changed, or given up."""
-        goal = self._goal(goal_id)
-        told = {"status": status or None, "priority": priority, "metadata": metadata}
-        changed = {name: value for name, value in told.items() if value is not None}
-        if status in ("dropped", "completed"):
-            self._close(goal_id, {**goal, **changed})
-        else:
-            put(self.goals, goal_id, {**goal, **changed})
-
-    @event("GoalCompleted", topic="assistant:GoalCompleted")
-    def complete_goal(self, goal_id: Any, outcome: str = "") -> None:
-        """A goal is reached."""
-        self._close(goal_id, {**self._goal(goal_id), "status": "completed", "outcome": outcome})
-
-    def _goal(self, goal_id: Any) -> dict[str, Any]:
-        found = self.goals.get(_name(goal_id))
-        return dict(found) if isinstance(found, dict) else {}
-
-    def _close(self, goal_id: Any, goal: dict[str, Any]) -> None:
-        self.goals.pop(_name(goal_id), None)
-        if goal.get("status") == "completed":
-            closed = bounded({"goal_id": goal_id, **goal}, LONGEST_KEPT)
-            self.completed_goals = [*self.completed_goals, closed][-MOST_KEPT:]
-
-    # ---- what it may do --------------------------------------------------------------------
-
-    @event("ConfigurationChanged", topic="assistant:ConfigurationChanged")
-    def change_configuration(self, key: str, old_value: Any = None, new_value: Any = None) -> None:
-        """A setting is another."""
-        self.settings[_name(key)] = new_value
-        while len(self.settings) > 2 * MOST_KEPT:
-            del self.settings[next(iter(self.settings))]
-
-    @event("EmergencyStopTriggered", topic="assistant:EmergencyStopTriggered")
-    def trigger_emergency_stop(
-        self,
-        reason: str = "",
-        consecutive_errors: int = 0,
-        cause: str = "",
-        by: str = "",
-    ) -> None:
-        """It is stopped, or locks itself."""
-        self.is_stopped = True
-        self.lockout = bounded({"cause": cause, "reason": reason, "by": by}, LONGEST_KEPT)
-
-    @event("EmergencyStopCleared", topic="assistant:EmergencyStopCleared")
-    def clear_emergency_stop(
-        self,
-        cleared_by: str = "",
-        cause: str = "",
-    ) -> None:
-        """Somebody lets it go on."""
-        self.is_stopped = False
-        self.lockout = {}
-
-    @event("HistoryReset", topic="assistant:HistoryReset")
-    def reset_history(self) -> None:
-        """Its conversation begins anew."""
-        count(self.noted, "HistoryReset")
-
-    @event("LimitDenied", topic="assistant:limit_denied")
-    def deny_limit(self, kind: str = "") -> None:
-        """It reached a limit, and may not go on."""
-        count(self.limits, kind)
-
-    @event("BudgetRaised", topic="assistant:budget_raised")
-    def raise_budget(
-        self,
-        cap: str = "",
-        account: str = "",
-        amount: Any = 0,
-    ) -> None:
-        """Somebody added to one of its caps."""
-        count(self.noted, "budget_raised")
-
-    # ---- questions -------------------------------------------------------------------------
-
-    @event("QuestionAsked", topic="assistant:question_asked")
-    def ask_question(
-        self,
-        number: Any,
-        kind: str = "",
-        key: str = "",
-        people: Any = None,
-    ) -> None:
-        """It asks people something."""
-        put(self.questions, number, {"kind": kind, "key": key, "people": people})
-
-    @event("QuestionClosed", topic="assistant:question_closed")
-    def close_question(
-        self,
-        event: str,
-        number: Any,
-        choice: Any = None,
-    ) -> None:
-        """A question is open no longer, however that came."""
-        self.questions.pop(_name(number), None)
-        count(self.noted, event)
-
-    # ---- its end, and all else -------------------------------------------------------------
-
-    @event("AssistantArchived", topic="assistant:AssistantArchived")
-    def archive(
-        self,
-        reason: str = "",
-        archive_path: str = "",
-        final_stats: Any = None,
-    ) -> None:
-        """Its record is put away."""
-        self.is_archived = True
-
-    @event("Noted", topic="assistant:noted")
-    def note(self, event: str) -> None:
-        """Anything else, and what a game has of its own."""
-        count(self.noted, event)
+for _aggregate in (AssistantAggregate, GameAggregate):
+    _aggregate.kinds = {
+        _kind: _fold.to_kind(_aggregate, _kind) for _kind, _fold in _aggregate.FOLDS.items()
+    }

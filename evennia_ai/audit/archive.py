@@ -21,9 +21,12 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
+from eventsourcing.application import Application
 from eventsourcing.domain import datetime_now_with_tzinfo
 from eventsourcing.persistence import Mapper
 
+from evennia_ai.audit.aggregates import Audited
 from evennia_ai.audit.events import as_micros, as_moment, details_of
 from evennia_ai.audit.streams import Subject
 from evennia_ai.core.settings.services import AuditConfig
@@ -73,8 +76,10 @@ def folder_of(config: AuditConfig) -> Path:
     return Path(settings.GAME_DIR) / config.archive_folder
 
 
-def _rows(id_: UUID) -> Any:
-    return RecordedEvent.objects.filter(originator_id=id_)
+def rows_of(id_: UUID) -> QuerySet[RecordedEvent]:
+    """The events of a stream that the database has."""
+    rows: QuerySet[RecordedEvent] = RecordedEvent.objects.filter(originator_id=id_)
+    return rows
 
 
 def _stem(whom: Subject) -> str:
@@ -119,7 +124,7 @@ def export(whom: Subject, mapper: Mapper[UUID], stream: TextIO) -> int:
 
 def _ends(id_: UUID) -> tuple[int, int]:
     """The oldest and the newest version that the database has; 1 and 0 if there is none."""
-    versions = _rows(id_).values_list("originator_version", flat=True)
+    versions = rows_of(id_).values_list("originator_version", flat=True)
     newest = versions.order_by("-originator_version").first()
     return (versions.order_by("originator_version").first(), newest) if newest else (1, 0)
 
@@ -131,14 +136,14 @@ def oldest_of(id_: UUID) -> int:
 
 def _write(
     whom: Subject, mapper: Mapper[UUID], stream: TextIO, first: int, last: int
-) -> Iterator[list[Any]]:
+) -> Iterator[list[RecordedEvent]]:
     """Write a first line and the events, STEP of them at a time."""
     head: dict[str, Any] = {"format": FORMAT, "assistant": whom.name, "stream": str(whom.id)}
     head |= {"first": first, "last": last, "state_before": _state_at(whom.id, first - 1)}
     stream.write(json.dumps(head, ensure_ascii=False) + "\n")
     done = first - 1
     while done < last:
-        some = _rows(whom.id).filter(originator_version__gt=done, originator_version__lte=last)
+        some = rows_of(whom.id).filter(originator_version__gt=done, originator_version__lte=last)
         rows = list(some.order_by("originator_version")[:STEP])
         if not rows:
             return
@@ -153,7 +158,7 @@ def _state_at(id_: UUID, version: int) -> Any:
     return json.loads(bytes(found.state)).get("state") if found else None
 
 
-def _line(mapper: Mapper[UUID], row: Any) -> str:
+def _line(mapper: Mapper[UUID], row: RecordedEvent) -> str:
     state = mapper.transcoder.decode(bytes(row.state))
     line = {
         "version": row.originator_version,
@@ -194,7 +199,10 @@ def _sync(folder: Path) -> None:
 
 
 def archive(
-    whom: Subject, app: Any, config: AuditConfig | None = None, folder: Path | None = None
+    whom: Subject,
+    app: Application[UUID],
+    config: AuditConfig | None = None,
+    folder: Path | None = None,
 ) -> Archived:
     """Move what the policy does not keep, all of it now."""
     steps = steps_of(whom, app, config, folder)
@@ -207,7 +215,10 @@ def archive(
 
 
 def steps_of(
-    whom: Subject, app: Any, config: AuditConfig | None = None, folder: Path | None = None
+    whom: Subject,
+    app: Application[UUID],
+    config: AuditConfig | None = None,
+    folder: Path | None = None,
 ) -> Steps:
     """The same in small steps, with a pause between them for whatever else there is to do."""
     config = config or policy()
@@ -243,21 +254,22 @@ def _cut(id_: UUID, config: AuditConfig, newest: int) -> int:
     last = newest - config.keep_events if config.keep_events else 0
     if config.keep_days:
         moment = datetime_now_with_tzinfo() - timedelta(days=config.keep_days)
-        old = _rows(id_).filter(at__lt=as_micros(moment)).order_by("-at", "-originator_version")
+        old = rows_of(id_).filter(at__lt=as_micros(moment)).order_by("-at", "-originator_version")
         last = max(last, old.values_list("originator_version", flat=True).first() or 0)
     last = min(last, newest - 1)
     return last - last % SNAPSHOT_EVERY
 
 
-def _begun(app: Any, id_: UUID, version: int) -> str:
+def _begun(app: Application[UUID], id_: UUID, version: int) -> str:
     try:
-        begun = app.repository.get(id_, version=version).created_on
+        aggregate: Audited = app.repository.get(id_, version=version)
+        begun = aggregate.created_on
     except Exception:  # what cannot be read any more can still be put away, under a name of its own
         begun = datetime_now_with_tzinfo()
     return str(begun.strftime("%Y%m%dT%H%M%S%f"))
 
 
-def _keep_state(app: Any, id_: UUID, version: int) -> None:
+def _keep_state(app: Application[UUID], id_: UUID, version: int) -> None:
     """Make sure of the snapshot from which all that stays goes on."""
     have = RecordedSnapshot.objects.filter(originator_id=id_, originator_version=version)
     if not have.exists():
@@ -266,10 +278,10 @@ def _keep_state(app: Any, id_: UUID, version: int) -> None:
 
 def _delete_some(id_: UUID, last: int) -> int:
     """Delete the oldest events, STEP at most. Returns how many."""
-    versions = _rows(id_).filter(originator_version__lte=last).order_by("originator_version")
+    versions = rows_of(id_).filter(originator_version__lte=last).order_by("originator_version")
     some = list(versions.values_list("originator_version", flat=True)[:STEP])
     if some:
-        _rows(id_).filter(originator_version__lte=some[-1]).delete()
+        rows_of(id_).filter(originator_version__lte=some[-1]).delete()
     return len(some)
 
 
@@ -285,7 +297,7 @@ def _prune(folder: Path, whom: Subject, config: AuditConfig) -> None:
             path.unlink(missing_ok=True)
 
 
-def put_away(whom: Subject, app: Any, path: Path) -> int:
+def put_away(whom: Subject, app: Application[UUID], path: Path) -> int:
     """Export all that is left of a record, then delete it. Returns how many events that was.
 
     It belongs in a transaction with whatever else ends the assistant.
@@ -293,12 +305,12 @@ def put_away(whom: Subject, app: Any, path: Path) -> int:
     first, last = _ends(whom.id)
     count = sum(_saved(whom, app.mapper, path, first, last))
     with transaction.atomic():
-        _rows(whom.id).delete()
+        rows_of(whom.id).delete()
         RecordedSnapshot.objects.filter(originator_id=whom.id).delete()
     return count
 
 
-def path_for_all(whom: Subject, app: Any, folder: Path | None, more: int) -> Path:
+def path_for_all(whom: Subject, app: Application[UUID], folder: Path | None, more: int) -> Path:
     """The file for all that is left of a record.
 
     Args:

@@ -1,36 +1,28 @@
-"""Facts as events, and events as they are stored: plain JSON under topics that last."""
+"""Events as they are stored: plain JSON under topics that last."""
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from eventsourcing.domain import (
-    Aggregate,
-    DecoratedFuncCaller,
-    DomainEventProtocol,
-    decorated_funcs,
-)
+from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from eventsourcing.utils import TopicError, get_topic, register_topic, resolve_topic
 
-from evennia_ai.audit.aggregates import NOBODY, AssistantAggregate, RecordSnapshot
-from evennia_ai.audit.game_aggregate import GameAggregate
+from evennia_ai.audit.aggregates import (
+    NOBODY,
+    NOTED,
+    AssistantAggregate,
+    GameAggregate,
+    RecordSnapshot,
+)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# These end a question; one of them that has no number is noted like anything else.
-CLOSING = frozenset(
-    f"question_{end}"
-    for end in ("answered", "discarded", "dropped", "handed_on", "nobody", "timeout", "used")
-) | {"question_unused"}
-NOTED, CLOSED = "noted", "question_closed"
-_OURS = (AssistantAggregate, GameAggregate)
+_FAMILIES = (AssistantAggregate.TOPIC, GameAggregate.TOPIC)
 # Of what is stored these are no details of the event.
 _FRAME = ("originator_id", "originator_version", "originator_topic", "timestamp", "event", "more")
 _TIMES = ("_created_on", "_modified_on")
@@ -46,61 +38,6 @@ def as_micros(moment: datetime) -> int:
 def as_moment(micros: int) -> datetime:
     """The way back, in UTC."""
     return EPOCH + timedelta(microseconds=micros)
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The details of one kind of event.
-
-    Attributes:
-        defaults: of all its details that have one.
-        wanted: its details that have none.
-        is_named: it is told which kind of fact it is.
-    """
-
-    event_class: type[Any]
-    defaults: Mapping[str, Any]
-    wanted: frozenset[str]
-    is_named: bool
-
-
-def _form(event_class: type[Any]) -> Form:
-    shape = inspect.signature(decorated_funcs[event_class]).parameters
-    names = [name for name in shape if name != "self"]
-    defaults = {n: shape[n].default for n in names if shape[n].default is not shape[n].empty}
-    wanted = frozenset(names) - set(defaults)
-    return Form(event_class, defaults, wanted - {"event"}, "event" in wanted)
-
-
-@lru_cache
-def forms_of(aggregate: type[Aggregate]) -> dict[str, Form]:
-    """The forms of an aggregate's events, by the name that ends their topic."""
-    made = [made for made in vars(aggregate).values() if isinstance(made, type)]
-    events = [made for made in made if issubclass(made, DecoratedFuncCaller)]
-    return {get_topic(made).rpartition(":")[2]: _form(made) for made in events}
-
-
-def add(aggregate: Aggregate, event: str, details: Mapping[str, Any], at: datetime) -> None:
-    """Let an aggregate know of a fact. Whatever the fact holds, this does not fail.
-
-    Args:
-        details: as `core.safety.audit_events.kept` makes them.
-        at: when; never before what the aggregate knows last.
-    """
-    forms = forms_of(type(aggregate))
-    form = forms.get(CLOSED if event in CLOSING else event)
-    if form is None or not form.wanted.issubset(details):
-        form = forms[NOTED]
-    taken = {*form.defaults, *form.wanted, "by", "via"}
-    told = {key: value for key, value in details.items() if key in taken}
-    rest = {key: value for key, value in details.items() if key not in taken}
-    named = {"event": event} if form.is_named else {}
-    moment = max(at, aggregate.modified_on)
-    given = {**form.defaults, **told, **named, "more": rest or None}
-    aggregate.trigger_event(form.event_class, timestamp=moment, **given)
-
-
-# ---- stored ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -119,7 +56,7 @@ class NamedEvent(StoredEvent):
 class PlainTranscoder(Transcoder):
     """JSON, and nothing that looks like plain data but is something else."""
 
-    def encode(self, obj: Any) -> bytes:
+    def encode(self, obj: object) -> bytes:
         """Plain data as JSON; a time as ISO 8601, anything else as its text."""
         text = json.dumps(obj, ensure_ascii=False, separators=(",", ":"), default=_as_text)
         return text.encode("utf-8", "replace")
@@ -129,7 +66,7 @@ class PlainTranscoder(Transcoder):
         return json.loads(data)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
@@ -151,7 +88,7 @@ class RecordMapper(Mapper[UUID]):
         try:
             resolve_topic(stored_event.topic)
         except TopicError:
-            if family not in [ours.TOPIC for ours in _OURS]:
+            if family not in _FAMILIES:
                 raise
             stored_event = StoredEvent(
                 stored_event.originator_id,
@@ -161,7 +98,7 @@ class RecordMapper(Mapper[UUID]):
             )
         event = super().to_domain_event(stored_event)
         told = vars(event)
-        if family in [ours.TOPIC for ours in _OURS]:
+        if family in _FAMILIES:
             told.update({**NOBODY, **told})
         told["timestamp"] = datetime.fromisoformat(told["timestamp"])
         if isinstance(event, RecordSnapshot):

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import QuerySet
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.persistence import InfrastructureFactory, Mapper, Transcoder
 from eventsourcing.utils import Environment, EnvType
@@ -26,6 +27,7 @@ from evennia_ai.audit.recorder import DjangoFactory
 from evennia_ai.audit.streams import Subject, subject_of
 from evennia_ai.core.safety.audit_events import told
 from evennia_ai.core.settings.services import AuditConfig
+from evennia_ai.core.typed_objects import Script
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 
 MOST_READ = 1_000
@@ -73,27 +75,27 @@ class AssistantApplication(Application[UUID]):
         """Events under topics that last."""
         return RecordMapper(transcoder=self.construct_transcoder())
 
-    def version(self, key: Any) -> int:
+    def version(self, key: Script | str) -> int:
         """The newest version.
 
         Raises:
             KeyError: there is no such record.
         """
         whom = _known(key)
-        newest = _rows(whom.id).order_by("-originator_version")
+        newest = archive.rows_of(whom.id).order_by("-originator_version")
         found: int | None = newest.values_list("originator_version", flat=True).first()
         if found is None:
             raise KeyError(f"there is no record of {whom.name}")
         return found
 
-    def count(self, key: Any) -> int:
+    def count(self, key: Script | str) -> int:
         """Number of events, archived ones included; 0: there is no audit log."""
         try:
             return self.version(key)
         except KeyError:
             return 0
 
-    def at(self, key: Any, version: int) -> Any:
+    def at(self, key: Script | str, version: int) -> Any:
         """The state of an assistant (an AssistantAggregate) or of the game at a version.
 
         Raises:
@@ -108,7 +110,7 @@ class AssistantApplication(Application[UUID]):
             raise ArchivedError(archive.told_where(whom, version))
         return self.repository.get(whom.id, version=version)
 
-    def newest(self, key: Any) -> Any:
+    def newest(self, key: Script | str) -> Any:
         """The present state of an assistant or of the game.
 
         Raises:
@@ -120,7 +122,7 @@ class AssistantApplication(Application[UUID]):
         except AggregateNotFoundError:
             raise KeyError(f"there is no record of {whom.name}") from None
 
-    def version_at(self, key: Any, moment: datetime) -> int:
+    def version_at(self, key: Script | str, moment: datetime) -> int:
         """The version that held at a moment.
 
         Args:
@@ -131,7 +133,7 @@ class AssistantApplication(Application[UUID]):
             KeyError: there was none yet.
         """
         whom = _known(key)
-        before = _rows(whom.id).filter(at__lte=as_micros(moment))
+        before = archive.rows_of(whom.id).filter(at__lte=as_micros(moment))
         before = before.order_by("-at", "-originator_version")
         found: int | None = before.values_list("originator_version", flat=True).first()
         if found is None:
@@ -142,7 +144,12 @@ class AssistantApplication(Application[UUID]):
         return found
 
     def page(
-        self, key: Any, *, before: int | None = None, limit: int = 25, events: Sequence[str] = ()
+        self,
+        key: Script | str,
+        *,
+        before: int | None = None,
+        limit: int = 25,
+        events: Sequence[str] = (),
     ) -> list[Entry]:
         """Events, the newest first.
 
@@ -151,7 +158,7 @@ class AssistantApplication(Application[UUID]):
             limit: at most so many, and never more than MOST_READ.
             events: only of these names; () is all.
         """
-        rows, most = _rows(_known(key).id), max(0, min(limit, MOST_READ))
+        rows, most = archive.rows_of(_known(key).id), max(0, min(limit, MOST_READ))
         if before is not None:
             rows = rows.filter(originator_version__lt=before)
         # One name at a time: several at once would be sorted whole before any is left out.
@@ -161,12 +168,12 @@ class AssistantApplication(Application[UUID]):
         entries = [_entry(*row) for row in found]
         return sorted(entries, key=lambda entry: -entry.version)[:most]
 
-    def export(self, key: Any, stream: TextIO) -> int:
+    def export(self, key: Script | str, stream: TextIO) -> int:
         """Write all that the database has of a record as lines of JSON. Returns how many events."""
         return archive.export(_known(key), self.mapper, stream)
 
     def archive(
-        self, key: Any, config: AuditConfig | None = None, *, folder: Path | None = None
+        self, key: Script | str, config: AuditConfig | None = None, *, folder: Path | None = None
     ) -> Archived:
         """Move what is older than the policy says out of the database, into one file.
 
@@ -177,22 +184,18 @@ class AssistantApplication(Application[UUID]):
         return archive.archive(_known(key), self, config, folder)
 
 
-def _known(key: Any) -> Subject:
+def _known(key: Script | str) -> Subject:
     found = subject_of(key) or subject_of(str(getattr(key, "key", key)))
     assert found is not None
     return found
 
 
-def _rows(id_: UUID) -> Any:
-    return RecordedEvent.objects.filter(originator_id=id_)
-
-
-def _newest(rows: Any, most: int) -> list[Any]:
+def _newest(rows: QuerySet[RecordedEvent], most: int) -> list[Any]:
     columns = ("originator_version", "at", "event", "state")
     return list(rows.order_by("-originator_version").values_list(*columns)[:most])
 
 
-def _entry(version: int, at: int, event: str, state: Any) -> Entry:
+def _entry(version: int, at: int, event: str, state: bytes) -> Entry:
     details = details_of(json.loads(bytes(state)))
     return Entry(version, as_moment(at), event, details, told(event, details))
 

@@ -57,7 +57,9 @@ class DjangoAggregateRecorder(AggregateRecorder):
         using: Django's name of the database.
     """
 
-    def __init__(self, model: Any, using: str = "default") -> None:
+    def __init__(
+        self, model: type[RecordedEvent] | type[RecordedSnapshot], using: str = "default"
+    ) -> None:
         self.model = model
         self.using = using
 
@@ -217,7 +219,7 @@ class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
         """The recorder of the events of all streams in one order."""
         return DjangoApplicationRecorder(RecordedEvent, self.using)
 
-    def tracking_recorder(self, tracking_recorder_class: Any = None) -> Never:
+    def tracking_recorder(self, tracking_recorder_class: object = None) -> Never:
         """Not here.
 
         Raises:

@@ -16,17 +16,14 @@ from uuid import UUID
 from django.db import transaction
 from evennia.utils import logger
 from eventsourcing.application import AggregateNotFoundError
-from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import IntegrityError as RecordConflictError
 from eventsourcing.persistence import PersistenceError, StoredEvent
 
 from evennia_ai.audit.acting import actor, signed
-from evennia_ai.audit.aggregates import RecordSnapshot
+from evennia_ai.audit.aggregates import Audited, RecordSnapshot
 from evennia_ai.audit.archive import SNAPSHOT_EVERY
-from evennia_ai.audit.beginning import CREATED, begin, settings_of
-from evennia_ai.audit.events import add
 from evennia_ai.audit.reading import application, missing_tables
-from evennia_ai.audit.streams import Subject
+from evennia_ai.audit.streams import CREATED, Subject, begin, settings_of
 from evennia_ai.audit.upkeep import Upkeep
 from evennia_ai.audit.writes import Item, Stream, Write, is_never_committed, now, this_connection
 from evennia_ai.core.safety.audit_events import Fact, fact
@@ -126,7 +123,7 @@ class Book:
     # ---- and are written -------------------------------------------------------------------
 
     def _write(
-        self, stream: Stream, known: Aggregate | None, waited: list[Item], items: list[Item]
+        self, stream: Stream, known: Audited | None, waited: list[Item], items: list[Item]
     ) -> None:
         connection, name = this_connection(), stream.whom.name
         if not self.has_tables() or stream.is_broken:
@@ -155,7 +152,7 @@ class Book:
                 logger.log_err(MISSING)
         return self._is_ready
 
-    def _load(self, stream: Stream, waited: list[Item], items: list[Item]) -> Aggregate | None:
+    def _load(self, stream: Stream, waited: list[Item], items: list[Item]) -> Audited | None:
         """The state of a stream, or its beginning; None: nothing can be added to it.
 
         Args:
@@ -166,7 +163,7 @@ class Book:
             # It refuses to let a transaction write that has read before another one wrote.
             RecordedSnapshot.objects.filter(id=-1).update(at=0)
         try:
-            found: Aggregate = application().repository.get(whom.id)
+            found: Audited = application().repository.get(whom.id)
         except AggregateNotFoundError:
             return self._begin(whom, waited, items)
         except PersistenceError:
@@ -177,7 +174,7 @@ class Book:
             return None
         return found
 
-    def _begin(self, whom: Subject, waited: list[Item], items: list[Item]) -> Aggregate | None:
+    def _begin(self, whom: Subject, waited: list[Item], items: list[Item]) -> Audited | None:
         if whom.is_game:
             return begin(whom, {}, (waited or items)[0].at)
         if whom.script is None or whom.script.pk is None:
@@ -252,11 +249,11 @@ def _tell(name: str, items: Sequence[Item]) -> None:
         item.tell(name)
 
 
-def _extend(aggregate: Aggregate, items: Sequence[Item]) -> list[StoredEvent]:
+def _extend(aggregate: Audited, items: Sequence[Item]) -> list[StoredEvent]:
     """Add items to a stream: by one statement, and another where snapshots are due."""
     app, snapshots = application(), []
     for item in items:
-        add(aggregate, item.fact.event, item.details, item.at)
+        aggregate.add(item.fact.event, item.details, item.at)
         if aggregate.version % SNAPSHOT_EVERY == 0:
             snapshots.append(app.mapper.to_stored_event(RecordSnapshot.take(aggregate)))
     events = [app.mapper.to_stored_event(event) for event in aggregate.collect_events()]

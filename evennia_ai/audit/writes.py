@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connections, transaction
-from eventsourcing.domain import Aggregate
+from django.db.backends.base.base import BaseDatabaseWrapper
 from eventsourcing.domain import datetime_now_with_tzinfo as now
 from eventsourcing.persistence import StoredEvent
 
-from evennia_ai.audit.log import tell
+from evennia_ai.audit.acting import tell
+from evennia_ai.audit.aggregates import Audited
 from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
 from evennia_ai.core.safety.audit_events import Fact, kept
@@ -48,7 +49,7 @@ class Item:
         tell(name, self.fact, self.details, is_logged=self.is_logged)
 
 
-def is_never_committed(connection: Any) -> bool:
+def is_never_committed(connection: BaseDatabaseWrapper) -> bool:
     """True within a test of Django's, which undoes everything at its end."""
     blocks = connection.atomic_blocks
     return bool(blocks) and getattr(blocks[0], "_from_testcase", False)
@@ -103,7 +104,7 @@ class Stream:
     whom: Subject
     waiting: deque[Item] = field(default_factory=deque)
     lost: int = 0
-    aggregate: Aggregate | None = None
+    aggregate: Audited | None = None
     connection: Any = None
     writes: list[Write] = field(default_factory=list)
     hooks: Any = None
@@ -152,7 +153,7 @@ class Stream:
             write.is_done = True
         self.writes = [write for write in self.writes if not write.is_done]
 
-    def note(self, aggregate: Aggregate, write: Write) -> None:
+    def note(self, aggregate: Audited, write: Write) -> None:
         """Remember the aggregate after a write that just succeeded."""
         hooks = write.connection.run_on_commit
         if self.writes and (self.hooks is None or self.connection is not write.connection):

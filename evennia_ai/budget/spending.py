@@ -198,7 +198,7 @@ class MeteredClient:
         spent: where the cost of its calls is added up.
     """
 
-    script: Assistant
+    script: Assistant | None
     client: Any
     person: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What is typed after `assistant token`: tokens of the REST API, one's own and, for owners, all."""
+"""The words `assistant token`: tokens of the REST API, one's own and, for owners, all."""
 
 from __future__ import annotations
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext
 from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.commands.command import Command
 from evennia.utils.utils import list_to_string, string_suggestions
 
 from evennia_ai.core.hearing.mention import begins_with_address
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.runtime.names import called
 
 
 class CmdAddress(Command):
-    """What a line does that is no command: `@ada hello` is said, anything else is an error.
+    """Take a line that is no command: `@ada hello` is said, anything else is an error.
 
     A game with such a command of its own calls `say_to_assistant` in it and leaves this one out.
     """
@@ -29,7 +28,7 @@ class CmdAddress(Command):
             self.msg(self._complaint(self.args.strip()))
 
     def _complaint(self, line: str) -> str:
-        """What Evennia says where a game has no command for unmatched lines."""
+        """The words of Evennia where a game has no command for unmatched lines."""
         text = gettext("Command '{command}' is not available.").format(command=line)
         told = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
         known = [key for each in told for key in (each.key, *each.aliases)]
@@ -40,7 +39,7 @@ class CmdAddress(Command):
         return str(text + gettext(" Maybe you meant {command}?").format(command=choices))
 
 
-def say_to_assistant(caller: Any, line: str, session: Any = None) -> bool:
+def say_to_assistant(caller: Being, line: str, session: object = None) -> bool:
     """Say a line that begins with @ and the name of an assistant in the room.
 
     Returns:

@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, number_of, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import auditing, exports
+from evennia_ai.operations import AssistantScript, auditing, exports
 from evennia_ai.operations.result import Result
 
 MOST_SHOWN = 100
@@ -70,7 +70,7 @@ class CmdAiAudit(StaffCommand):
             ),
         }
 
-    def _list(self, script: Any, rest: str) -> None:
+    def _list(self, script: AssistantScript, rest: str) -> None:
         words = rest.split()
         before = None
         if len(words) > 1 and words[-2].casefold() == "before":
@@ -92,7 +92,7 @@ class CmdAiAudit(StaffCommand):
         foot = f"Older: aiaudit {script.key}{event} before {following}" if following else ""
         self.show_table(title, ("Version", "When", "What", "By"), rows, foot, wide=2)
 
-    def _at(self, script: Any, text: str) -> None:
+    def _at(self, script: AssistantScript, text: str) -> None:
         if not text:
             self.show_how("Which moment? A version such as 120, or a time such as 2026-03-01.")
         elif self.may("audit", script):
@@ -103,7 +103,7 @@ class CmdAiAudit(StaffCommand):
                 found = auditing.audit_state(script, at=text)
             self._show_state(script, found)
 
-    def _show_state(self, script: Any, found: Result) -> None:
+    def _show_state(self, script: AssistantScript, found: Result) -> None:
         if not found.ok:
             self.show(found)
             return
@@ -111,7 +111,7 @@ class CmdAiAudit(StaffCommand):
         head = f"{script.key} at version {data.version}, {shown_time(data.at)}"
         self.show_long("\n".join([head, *_told(data.state)]))
 
-    def _diff(self, script: Any, text: str) -> None:
+    def _diff(self, script: AssistantScript, text: str) -> None:
         words = text.split()
         numbers = [number for word in words if (number := number_of(word)) is not None]
         if len(words) != 2 or len(numbers) != 2:
@@ -119,17 +119,19 @@ class CmdAiAudit(StaffCommand):
         elif self.may("audit", script):
             self.show_long(auditing.audit_difference(script, numbers[0], numbers[1]).message)
 
-    def _plain(self, script: Any, rest: str, act: str, do: Callable[[Any], Result]) -> None:
+    def _plain(
+        self, script: AssistantScript, rest: str, act: str, do: Callable[[Any], Result]
+    ) -> None:
         """An act that takes no more than the assistant."""
         if rest:
             self.show_how(f"Nothing follows there: {rest!r}.")
         elif self.may(act, script):
             self.show_long(do(script).message)
 
-    def _checked(self, script: Any) -> Result:
+    def _checked(self, script: AssistantScript) -> Result:
         return auditing.check_audit(script)
 
-    def _archived(self, script: Any) -> Result:
+    def _archived(self, script: AssistantScript) -> Result:
         return exports.archive_audit(script, by=str(self.caller.key))
 
 
@@ -151,7 +153,7 @@ def _told(state: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, (Mapping, list, tuple)):
         text = json.dumps(value, ensure_ascii=False, default=str) if value else "none"
     else:

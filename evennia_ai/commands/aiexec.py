@@ -10,7 +10,7 @@ from evennia_ai.commands.figures import allowed
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.commands.tool_words import explain, takes
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import budget, tools
+from evennia_ai.operations import AssistantScript, budget, tools
 from evennia_ai.operations.result import Result
 
 LOG, HOW = "log", "?"
@@ -53,7 +53,7 @@ class CmdAiExec(StaffCommand):
         else:
             self._one(script, name, more.strip())
 
-    def _list(self, script: Any) -> None:
+    def _list(self, script: AssistantScript) -> None:
         if not self.may("show tools", script):
             return
         rows = [
@@ -64,7 +64,7 @@ class CmdAiExec(StaffCommand):
         head = ("Tool", "Category", "Takes", "Allowed")
         self.show_table(f"{script.key} has {len(rows)} tools", head, rows, foot, wide=2)
 
-    def _log(self, script: Any) -> None:
+    def _log(self, script: AssistantScript) -> None:
         if not self.may("usage", script):
             return
         used = budget.usage(script).data
@@ -74,7 +74,7 @@ class CmdAiExec(StaffCommand):
         title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
         self.show_table(title, head, rows, foot, wide=2)
 
-    def _one(self, script: Any, name: str, more: str) -> None:
+    def _one(self, script: AssistantScript, name: str, more: str) -> None:
         tool = self._tool(script, name)
         if tool is None:
             return
@@ -91,7 +91,7 @@ class CmdAiExec(StaffCommand):
         running = tools.execute_tool(script, tool["name"], arguments, person=self.caller)
         self.show_later(running)
 
-    def _tool(self, script: Any, name: str) -> Mapping[str, Any] | None:
+    def _tool(self, script: AssistantScript, name: str) -> Mapping[str, Any] | None:
         listed = tools.list_tools(script).data.tools
         known = {tool["name"]: tool for tool in listed}
         if name not in known:

@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import explaining, hearing, settings
+from evennia_ai.operations import AssistantScript, explaining, hearing, settings
 from evennia_ai.operations.revealing import Look
 
 SWITCHES = {"on": True, "off": False}
@@ -54,7 +54,7 @@ class CmdAiInteract(StaffCommand):
         else:
             self._show(script)
 
-    def _test(self, script: Any, words: str) -> None:
+    def _test(self, script: AssistantScript, words: str) -> None:
         if not self.may("events", script):
             return
         first, _, rest = words.partition(" ")
@@ -64,13 +64,13 @@ class CmdAiInteract(StaffCommand):
             result = hearing.judge(script, self.caller, words)
         self.show(result)
 
-    def _switch(self, script: Any, is_on: bool) -> None:
+    def _switch(self, script: AssistantScript, is_on: bool) -> None:
         if self.may("configure", script):
             by = str(self.caller.key)
             changed = settings.update_settings(script, {"interaction_enabled": is_on}, by=by)
             self.show(changed)
 
-    def _show(self, script: Any) -> None:
+    def _show(self, script: AssistantScript) -> None:
         if not self.may("events", script):
             return
         found = hearing.hearing_of(script)
@@ -99,7 +99,7 @@ def _settings(data: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.lore_words import LORE, do_lore
 from evennia_ai.commands.staff_command import StaffCommand, number_of
-from evennia_ai.operations import Result
+from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.exports import save_known
 from evennia_ai.operations.goals import show_notes
 from evennia_ai.operations.revealing import Look
@@ -95,7 +95,7 @@ class CmdAiMemory(StaffCommand):
 
     # ---- looking -------------------------------------------------------------------------------
 
-    def _overview(self, script: Any, rest: str) -> None:
+    def _overview(self, script: AssistantScript, rest: str) -> None:
         self._whole(operations.memory_status(script), rest)
 
     def _whole(self, result: Result, rest: str) -> None:
@@ -105,7 +105,7 @@ class CmdAiMemory(StaffCommand):
         else:
             self.show_long(result.message)
 
-    def _list(self, script: Any, rest: str) -> None:
+    def _list(self, script: AssistantScript, rest: str) -> None:
         words = rest.casefold().split()
         kind = KINDS.get(words[0], "") if words else ""
         if kind or (words and words[0] in ("all", LORE)):
@@ -119,7 +119,7 @@ class CmdAiMemory(StaffCommand):
         else:
             self._show_page(script, kind, page)
 
-    def _show_page(self, script: Any, kind: str, page: int) -> None:
+    def _show_page(self, script: AssistantScript, kind: str, page: int) -> None:
         before, found = None, None
         for _ in range(page):
             if found is not None and before is None:
@@ -135,20 +135,20 @@ class CmdAiMemory(StaffCommand):
         pages = max(1, -(-(found.data.count if found else 0) // PAGE))
         self.show_how(f"There is no page {page}, only {pages}.")
 
-    def _search(self, script: Any, rest: str) -> None:
+    def _search(self, script: AssistantScript, rest: str) -> None:
         if not rest:
             self.show_how("Search for what?")
             return
         self.show_later(operations.search_memories(script, rest, look=self.look))
 
-    def _person(self, script: Any, rest: str) -> None:
+    def _person(self, script: AssistantScript, rest: str) -> None:
         person = self._who(script, rest)
         if person:
             by = str(self.caller.key)
             known = operations.what_is_known(script, person, by=by, look=self.look)
             self.show_long(known.message)
 
-    def _who(self, script: Any, name: str) -> str:
+    def _who(self, script: AssistantScript, name: str) -> str:
         """The person of a name or an id; "" after telling the caller."""
         person = operations.find_person(script, name) if name else ""
         if not person:
@@ -156,27 +156,27 @@ class CmdAiMemory(StaffCommand):
             self.show_how(f"{told} Give a name, or #12, or *#3 of an account.")
         return str(person)
 
-    def _show(self, script: Any, rest: str) -> None:
+    def _show(self, script: AssistantScript, rest: str) -> None:
         self.show_long(operations.show_memory(script, rest, look=self.look).message)
 
-    def _journal(self, script: Any, rest: str) -> None:
+    def _journal(self, script: AssistantScript, rest: str) -> None:
         self._list(script, f"journal {rest}".strip())
 
-    def _profiles(self, script: Any, rest: str) -> None:
+    def _profiles(self, script: AssistantScript, rest: str) -> None:
         if not rest:
             self.show_long(operations.list_profiles(script).message)
         elif person := self._who(script, rest):
             self.show_long(operations.show_profile(script, person, look=self.look).message)
 
-    def _notes(self, script: Any, rest: str) -> None:
+    def _notes(self, script: AssistantScript, rest: str) -> None:
         self._whole(show_notes(script, self.caller), rest)
 
     # ---- changing ------------------------------------------------------------------------------
 
-    def _add(self, script: Any, rest: str) -> None:
+    def _add(self, script: AssistantScript, rest: str) -> None:
         self.show(operations.add_memory(script, rest, by=str(self.caller.key)))
 
-    def _correct(self, script: Any, rest: str) -> None:
+    def _correct(self, script: AssistantScript, rest: str) -> None:
         number, is_there, text = rest.partition("=")
         if not (number.strip() and is_there and text.strip()):
             self.show_how("Give a number and what is right: correct 12 = <text>")
@@ -184,7 +184,7 @@ class CmdAiMemory(StaffCommand):
         by = str(self.caller.key)
         self.show(operations.correct_memory(script, number.strip(), text, by=by))
 
-    def _forget(self, script: Any, rest: str) -> Steps | None:
+    def _forget(self, script: AssistantScript, rest: str) -> Steps | None:
         first, _, who = rest.partition(" ")
         if first.casefold() == PERSON:
             person = self._who(script, who.strip())
@@ -195,21 +195,21 @@ class CmdAiMemory(StaffCommand):
             self.show(operations.forget_memory(script, first, by=str(self.caller.key)))
         return None
 
-    def _forget_person(self, script: Any, person: str, who: str) -> Steps:
+    def _forget_person(self, script: AssistantScript, person: str, who: str) -> Steps:
         question = ASKED.replace("{name}", str(script.key)).replace("{who}", who)
         if not (yield from self.confirmed(question)):
             self.show_how(f"{script.key} forgets nothing.")
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.forget_everything(script, person, by=str(self.caller.key)))
 
-    def _export(self, script: Any, rest: str) -> None:
+    def _export(self, script: AssistantScript, rest: str) -> None:
         first, _, who = rest.partition(" ")
         if first.casefold() != PERSON:
             self.show_how("Of whom? export person <who>")
         elif person := self._who(script, who.strip()):
             self.show(save_known(script, person, by=str(self.caller.key), look=self.look))
 
-    def _reindex(self, script: Any, rest: str) -> None:
+    def _reindex(self, script: AssistantScript, rest: str) -> None:
         if rest:
             self.show_how(f"Nothing can follow here, but there is: {rest}")
             return
@@ -223,7 +223,7 @@ class CmdAiMemory(StaffCommand):
 
         self.show_later(operations.reindex_memories(script, report=report))
 
-    def _sleep(self, script: Any, rest: str) -> None:
+    def _sleep(self, script: AssistantScript, rest: str) -> None:
         try:
             hours = float(rest) if rest else None
         except ValueError:
@@ -231,7 +231,7 @@ class CmdAiMemory(StaffCommand):
             return
         self.show(operations.put_to_sleep(script, hours=hours, by=str(self.caller.key)))
 
-    def _wake(self, script: Any, rest: str) -> None:
+    def _wake(self, script: AssistantScript, rest: str) -> None:
         if rest:
             self.show_how(f"Nothing can follow here, but there is: {rest}")
         else:
@@ -240,7 +240,7 @@ class CmdAiMemory(StaffCommand):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What may follow the name.
+    """The words that may follow the name.
 
     Attributes:
         right: a name in `operations.rights.ACTS`.

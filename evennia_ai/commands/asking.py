@@ -1,4 +1,4 @@
-"""What is typed after `assistant` when it asks, is given a goal, or is told something."""
+"""The words of `assistant` to ask one, to give it a goal, and to tell it what to do."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from evennia_ai.commands import (
     access_tokens,
@@ -23,6 +22,7 @@ from evennia_ai.commands import (
     upkeep,
     why,
 )
+from evennia_ai.core.typed_objects import Being
 
 STAFF_HELP = re.compile(r"^ *For staff:$", re.MULTILINE)
 
@@ -138,7 +138,7 @@ class CmdAssistant(
         **passing.WORDS,
     }
 
-    def get_help(self, caller: Any, cmdset: object) -> str:
+    def get_help(self, caller: Being, cmdset: object) -> str:
         """The help, without the part for staff where the reader may use nothing of it."""
         text = str(super().get_help(caller, cmdset))
         return text if self.serves(caller) else STAFF_HELP.split(text)[0].rstrip()

@@ -1,4 +1,4 @@
-"""What the commands share: in whose name they act, whom they mean, who may, and showing results."""
+"""The base of all commands: in whose name they act, whom they mean, rights, and showing results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 from evennia import default_cmds
 from evennia.utils.evmore import EvMore
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import Result, rights
+from evennia_ai.operations import AssistantScript, Result, rights
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right
@@ -37,7 +39,7 @@ class AssistantCommand(default_cmds.MuxCommand):
     how = ""
 
     def act(self) -> Steps | None:
-        """What the command does; a generator asks by `yield` and gets what is answered."""
+        """Do what the command is for; a generator asks by `yield` and gets what is answered."""
         raise NotImplementedError
 
     def func(self) -> Steps | None:
@@ -61,7 +63,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             answer = yield question
 
     def confirmed(self, question: str) -> Generator[str, str, bool]:
-        """Whether the caller answers yes; use it by `yield from`."""
+        """True where the caller answers yes; use it by `yield from`."""
         answer = yield f"{literal(question)} yes | no"
         return str(answer or "").strip().casefold() in YES
 
@@ -86,7 +88,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """Tell the caller how it went as soon as it is known, and what broke."""
         running.addCallback(self.show).addErrback(self.show_fault)
 
-    def show_fault(self, failure: Any) -> None:
+    def show_fault(self, failure: Failure) -> None:
         """Tell the caller what broke, and let it be logged."""
         self.msg(literal(f"That went wrong: {failure.getErrorMessage()}"))
         failure.raiseException()
@@ -105,11 +107,11 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     @property
     def is_staff(self) -> bool:
-        """Whether the caller may do what is for staff."""
+        """True where the caller may do what is for staff."""
         return self.counts_as_staff(self.caller)
 
-    def counts_as_staff(self, person: Any) -> bool:
-        """Whether a person may do what is for staff.
+    def counts_as_staff(self, person: Being) -> bool:
+        """True where a person may do what is for staff.
 
         A lock `staff` on the command, which a game may add, goes before the game's setting.
         """
@@ -121,7 +123,7 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _own_staff_lock(self) -> str:
         return str(self.lockhandler.get("staff") or "")
 
-    def refusal(self, act: str, script: Any = None) -> Result | None:
+    def refusal(self, act: str, script: AssistantScript | None = None) -> Result | None:
         """None where the caller may do an act; else what is missing.
 
         Args:
@@ -133,15 +135,15 @@ class AssistantCommand(default_cmds.MuxCommand):
         counts = self.is_staff if self._own_staff_lock else None
         return rights.refusal(act, self.caller, script, counts_as_staff=counts)
 
-    def may(self, act: str, script: Any = None) -> bool:
-        """Whether the caller may do an act; whoever may not is told what is missing."""
+    def may(self, act: str, script: AssistantScript | None = None) -> bool:
+        """True where the caller may do an act; else the caller is told what is missing."""
         refused = self.refusal(act, script)
         if refused is not None:
             self.show(refused)
         return refused is None
 
-    def is_here(self, script: Any) -> bool:
-        """Whether an assistant is where the caller is."""
+    def is_here(self, script: AssistantScript) -> bool:
+        """True where an assistant is where the caller is."""
         room = getattr(self.caller, "location", None)
         return room is not None and script.obj is not None and script.obj.location == room
 
@@ -217,13 +219,13 @@ class AssistantCommand(default_cmds.MuxCommand):
         script, more = self.split_name(more)
         return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
 
-    def name_of(self, script: Any) -> str:
-        """What an assistant is called before the caller."""
+    def name_of(self, script: AssistantScript) -> str:
+        """The name of an assistant before the caller."""
         return name_before(script, self.caller)
 
-    def _named(self) -> dict[str, Any]:
+    def _named(self) -> dict[str, AssistantScript]:
         """The assistants by all that the caller may call them in front of a line."""
-        found = {}
+        found: dict[str, AssistantScript] = {}
         for script in operations.list_assistants():
             known = [str(script.key)] if knows_key(script, self.caller) else []
             for name in known or called(script.obj, self.caller):

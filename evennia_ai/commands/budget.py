@@ -1,10 +1,9 @@
-"""What is typed after `assistant budget`."""
+"""The words `assistant budget`."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget import budget_of, raise_budget
 
 GAME = "game"
@@ -41,7 +40,7 @@ class BudgetWords(WordCommand):
         if self.may("raise budget of the game"):
             self._show_raised(None, cap, amount)
 
-    def _show_raised(self, script: Any, cap: str, amount: str) -> None:
+    def _show_raised(self, script: AssistantScript | None, cap: str, amount: str) -> None:
         self.show(raise_budget(script, cap, amount, str(self.caller.key)))
 
 

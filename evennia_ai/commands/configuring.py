@@ -1,4 +1,4 @@
-"""What is typed after `assistant config`: looking at settings and changing them."""
+"""The words `assistant config`: looking at settings and changing them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from evennia_ai.commands.figures import cropped
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import AssistantScript
 from evennia_ai.operations import settings as settings_of
 
 VERBS = ("list", "show", "set", "unset")
@@ -52,7 +53,7 @@ def group_of(path: str) -> str:
     return next(fits, OTHERS)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return value if isinstance(value, str) and value else json.dumps(value, default=str)
 
 
@@ -101,7 +102,7 @@ class ConfiguringWords(WordCommand):
             problem = f"{verb} is none of: {', '.join(VERBS)}." if verb not in ("", *VERBS) else ""
             self.show_how(problem)
 
-    def _change(self, script: Any, path: str, value: str) -> None:
+    def _change(self, script: AssistantScript, path: str, value: str) -> None:
         """Set it, or without a value unset it; what cannot be is answered with how it is typed."""
         if not self.may(settings_of.act_to_configure([path]), script):
             return
@@ -115,7 +116,7 @@ class ConfiguringWords(WordCommand):
         else:
             self.show_how(result.message)
 
-    def _show_settings(self, script: Any, path: str) -> None:
+    def _show_settings(self, script: AssistantScript, path: str) -> None:
         if not path:
             rows = settings_of.configuration(script).data["settings"]
             head = f"{script.key}'s settings; * marks what differs from the default."

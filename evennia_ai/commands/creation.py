@@ -10,10 +10,12 @@ from typing import Any
 
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LAST_LOGOUT, SIGNAL_OBJECT_POST_UNPUPPET
 from evennia.utils.evmenu import EvMenu
+from twisted.python.failure import Failure
 
 from evennia_ai.commands.creation_answers import doubt, doubt_model
 from evennia_ai.commands.creation_draft import CALLED, Draft, make
 from evennia_ai.core.text.cleaning import strip_control
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.messages.lines import literal
@@ -34,7 +36,7 @@ WAY_OUT = "(quit leaves this; other commands are for afterwards)"
 Node = tuple[str, list[dict[str, Any]] | None]
 
 
-class CreationMenu(EvMenu):  # type: ignore[misc]
+class CreationMenu(EvMenu):
     """The menu; `draft` holds what was chosen. It ends when whoever opened it leaves."""
 
     draft: Draft
@@ -44,7 +46,7 @@ class CreationMenu(EvMenu):  # type: ignore[misc]
         for signal in LEFT:
             signal.connect(self._on_left)
 
-    def _on_left(self, sender: Any, session: Any = None, **kwargs: Any) -> None:
+    def _on_left(self, sender: object, session: object = None, **kwargs: Any) -> None:
         if sender is self.caller and (session is self._session or not sender.sessions.count()):
             self.close_menu()
 
@@ -55,7 +57,7 @@ class CreationMenu(EvMenu):  # type: ignore[misc]
         super().close_menu()
 
 
-def open_creation(caller: Any, session: Any = None) -> None:
+def open_creation(caller: Being, session: object = None) -> None:
     """Open the menu for somebody who may make assistants; others are told what is missing."""
     refused = refusal("create", caller)
     if refused is not None:
@@ -84,21 +86,21 @@ def open_creation(caller: Any, session: Any = None) -> None:
     menu.watch()
 
 
-def _closed(caller: Any, menu: CreationMenu) -> None:
+def _closed(caller: Being, menu: CreationMenu) -> None:
     if not menu.draft.is_made:
         _tell(caller, "Nothing was made.")
 
 
-def _draft(caller: Any) -> Draft:
+def _draft(caller: Being) -> Draft:
     draft: Draft = caller.ndb._evmenu.draft
     return draft
 
 
-def _tell(caller: Any, text: str) -> None:
+def _tell(caller: Being, text: str) -> None:
     caller.msg(literal(text))
 
 
-def _node(step: str, text: str, *options: dict[str, Any], default: Any = None) -> Node:
+def _node(step: str, text: str, *options: dict[str, Any], default: object = None) -> Node:
     """A step: its title, its text, what can be chosen, and the way back."""
     number = TITLES[step]
     shown = [*options]
@@ -111,20 +113,20 @@ def _node(step: str, text: str, *options: dict[str, Any], default: Any = None) -
 
 
 def _typed(raw: str) -> str:
-    """What was typed, on one line: no command gives more."""
+    """The text that was typed, on one line: no command gives more."""
     return " ".join(strip_control(raw).split())
 
 
 # ---- the steps ---------------------------------------------------------------------------------
 
 
-def _name(caller: Any) -> Node:
+def _name(caller: Being) -> Node:
     draft = _draft(caller)
     now = f" Now: {draft.name}; an empty line keeps it." if draft.name else ""
     return _node("name", f"{EXPLAINED}\n\nWhat is it called?{now}", default=_take_name)
 
 
-def _take_name(caller: Any, raw_string: str) -> str:
+def _take_name(caller: Being, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.name:
         return "body"
@@ -142,7 +144,7 @@ def _take_name(caller: Any, raw_string: str) -> str:
     return "body"
 
 
-def _body(caller: Any) -> Node:
+def _body(caller: Being) -> Node:
     draft = _draft(caller)
     own = {"key": ("own", "1"), "desc": draft.OWN_CLASS, "goto": (_take_body, {"typeclass": ""})}
     question = (
@@ -152,7 +154,7 @@ def _body(caller: Any) -> Node:
     return _node("body", question, own, default=_take_body)
 
 
-def _take_body(caller: Any, raw_string: str, **kwargs: Any) -> str:
+def _take_body(caller: Being, raw_string: str, **kwargs: Any) -> str:
     draft, typed = _draft(caller), kwargs.get("typeclass", _typed(raw_string))
     if not typed:
         draft.typeclass = typed if "typeclass" in kwargs else draft.typeclass
@@ -165,15 +167,15 @@ def _take_body(caller: Any, raw_string: str, **kwargs: Any) -> str:
     return "look"
 
 
-def _text_node(step: str, question: str, now: str, empty: str, default: Any) -> Node:
+def _text_node(step: str, question: str, now: str, empty: str, default: object) -> Node:
     keep = f"Now: {now}\nAn empty line keeps it." if now else f"An empty line: {empty}."
     return _node(step, f"{question}\n\n{keep}", default=default)
 
 
 def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str], str | None]:
-    """What takes the text of a step and tells which comes next."""
+    """The reader of a step: it takes the text and tells which step comes next."""
 
-    def take(caller: Any, raw_string: str) -> str | None:
+    def take(caller: Being, raw_string: str) -> str | None:
         typed = _typed(raw_string)
         if len(typed) > longest:
             _tell(caller, f"That has {len(typed)} characters; {longest} are the most.")
@@ -188,7 +190,7 @@ def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str],
     return take
 
 
-def _look(caller: Any) -> Node:
+def _look(caller: Being) -> Node:
     draft = _draft(caller)
     question = f"What do people see who look at {draft.name}?"
     empty = f"{draft.name} is an assistant, an AI"
@@ -196,7 +198,7 @@ def _look(caller: Any) -> Node:
     return _text_node("look", question, draft.look, empty, take)
 
 
-def _character(caller: Any) -> Node:
+def _character(caller: Being) -> Node:
     draft = _draft(caller)
     question = (
         f"Who is {draft.name}, in two sentences? A model is told this, so say also "
@@ -208,7 +210,7 @@ def _character(caller: Any) -> Node:
     return _text_node("character", question, draft.persona, empty, take)
 
 
-def _place(caller: Any) -> Node:
+def _place(caller: Being) -> Node:
     draft, here = _draft(caller), getattr(caller, "location", None)
     options: list[dict[str, Any]] = []
     if here is not None:
@@ -219,11 +221,11 @@ def _place(caller: Any) -> Node:
     return _node("place", question, *options, default=_take_place)
 
 
-def _take_here(caller: Any) -> str:
+def _take_here(caller: GameObject) -> str:
     return _take_place(caller, getattr(caller.location, "dbref", ""))
 
 
-def _take_place(caller: Any, raw_string: str) -> str:
+def _take_place(caller: Being, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.has_room:
         return "listening"
@@ -235,7 +237,7 @@ def _take_place(caller: Any, raw_string: str) -> str:
     return "listening"
 
 
-def _listening(caller: Any) -> Node:
+def _listening(caller: Being) -> Node:
     draft = _draft(caller)
     text = (
         f"Whom does {draft.name} answer?\n\n"
@@ -252,13 +254,13 @@ def _listening(caller: Any) -> Node:
     return _node("listening", text, *rows, default=_take_permission)
 
 
-def _take_listening(caller: Any, raw_string: str, **kwargs: Any) -> str:
+def _take_listening(caller: Being, raw_string: str, **kwargs: Any) -> str:
     draft = _draft(caller)
     draft.answers_all, draft.permission = bool(kwargs.get("answers_all")), ""
     return "model"
 
 
-def _take_permission(caller: Any, raw_string: str) -> str:
+def _take_permission(caller: Being, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     checked = assistants.check_permission(typed, caller)
     if not checked.ok:
@@ -268,7 +270,7 @@ def _take_permission(caller: Any, raw_string: str) -> str:
     return "model"
 
 
-def _model(caller: Any) -> Node:
+def _model(caller: Being) -> Node:
     known = models.known_models()
     rows = known.data.get("models", ())
     options: list[dict[str, Any]] = [
@@ -286,14 +288,14 @@ def _model(caller: Any) -> Node:
     return _node("model", text, *options, default=_type_model)
 
 
-def _take_model(caller: Any, raw_string: str, **kwargs: Any) -> str:
+def _take_model(caller: Being, raw_string: str, **kwargs: Any) -> str:
     draft = _draft(caller)
     draft.provider, draft.model = str(kwargs["provider"]), str(kwargs["model"])
     draft.model_text, draft.is_tried = str(kwargs["text"]), False
     return "model"
 
 
-def _type_model(caller: Any, raw_string: str) -> str:
+def _type_model(caller: Being, raw_string: str) -> str:
     typed = _typed(raw_string)
     if not typed:
         return "summary"
@@ -308,7 +310,7 @@ def _type_model(caller: Any, raw_string: str) -> str:
     return _take_model(caller, raw_string, **chosen.data)
 
 
-def _test(caller: Any) -> str:
+def _test(caller: Being) -> str:
     """Try the model; the menu goes on meanwhile, and what comes of it is shown in between."""
     draft = _draft(caller)
     if draft.is_testing:
@@ -322,7 +324,7 @@ def _test(caller: Any) -> str:
     draft.is_testing, tried = True, (draft.provider, draft.model)
     _tell(caller, "Asking the model; go on meanwhile.")
 
-    def done(outcome: Any) -> Any:
+    def done(outcome: object) -> Any:
         draft.is_testing = False
         is_same = tried == (draft.provider, draft.model)
         draft.is_tried = is_same and isinstance(outcome, Report) and outcome.ok
@@ -345,12 +347,12 @@ def _reported(report: Report) -> str:
     return "\n".join([report.title, *lines, verdict])
 
 
-def _report_trouble(caller: Any, failure: Any) -> None:
+def _report_trouble(caller: Being, failure: Failure) -> None:
     _tell(caller, f"The check itself failed: {failure.getErrorMessage()}")
     failure.raiseException()
 
 
-def _summary(caller: Any) -> Node:
+def _summary(caller: Being) -> Node:
     options = [{"key": ("create", "yes", "y"), "desc": "make it so", "goto": _create}]
     options += [
         {"key": str(number), "desc": f"change: {step}", "goto": step}
@@ -360,7 +362,7 @@ def _summary(caller: Any) -> Node:
     return _node("summary", _draft(caller).summary(), *options)
 
 
-def _create(caller: Any) -> Any:
+def _create(caller: Being) -> Any:
     made, again = make(caller, _draft(caller))
     if again:
         _tell(caller, made.message)
@@ -368,5 +370,5 @@ def _create(caller: Any) -> Any:
     return "end", {"text": made.message}
 
 
-def _end(caller: Any, raw_string: str, **kwargs: Any) -> Node:
+def _end(caller: Being, raw_string: str, **kwargs: Any) -> Node:
     return literal(kwargs["text"]), None

@@ -1,4 +1,4 @@
-"""What is typed in the menu that makes an assistant, and is perhaps not meant as an answer.
+"""Lines typed in the menu that makes an assistant, and perhaps not meant as answers.
 
 A clumsy line costs nothing: it is asked about, and typed once more it is taken as it stands.
 """
@@ -23,7 +23,7 @@ AGAIN = "If it is your answer, type it once more."
 
 
 def doubt(draft: Draft, typed: str) -> str:
-    """Why a line may not be meant as an answer, with what to do; "" where it is to be taken."""
+    """The reason why a line may not be meant as an answer, with what to do; "" where it is one."""
     return _once(draft, typed, _problem(typed))
 
 

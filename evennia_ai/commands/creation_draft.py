@@ -1,4 +1,4 @@
-"""What somebody chose in the menu that makes an assistant, and the making itself."""
+"""The draft of an assistant: the choices made in the menu, and the making itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from evennia_ai import operations
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations import naming
+from evennia_ai.operations.assistants import BODY
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
 
@@ -16,7 +18,7 @@ NAME, PLACE, SUMMARY = "name", "place", "summary"
 
 @dataclass
 class Draft:
-    """What was chosen so far.
+    """The choices so far.
 
     Attributes:
         typeclass: path of its body's class; "": the game's own.
@@ -46,7 +48,7 @@ class Draft:
 
     @property
     def has_room(self) -> bool:
-        """Whether the room that was chosen is there still."""
+        """True where the room that was chosen is there still."""
         return self.room is not None and self.room.pk is not None
 
     @property
@@ -56,7 +58,7 @@ class Draft:
 
     @property
     def listening(self) -> str:
-        """Whom it answers."""
+        """The people whom it answers, in words."""
         called = CALLED.format(name=self.name)
         if self.answers_all:
             return "everybody, whatever is said in the room"
@@ -87,7 +89,7 @@ class Draft:
 
 
 def _next_to(draft: Draft) -> str:
-    """What was made, and what can be typed next."""
+    """The sentence that says it is made, and what can be typed next."""
     name = draft.name
     return (
         f"Its body is {draft.body}; it thinks with {draft.model_text}.\n"
@@ -96,7 +98,7 @@ def _next_to(draft: Draft) -> str:
     )
 
 
-def make(caller: Any, draft: Draft) -> tuple[Result, str]:
+def make(caller: Being, draft: Draft) -> tuple[Result, str]:
     """Make the assistant, if the caller still may, its name is still free and its room still there.
 
     Returns:
@@ -117,7 +119,7 @@ def make(caller: Any, draft: Draft) -> tuple[Result, str]:
         persona=draft.persona,
         settings=draft.settings(),
         by=str(caller.key),
-        **({"typeclass": draft.typeclass} if draft.typeclass else {}),
+        typeclass=draft.typeclass or BODY,
         maker=caller,
     )
     draft.is_made = made.ok

@@ -12,6 +12,7 @@ from evennia.utils.eveditor import EvEditor
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
@@ -23,7 +24,7 @@ KEPT = "Your text is still in the editor: mend it, or leave by :q! without savin
 Target = tuple[int, str, str]
 
 
-class PersistingEditor(EvEditor):  # type: ignore[misc]
+class PersistingEditor(EvEditor):
     """An editor that stays open when what it would save on its way out is refused."""
 
     is_refused = False
@@ -44,7 +45,7 @@ class PersistingEditor(EvEditor):  # type: ignore[misc]
             super().quit()
 
 
-def open_editor(caller: Any, script: Any, what: str, key: str | None = None) -> bool:
+def open_editor(caller: Being, script: AssistantScript, what: str, key: str | None = None) -> bool:
     """Open an editor for a text of an assistant, or tell the caller why not.
 
     Args:
@@ -73,7 +74,7 @@ def _script_of(target: Target) -> Any:
     return AssistantScript.objects.filter(pk=target[0]).first()
 
 
-def _load(target: Target, caller: Any) -> str:
+def _load(target: Target, caller: Being) -> str:
     # After a reload Evennia makes an editor of its own kind.
     caller.ndb._eveditor.__class__ = PersistingEditor
     script = _script_of(target)
@@ -82,7 +83,7 @@ def _load(target: Target, caller: Any) -> str:
     return str(text_of(script, *target[1:]).data.get("text", ""))
 
 
-def _save(target: Target, caller: Any, text: str) -> bool:
+def _save(target: Target, caller: Being, text: str) -> bool:
     """Save the text if the caller still may. Returns whether it is saved."""
     script = _script_of(target)
     result = _saved(script, target, caller, text) if script is not None else _gone()
@@ -95,7 +96,7 @@ def _gone() -> Result:
     return Result(False, told, problem=Problem.MISSING)
 
 
-def _saved(script: Any, target: Target, caller: Any, text: str) -> Result:
+def _saved(script: AssistantScript, target: Target, caller: Being, text: str) -> Result:
     refused = refusal(ACT, caller, script)
     if refused is not None:
         return refused
@@ -104,5 +105,5 @@ def _saved(script: Any, target: Target, caller: Any, text: str) -> Result:
         return set_text(script, target[1], target[2], text, by=by)
 
 
-def _quit(caller: Any) -> None:
+def _quit(caller: Being) -> None:
     caller.msg("Left the editor.")

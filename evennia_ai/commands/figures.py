@@ -1,4 +1,4 @@
-"""How figures, spans of time and rows are shown in a line."""
+"""Figures, spans of time and rows, as a line shows them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def aligned(
 
 
 def allowed(tool: Mapping[str, Any]) -> str:
-    """Whether a tool may be used, in a word or two: "after yes" where a person is asked first."""
+    """A word or two on whether a tool may be used: "after yes" where a person is asked first."""
     if not tool["is_allowed"]:
         return "no"
     return "after yes" if tool["needs_yes"] else "yes"

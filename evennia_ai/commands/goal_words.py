@@ -1,11 +1,10 @@
-"""What is typed about goals, after `aigoal` and after `assistant goal`."""
+"""The words about goals, after `aigoal` and after `assistant goal`."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.operations import AssistantScript
 
 USUAL_PRIORITY = 5
 MOST_DIGITS = 9
@@ -40,7 +39,7 @@ def do_goal(command: AssistantCommand, line: str) -> None:
         command.show(operations.list_goals(script))
 
 
-def _add(command: AssistantCommand, script: Any, words: list[str], text: str) -> None:
+def _add(command: AssistantCommand, script: AssistantScript, words: list[str], text: str) -> None:
     priority = _number(words[0]) if len(words) == 1 else None
     if words and priority is None:
         command.show_how(f"{' '.join(words)!r} is no priority; it is a number from 1 to 10.")

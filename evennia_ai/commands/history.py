@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.staff_command import StaffCommand, number_of
-from evennia_ai.operations import conversation
+from evennia_ai.operations import AssistantScript, conversation
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime.pronouns import wording
@@ -69,7 +67,7 @@ class CmdHistory(StaffCommand):
             self.show_how(f"history knows no {rest!r}.")
         return None
 
-    def _reset_all(self, script: Any) -> Steps:
+    def _reset_all(self, script: AssistantScript) -> Steps:
         name, by = str(script.key), str(self.caller.key)
         if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
             self.show_how(f"{name} forgets nothing, and goes on with the conversation.")
@@ -77,14 +75,14 @@ class CmdHistory(StaffCommand):
             self.show(operations.reset_history(script, by=by))
             self.show(operations.forget_all(script, by=by))
 
-    def _show(self, script: Any, page: str, look: Look) -> None:
+    def _show(self, script: AssistantScript, page: str, look: Look) -> None:
         number = number_of(page) if page else 1
         if not number:
             self.show_how(f"{page!r} is no page; pages are numbers from 1 up.")
         elif self.may("show history", script):
             self._show_page(script, number, look)
 
-    def _show_page(self, script: Any, page: int, look: Look) -> None:
+    def _show_page(self, script: AssistantScript, page: int, look: Look) -> None:
         count = conversation.show_history(script, limit=1).data["count"]
         pages = max(1, -(-count // MOST_SHOWN))
         if page > pages:

@@ -6,7 +6,9 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
+from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.hearing import MINUTES
 from evennia_ai.runtime.names import called, found_by_game
 from evennia_ai.runtime.rights import knows_key
@@ -82,7 +84,7 @@ def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
-def _names(script: Any, person: Any) -> list[str]:
+def _names(script: AssistantScript, person: Being) -> list[str]:
     known = called(script.obj, person)
     own = (script.key, *script.obj.aliases.all()) if knows_key(script, person) else ()
     return [name.casefold() for name in (*own, *known)]

@@ -1,4 +1,4 @@
-"""What is typed after `aimemory lore`."""
+"""The words `aimemory lore`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _add(command: AssistantCommand, head: str, text: str) -> None:
 
 
 def _audience(head: str) -> tuple[str, str]:
-    """Who may be told, and the keywords that follow: `room #2 lamp,light`.
+    """The audience, and the keywords that follow: `room #2 lamp,light`.
 
     The name of a faction is one word here; by the API it may have several.
     """

@@ -1,8 +1,8 @@
-"""What `assistant` alone shows, `assistant list`, and `assistant status`."""
+"""The words `assistant` alone, `assistant list` and `assistant status`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evennia_ai import operations
@@ -12,10 +12,10 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import Result, budget_of
+from evennia_ai.operations import AssistantScript, budget_of
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.control import Status
-from evennia_ai.operations.memory_upkeep import FAILED
+from evennia_ai.operations.memory_upkeep import FAILED, MemorySummary
 from evennia_ai.operations.times import as_shown
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
@@ -24,7 +24,7 @@ LINE = 100
 
 
 def _locked(data: Status) -> str:
-    """Why and since when an assistant may not act, and what clears that."""
+    """The reason why an assistant may not act, since when, and what clears that."""
     lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
     if lockout is None:
@@ -36,14 +36,15 @@ def _locked(data: Status) -> str:
     return f"{notice.line} That was {since}. Until: {clear}\n    {notice.detail}"
 
 
-def _context(tokens: int, most: int) -> str:
-    """How full the model's context was at the last call."""
+def _context(tokens: int | None, most: int) -> str:
+    """The share of the model's context that the last call filled."""
+    tokens = tokens or 0
     percent = calculate_utilization(tokens, most)
     return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
 
 
-def _memory(memory: Mapping[str, Any]) -> str:
-    """What staff should know of its memory, or ""."""
+def _memory(memory: MemorySummary) -> str:
+    """A line for staff about its memory, or ""."""
     if memory["state"] == FAILED:
         return f"cannot be searched: {memory['problem']}"
     waits = f"{memory['waiting']} wait for the index" if memory["waiting"] else ""
@@ -63,20 +64,20 @@ def _degraded(breaker: Mapping[str, Any]) -> str:
     return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
 
 
-def _idle(script: Any) -> str:
-    """How long ago it heard something that it kept, as a clock shows it."""
+def _idle(script: AssistantScript) -> str:
+    """The time since it heard something that it kept, as a clock shows it."""
     records = script.work.decisions.newest() if script.work is not None else []
     if not records:
         return "-"
     return span(script.clock.seconds() - max(record.at for record in records))
 
 
-def _model(brain: str) -> str:
+def _model(data: Status) -> str:
     """A model in few words: what follows a colon explains, and is cut off."""
-    return brain if brain.startswith("not set up") else brain.partition(":")[0]
+    return data.brain.partition(":")[0] if data.has_brain else data.brain
 
 
-def _spent(script: Any) -> tuple[str, str]:
+def _spent(script: AssistantScript) -> tuple[str, str]:
     """Tokens and money of today, and of how much."""
     budget = budget_of(script)
     today = {row["name"]: row for row in budget.data.get("standings", ())}
@@ -91,21 +92,19 @@ def _spent(script: Any) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def _breakers(degraded: list[Mapping[str, Any]]) -> str:
-    """Which services are not asked now."""
+def _breakers(degraded: Sequence[Mapping[str, Any]]) -> str:
+    """The services that are not asked now."""
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
-def _row(script: Any, status: Result[Status]) -> tuple[object, ...]:
-    data = status.data
-    mood = status.message.partition(": ")[2]
+def _row(script: AssistantScript, data: Status) -> tuple[object, ...]:
     tokens, money = _spent(script)
-    about = (data.key, mood, _idle(script), _model(data.brain), tokens, money)
+    about = (data.key, data.mood, _idle(script), _model(data), tokens, money)
     return (*about, _breakers(data.degraded), data.questions)
 
 
 def _wrong(data: Status) -> list[str]:
-    """What staff have to know beside the row, and what mends it."""
+    """Lines that staff have to know beside the row, and what mends it."""
     key = data.key
     lines = [_locked(data)] if data.emergency_stop else []
     if not (data.enabled or data.emergency_stop):
@@ -123,9 +122,8 @@ def _wrong(data: Status) -> list[str]:
     return lines
 
 
-def _sentence(result: Result[Status]) -> str:
-    """How an assistant is, in one line, and what to type where it cannot answer."""
-    data, mood = result.data, result.message.partition(": ")[2]
+def _sentence(data: Status) -> str:
+    """One line on how an assistant is, and what to type where it cannot answer."""
     where = f"It stands in {data.location}" if data.location else "It is nowhere"
     waits = data.pending_events
     waiting = "nobody waits for an answer" if not waits else f"{waits} wait for an answer"
@@ -134,14 +132,13 @@ def _sentence(result: Result[Status]) -> str:
         asks = f". To let it go on: assistant emergency clear {data.key}"
     elif not data.enabled:
         asks = f". To let it answer: assistant start {data.key}"
-    return f"{data.key}: {mood}. {where}; {waiting}{asks}."
+    return f"{data.key}: {data.mood}. {where}; {waiting}{asks}."
 
 
-def status_lines(result: Result[Status]) -> list[str]:
+def status_lines(data: Status) -> list[str]:
     """An assistant in detail."""
-    data = result.data
     lines = [
-        _sentence(result),
+        _sentence(data),
         f"  where     {data.location or 'nowhere'}",
         f"  brain     {data.brain}",
         f"  used      {data.calls} model calls, {data.tokens} tokens",
@@ -192,9 +189,9 @@ class OverviewWords(WordCommand):
         if not scripts:
             self.msg("There is no assistant yet. Make one: assistant create <name>")
             return
-        shown = [(script, operations.status(script)) for script in scripts]
+        shown = [(script, operations.status(script).data) for script in scripts]
         table = aligned(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
-        wrong = [line for _, status in shown for line in _wrong(status.data)]
+        wrong = [line for _, data in shown for line in _wrong(data)]
         self.show_long("\n".join([table, *wrong]))
 
     def _status(self, name: str) -> None:
@@ -202,7 +199,7 @@ class OverviewWords(WordCommand):
             return
         script = self.pick(name)
         if script is not None:
-            self.show_long("\n".join(status_lines(operations.status(script))))
+            self.show_long("\n".join(status_lines(operations.status(script).data)))
 
 
 WORDS = {

@@ -1,14 +1,14 @@
-"""What anybody may type after `assistant` about what is remembered of them."""
+"""The words of `assistant` by which anybody sees and mends what is remembered of them."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import AssistantScript
 from evennia_ai.runtime.pronouns import wording
 
 LONGEST_EXPORT = 20_000
@@ -45,7 +45,7 @@ class OwnMemoryWords(WordCommand):
         else:
             self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
 
-    def _export(self, script: Any) -> None:
+    def _export(self, script: AssistantScript) -> None:
         found = operations.export_known(script, self.caller)
         text = json.dumps(asdict(found.data), ensure_ascii=False, indent=1, default=str)
         if len(text) > LONGEST_EXPORT:
@@ -69,7 +69,7 @@ class OwnMemoryWords(WordCommand):
             self.show(operations.forget_known(script, self.caller, line))
         return None
 
-    def _forget_everything(self, script: Any) -> Steps:
+    def _forget_everything(self, script: AssistantScript) -> Steps:
         name = self.name_of(script)
         if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
             self.show_how(f"{name} forgets nothing.")

@@ -12,6 +12,7 @@ from evennia.commands.cmdhandler import cmdhandler
 from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.messages.lines import literal
+from evennia_ai.operations import AssistantScript
 from evennia_ai.runtime.rights import name_before
 
 # What marks an account in Evennia's own commands.
@@ -58,7 +59,7 @@ class CmdPage(default_cmds.MuxCommand):
             self._pass_on(f"{', '.join(others)} = {message}")
 
     def _split(self) -> tuple[list[str], str]:
-        """Whom to page, and what to say."""
+        """The person to page, and the words."""
         if self.switches or not self.args or self.args.strip().isnumeric():
             return [], ""
         if self.rhs is not None:
@@ -74,7 +75,7 @@ class CmdPage(default_cmds.MuxCommand):
         script = None if name.startswith(PLAYER) else operations.assistant_for(name, self.caller)
         return script if script is not None and script.obj is not None else None
 
-    def _tell_of_player(self, name: str, script: Any) -> None:
+    def _tell_of_player(self, name: str, script: AssistantScript) -> None:
         """Say how to reach the player of the same name, if there is one."""
         account = _account_called(name)
         if account is not None and account.db.assistant_body != script.obj:
@@ -84,10 +85,10 @@ class CmdPage(default_cmds.MuxCommand):
                 f"too; to page the player type: page {PLAYER}{shown} = <message>"
             )
 
-    def _name(self, script: Any) -> str:
+    def _name(self, script: AssistantScript) -> str:
         return literal(name_before(script, self.caller))
 
-    def _page(self, script: Any, message: str) -> None:
+    def _page(self, script: AssistantScript, message: str) -> None:
         self.caller.ndb.paged_assistant = name_before(script, self.caller)
         name = self._name(script)
         line = f"|wAccount|n |c{self.caller.key}|n |wpages:|n {message}"

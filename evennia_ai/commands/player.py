@@ -1,4 +1,4 @@
-"""What anybody may type after `assistant`: help, and not to be heard."""
+"""The words of `assistant` for anybody: help, and not to be heard."""
 
 from __future__ import annotations
 

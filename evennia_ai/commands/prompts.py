@@ -1,4 +1,4 @@
-"""What staff type after `assistant` to see and change what its model is told."""
+"""The words of `assistant` by which staff see and change what its model is told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import Result, prompts
+from evennia_ai.operations import AssistantScript, Result, prompts
 
 EDIT = "edit"
 # What may be typed where a name could stand.
@@ -23,7 +23,7 @@ LOOKS = ("", "show", "list")
 
 
 def _changes(verb: str, rest: str) -> bool:
-    """Whether what is typed after a name changes anything; a context is looked at by its name."""
+    """True where the words after a name change something; a context is looked at by its name."""
     verb = verb.casefold()
     return bool(rest.strip()) if verb in tuple(ContextType) else verb not in LOOKS
 
@@ -65,7 +65,7 @@ class PromptWords(WordCommand):
         else:
             self.show_long(result.message)
 
-    def _edit(self, script: Any, word: str, verb: str, rest: str) -> None:
+    def _edit(self, script: AssistantScript, word: str, verb: str, rest: str) -> None:
         """Open the game's editor on a text; it says itself what it cannot find."""
         if word == "prompt":
             open_editor(self.caller, script, rest.casefold() or "persona", "")
@@ -77,12 +77,12 @@ class PromptWords(WordCommand):
         else:
             self.show_how()
 
-    def _prompt(self, script: Any, verb: str, rest: str) -> Result | None:
+    def _prompt(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if rest or verb not in ("", "show"):
             return None
         return prompts.show_prompt(script, self.caller, is_whole=verb == "show")
 
-    def _component(self, script: Any, verb: str, rest: str) -> Result | None:
+    def _component(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
             return None if rest else prompts.list_components(script)
         number, _, more = rest.partition(" ")
@@ -99,7 +99,7 @@ class PromptWords(WordCommand):
             return prompts.switch_component(script, int(number), verb == "on")
         return prompts.delete_component(script, int(number)) if verb == "delete" else None
 
-    def _template(self, script: Any, verb: str, rest: str) -> Result | None:
+    def _template(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
             return None if rest else prompts.list_templates(script)
         if verb == "set":
@@ -110,7 +110,7 @@ class PromptWords(WordCommand):
         acts = {"apply": prompts.apply_template, "delete": prompts.delete_template}
         return acts[verb](script, rest) if rest and verb in acts else None
 
-    def _context(self, script: Any, verb: str, rest: str) -> Result | None:
+    def _context(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
             return None if rest else prompts.list_contexts(script)
         act, _, more = rest.partition(" ")

@@ -1,15 +1,13 @@
-"""What is typed after `assistant` about how people reach one: messaging, channel, account."""
+"""The words of `assistant` about how people reach one: messaging, channel, account."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
-from evennia_ai.operations import settings
+from evennia_ai.operations import AssistantScript, settings
 from evennia_ai.operations.hearing import MODES
 from evennia_ai.runtime import state
 
@@ -29,7 +27,7 @@ def _on(value: object) -> str:
     return "on" if value else "off"
 
 
-def _called(script: Any) -> str:
+def _called(script: AssistantScript) -> str:
     if state.read(script, "addressed_by") == AddressedBy.AT:
         return "nothing but that is a call"
     return f"say {script.key}, ... and say thank you {script.key} are calls too"
@@ -56,7 +54,7 @@ class ReachingWords(WordCommand):
         else:
             self.show_how()
 
-    def _show_ways(self, script: Any) -> None:
+    def _show_ways(self, script: AssistantScript) -> None:
         key = script.key
         hears = state.read(script, "interaction_enabled")
         account = AccountDB.objects.filter(username__iexact=str(key)).first()
@@ -80,7 +78,7 @@ class ReachingWords(WordCommand):
             lines.append("  channel     none")
         self.show_how("\n".join(lines))
 
-    def _set_way(self, script: Any, setting: str, value: str) -> None:
+    def _set_way(self, script: AssistantScript, setting: str, value: str) -> None:
         if not self.may("configure", script):
             return
         word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
@@ -104,7 +102,7 @@ class ReachingWords(WordCommand):
         if script is not None:
             self._set_channel(script, f"{channel}={mode}")
 
-    def _set_channel(self, script: Any, line: str) -> None:
+    def _set_channel(self, script: AssistantScript, line: str) -> None:
         channel, _, mode = line.partition("=")
         if not (channel.strip() and mode.strip()):
             self.show_how()
@@ -117,7 +115,7 @@ class ReachingWords(WordCommand):
         if script is not None:
             self._give_account(script)
 
-    def _give_account(self, script: Any) -> None:
+    def _give_account(self, script: AssistantScript) -> None:
         if self.may("account", script):
             self.show(operations.give_account(script))
 

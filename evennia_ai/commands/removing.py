@@ -1,4 +1,4 @@
-"""What is typed after `assistant` to take all of them out of a game."""
+"""The words of `assistant` that take all of them out of a game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is typed after `assistant` to make, copy, start, silence and delete one."""
+"""The words of `assistant` that make, copy, start, silence and delete one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
 from evennia_ai.operations import lifecycle
+from evennia_ai.operations.assistants import BODY
 from evennia_ai.runtime.pronouns import wording
 
 DELETED = (
@@ -39,10 +40,13 @@ class SettingUpWords(WordCommand):
             self.show_how("An assistant needs a name.")
             return
         name, _, typeclass = name.partition(":")
-        body = {"typeclass": typeclass.strip()} if typeclass.strip() else {}
         location = getattr(self.caller, "location", None)
         made = operations.create_assistant(
-            name, location=location, persona=persona.strip(), maker=self.caller, **body
+            name,
+            location=location,
+            persona=persona.strip(),
+            typeclass=typeclass.strip() or BODY,
+            maker=self.caller,
         )
         self.show(made)
 

@@ -1,4 +1,4 @@
-"""What the commands of staff share: who sees them, and tables that may be longer than a screen."""
+"""The base of the commands of staff: who sees them, and tables longer than a screen."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from evennia.utils.evtable import EvTable
 
 from evennia_ai.commands.base import AssistantCommand
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.rights import is_staff
 
 MOST_DIGITS = 9
@@ -27,7 +28,7 @@ def number_of(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
-def shown_time(at: Any) -> str:
+def shown_time(at: object) -> str:
     """A point in time as staff read it, from what an operation gives."""
     return f"{at:%Y-%m-%d %H:%M:%S}" if isinstance(at, datetime) else str(at)[:19].replace("T", " ")
 
@@ -37,8 +38,8 @@ class StaffCommand(AssistantCommand):
 
     locks = "cmd:all()"
 
-    def access(self, srcobj: Any, *args: Any, **kwargs: Any) -> bool:
-        """Whether somebody has the command: the setting EVENNIA_AI_STAFF_LOCK says who is staff."""
+    def access(self, srcobj: Being, *args: Any, **kwargs: Any) -> bool:
+        """True where somebody has the command: EVENNIA_AI_STAFF_LOCK says who is staff."""
         return bool(super().access(srcobj, *args, **kwargs)) and is_staff(srcobj)
 
     def line(self) -> str:
@@ -70,5 +71,5 @@ class StaffCommand(AssistantCommand):
         self.show_long("\n".join(filter(None, (title, shown, foot))))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return one_line(str(value), LONGEST_CELL).translate(_MASKED)

@@ -1,4 +1,4 @@
-"""What is typed after `assistant emergency`."""
+"""The words `assistant emergency`."""
 
 from __future__ import annotations
 

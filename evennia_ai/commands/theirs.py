@@ -15,6 +15,7 @@ from evennia.commands.command import Command
 from evennia.utils import logger
 from evennia.utils.utils import class_from_module
 
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import find_assistant
@@ -58,7 +59,7 @@ class PrefersAssistant:
         is_needed = len(bodies) == 1 < len(called)
         return bodies[0] if is_needed and bodies[0].access(self.caller, "search", True) else None
 
-    def _tell_of_others(self, name: str, body: Any) -> None:
+    def _tell_of_others(self, name: str, body: GameObject) -> None:
         """Say how to whisper to the others of that name."""
         found = self.caller.search(name, quiet=True)
         ways = [
@@ -114,7 +115,7 @@ class LeavesAssistants:
         if not found and (wanted := getattr(self, "obj_query", None)):
             for being in self.caller.search(wanted, quiet=True)[:1]:
                 found = being.scripts.all()
-        return [str(each.key) for each in found if find_assistant(str(each.key)) is each]
+        return [key for each in found if find_assistant(key := str(each.key)) is each]
 
 
 ADDED = {
@@ -126,7 +127,7 @@ ADDED = {
 
 
 def is_looking() -> bool:
-    """Whether the game's command sets are only made to be looked at."""
+    """True where the game's command sets are only made to be looked at."""
     return _is_looking.get()
 
 
@@ -185,7 +186,7 @@ def _command_called(key: str, path: str) -> Command | None:
 
 
 def _is_done_by_stock(command: Command) -> bool:
-    return type(command).func.__module__.startswith(STOCK)
+    return bool(type(command).func.__module__.startswith(STOCK))
 
 
 @lru_cache(maxsize=4)
@@ -198,7 +199,7 @@ def _commands_of(path: str) -> tuple[type, ...]:
     )
 
 
-def _extended(added: type, kind: Any) -> type:
+def _extended(added: type, kind: type) -> type:
     namespace = {"__doc__": kind.__doc__, "__module__": kind.__module__}
     made: type = type(kind)(kind.__name__, (added, kind), namespace)
     return made

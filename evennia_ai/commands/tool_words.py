@@ -1,4 +1,4 @@
-"""What a tool takes, from its schema to words."""
+"""Arguments of a tool, from its schema to words."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _kinds(schema: Mapping[str, Any]) -> set[str]:
 
 
 def takes(schema: Mapping[str, Any]) -> str:
-    """What a tool takes, in a few words: the optional ones in brackets."""
+    """The arguments of a tool, in a few words: the optional ones in brackets."""
     required = schema.get("required", ())
     names = [name if name in required else f"[{name}]" for name in schema.get("properties", {})]
     return ", ".join(names) or "nothing"
 
 
 def explain(schema: Mapping[str, Any]) -> list[str]:
-    """What a tool takes, a line each."""
+    """The arguments of a tool, a line each."""
     required = schema.get("required", ())
     return [
         f"  {name:<14} {_explain_one(one, name in required)}"

@@ -1,11 +1,11 @@
-"""What is typed after `assistant` to take an edit back, and to make it again."""
+"""The words of `assistant` that take an edit back, and make it again."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeGuard
 
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.operations import Result
+from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations import undoing as edits_of
 from evennia_ai.operations.edits import Edit
 
@@ -33,26 +33,24 @@ class UndoingWords(WordCommand):
             self.show_how(f"{rest} is neither the number of an edit nor '{LIST}'.")
         elif self.may("undo", script):
             found = edits_of.find_undo(script, int(word) if word else None)
-            if self._may_change(script, found):
-                self.show(self._done(edits_of.undo, script, found))
+            if self._may_change(found, script):
+                by = str(self.caller.key)
+                self.show(edits_of.undo(script, found, by=by, person=self.caller))
 
     def _redo(self, name: str) -> None:
         script = self.pick_for(name, "undo")
         if script is not None:
             found = edits_of.find_redo(script)
-            if self._may_change(script, found):
-                self.show(self._done(edits_of.redo, script, found))
+            if self._may_change(found, script):
+                by = str(self.caller.key)
+                self.show(edits_of.redo(script, found, by=by, person=self.caller))
 
-    def _may_change(self, script: Any, found: Edit | Result) -> bool:
-        """Whether there is an edit, and the caller has what it needed; else they are told why."""
+    def _may_change(self, found: Edit | Result, script: AssistantScript) -> TypeGuard[Edit]:
+        """True where there is an edit, and the caller has its rights; else they are told why."""
         if isinstance(found, Result):
             self.show(found)
             return False
         return all(self.may(act, script) for act in edits_of.acts_of(found))
-
-    def _done(self, act: Any, script: Any, edit: Edit | Result) -> Result:
-        done: Result = act(script, edit, by=str(self.caller.key), person=self.caller)
-        return done
 
 
 WORDS = {

@@ -1,9 +1,11 @@
-"""What is typed after `assistant` to see that one works: check, usage, breakers, tools."""
+"""The words of `assistant` to see that one works: check, usage, breakers, tools."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from twisted.python.failure import Failure
 
 from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
@@ -12,7 +14,15 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.check import Report
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import Result, budget, control, guarding, monitoring, tools
+from evennia_ai.operations import (
+    AssistantScript,
+    Result,
+    budget,
+    control,
+    guarding,
+    monitoring,
+    tools,
+)
 from evennia_ai.operations.hearing import check_hearing
 
 LINE = 100
@@ -22,7 +32,7 @@ OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type
 
 
 def report_lines(report: Report) -> list[str]:
-    """What the check of a model found, and what that means."""
+    """The findings of a check of a model, and what they mean."""
     lines = [report.title]
     for line in report.lines:
         lines.append(f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}")
@@ -38,7 +48,7 @@ def _breaker_row(breaker: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def usage_lines(usage: Result) -> list[str]:
-    """What was used: by span of time, by player, by tool; and the newest tool calls."""
+    """Lines on what was used: by span of time, by player, by tool; and the newest tool calls."""
     data = usage.data
     lines = [usage.message]
     for span, total in data.totals.items():
@@ -76,7 +86,7 @@ class UpkeepWords(WordCommand):
         self._show_hearing(script)
         checked.addCallback(self._show_report).addErrback(self._show_trouble)
 
-    def _show_hearing(self, script: Any) -> None:
+    def _show_hearing(self, script: AssistantScript | None) -> None:
         """Tell if the one that is meant, or each that is here, hears what people say."""
         listed = operations.list_assistants()
         usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
@@ -88,7 +98,7 @@ class UpkeepWords(WordCommand):
         lines = [*report_lines(report), *map(OPEN_FILE.format, monitoring.readable_by_others())]
         self.msg(literal("\n".join(lines)))
 
-    def _show_trouble(self, failure: Any) -> None:
+    def _show_trouble(self, failure: Failure) -> None:
         self.msg(literal(f"The check itself failed: {failure.getErrorMessage()}"))
         failure.raiseException()
 
@@ -110,13 +120,13 @@ class UpkeepWords(WordCommand):
         else:
             self.show_how()
 
-    def _show_breakers(self, script: Any) -> None:
+    def _show_breakers(self, script: AssistantScript) -> None:
         rows = control.breakers(script).data.breakers
         head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
         table = aligned(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
         self.show_long(table if rows else f"{script.key} has used no service yet.")
 
-    def _reset_breaker(self, script: Any, name: str) -> None:
+    def _reset_breaker(self, script: AssistantScript, name: str) -> None:
         found = control.find_breaker(script, name)
         is_of_game = found.ok and found.data["scope"] == GAME
         act = "reset breaker of the game" if is_of_game else "reset breaker"
@@ -145,7 +155,7 @@ class UpkeepWords(WordCommand):
         self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))
 
     def _rag(self, name: str) -> None:
-        """What other packages set by hand is its memory here: how that is."""
+        """Show the memory, which other packages set by hand."""
         script = self.pick(name) if self.may("show memories") else None
         if script is not None:
             told = "More: help aimemory. What all may be told: aimemory lore"

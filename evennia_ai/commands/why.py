@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from twisted.internet import reactor
 
@@ -12,7 +11,8 @@ from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.messages import incoming
-from evennia_ai.operations import traces
+from evennia_ai.operations import AssistantScript, traces
+from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import WHEN, Span, span_of
 
 MOST_DIGITS = 12
@@ -25,7 +25,7 @@ _AGO_WORDS, _DAY_WORDS = 3, 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody typed after `assistant why`.
+    """The request typed after `assistant why`.
 
     Attributes:
         name: of an assistant, "" where none is named.
@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def is_list(self) -> bool:
-        """Whether several messages are asked for."""
+        """True where several messages are asked for."""
         return self.span is not None or bool(self.words)
 
 
@@ -109,7 +109,9 @@ class WhyWords(WordCommand):
         )
         self.show(told)
 
-    def _list_heard(self, script: Any, asked: Asked, person: str | None, look: Any) -> None:
+    def _list_heard(
+        self, script: AssistantScript, asked: Asked, person: str | None, look: Look
+    ) -> None:
         told = operations.trace(
             script,
             span=asked.span,

@@ -10,6 +10,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.rights import may_control
 from evennia_ai.runtime.rights import OF_THE_BODY
 
@@ -60,13 +61,13 @@ class WordCommand(AssistantCommand):
         return word.act(self, rest)
 
     def nothing_more(self, rest: str) -> bool:
-        """Whether a word stands alone, as it should; what follows is answered with how it is."""
+        """True where a word stands alone, as it should; what follows is answered with how it is."""
         if rest:
             self.show_how(f"Nothing can follow here, but there is: {rest}")
         return not rest
 
-    def serves(self, person: Any) -> bool:
-        """Whether the words for staff are answered: to staff, and to who controls an assistant."""
+    def serves(self, person: Being) -> bool:
+        """True where words for staff are answered: to staff, and to who controls an assistant."""
         return self.counts_as_staff(person) or any(
             may_control(script, person, is_staff=False, right=right)
             for script in operations.list_assistants()
@@ -87,7 +88,7 @@ class WordCommand(AssistantCommand):
         ]
 
     def explain(self, rest: str) -> None:
-        """What a word is for, and how it is typed; without one, which words there are."""
+        """Show the purpose of a word, and how it is typed; without one, the words there are."""
         known = self._typable()
         name = rest.casefold()
         if not name:

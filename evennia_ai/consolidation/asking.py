@@ -15,7 +15,9 @@ from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import count_messages, estimate
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import AssistantError, ModelTimeoutError
+from evennia_ai.llm.fallback import Client
 from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.assistant import Assistant
 
 LONGEST_ANSWER_TOKENS = 1_500
 FEWEST_ANSWER_TOKENS = 1_000
@@ -25,7 +27,7 @@ class PutOffError(AssistantError):
     """A step of the night cannot be done now; another night does it."""
 
 
-def fence_of(script: Any) -> Fence:
+def fence_of(script: Assistant) -> Fence:
     """What holds as long as nothing stops or resets it."""
     return Fence(script, script.work, script.work.epoch)
 
@@ -40,8 +42,8 @@ class Asker:
         shares: whose calls they are, and how much of each; empty for nobody's.
     """
 
-    script: Any
-    client: Any
+    script: Assistant
+    client: Client
     fence: Fence
     most_tokens: int | None = None
     tokens: int = 0

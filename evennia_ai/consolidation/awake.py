@@ -14,7 +14,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai.agent import resting
+from evennia_ai.agent import model_outages
 from evennia_ai.consolidation import consolidating, extraction
 from evennia_ai.consolidation.asking import Asker, fence_of
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
@@ -22,6 +22,7 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.errors import AssistantError, ConfigurationError, StaleEpochError
 from evennia_ai.memory import modes
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 # Between two of them, so that a few a day are not used up by the first short talks.
@@ -31,7 +32,7 @@ WHY = "while awake"
 UNTOLD = (CancelledError, StaleEpochError, ConfigurationError)
 
 
-def is_due(script: Any) -> bool:
+def is_due(script: Assistant) -> bool:
     """Tell whether facts are to be drawn now. Asked of every idle beat: no statement."""
     work, now = script.work, script.clock.seconds()
     if work.sort_after is None:  # a restart ends no talk
@@ -48,13 +49,13 @@ def _is_quiet(work: Work, now: float) -> bool:
     return all(now - talk.last_at >= MEETING_SECONDS for talk in work.talks.values())
 
 
-def _today(script: Any) -> dict[str, Any]:
+def _today(script: Assistant) -> dict[str, Any]:
     """The calls of this day, and the entries of which no answer could be read."""
     day, known = modes.hour(script).date().isoformat(), state.read(script, "facts_awake")
     return dict(known) if known.get("day") == day else {"day": day, "calls": 0, "skipped": []}
 
 
-def begin(script: Any) -> None:
+def begin(script: Assistant) -> None:
     """Draw facts from one batch beside all else; it never fails, and can be stopped as a tick."""
     work = script.work
     work.sort_after = script.clock.seconds() + GAP_SECONDS
@@ -64,7 +65,7 @@ def begin(script: Any) -> None:
     running.addBoth(partial(_close, script, work, running))
 
 
-def _close(script: Any, work: Work, running: Deferred[None], outcome: Failure | None) -> None:
+def _close(script: Assistant, work: Work, running: Deferred[None], outcome: Failure | None) -> None:
     if work.resting is running:
         work.resting = None
     if not isinstance(outcome, Failure) or outcome.check(*UNTOLD):
@@ -76,10 +77,10 @@ def _close(script: Any, work: Work, running: Deferred[None], outcome: Failure | 
         logger.log_err(f"[assistant] {script.key}: {outcome.getTraceback()}")
 
 
-async def _draw(script: Any) -> None:
+async def _draw(script: Assistant) -> None:
     work, today = script.work, _today(script)
     client = script.client()
-    if client.provider_name == "local" or resting.is_resting(script):
+    if client.provider_name == "local" or model_outages.is_resting(script):
         return
     work.unsorted = consolidating.count_pending(script)
     if not work.unsorted:

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
-from typing import Any
 
 from django.db.models import QuerySet
 
 from evennia_ai.agent.compaction import Fence
-from evennia_ai.consolidation import drawing, superseding
+from evennia_ai.consolidation import superseding
+from evennia_ai.consolidation.derive_memories import memories_of, nearest, shown, unknown
 from evennia_ai.consolidation.night import Night
 from evennia_ai.consolidation.superseding import Pair
 from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_derived
@@ -22,6 +22,7 @@ from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.runtime.assistant import Assistant
 
 AT_ONCE = 20
 LOOKED_AT = 400
@@ -75,7 +76,7 @@ class Batch:
         }
 
 
-def next_batch(script: Any, skipped: Collection[int]) -> Batch | None:
+def next_batch(script: Assistant, skipped: Collection[int]) -> Batch | None:
     """The oldest entries that are not done, as many as fit, of one audience.
 
     Args:
@@ -86,17 +87,17 @@ def next_batch(script: Any, skipped: Collection[int]) -> Batch | None:
     return Batch(script.pk, same) if same else None
 
 
-def count_pending(script: Any, skipped: Collection[int] = ()) -> int:
+def count_pending(script: Assistant, skipped: Collection[int] = ()) -> int:
     """How many entries are not done, without those that are left out."""
     return int(_pending(script, skipped).count())
 
 
-def _pending(script: Any, skipped: Collection[int]) -> QuerySet[Memory]:
+def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
     pending = rows.of(script.pk, kind=MemoryKind.JOURNAL, is_consolidated=False)
     return pending.exclude(id__in=skipped)
 
 
-async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
+async def sort_out(script: Assistant, batch: Batch, ask: Ask, fence: Fence) -> None:
     """Let the model draw facts from a batch.
 
     Args:
@@ -107,20 +108,20 @@ async def sort_out(script: Any, batch: Batch, ask: Ask, fence: Fence) -> None:
     """
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     known = await _known(script, sources, audience, fence)
-    asked = facts_request(drawing.shown(script, sources), drawing.shown(script, known))
+    asked = facts_request(shown(script, sources), shown(script, known))
     drawn = read_derived(await ask(asked), len(sources), len(known))
     if drawn is None:
         return
     batch.is_read = True
-    made = drawing.memories_of(script, MemoryKind.FACT, drawn, sources)
+    made = memories_of(script, MemoryKind.FACT, drawn, sources)
     fit = [(item, memory) for item, memory in zip(drawn, made, strict=True) if memory is not None]
     batch.superseded = superseding.superseded(fit, known)
     over = [old.key for old, _ in batch.superseded]
-    batch.new = drawing.unknown(script, [memory for _, memory in fit], over)
+    batch.new = unknown(script, [memory for _, memory in fit], over)
 
 
 async def _known(
-    script: Any, sources: Sequence[Recollection], audience: str, fence: Fence
+    script: Assistant, sources: Sequence[Recollection], audience: str, fence: Fence
 ) -> list[Recollection]:
     """The facts that entries may make untrue: those nearest to each of them, by turns."""
     kinds, near = (MemoryKind.FACT,), []
@@ -128,7 +129,7 @@ async def _known(
         # The words alone: what was answered is much the same beside all of them.
         text = exchange_of(source)[0] or source.text
         near.append(
-            await drawing.nearest(script, text, audience, kinds=kinds, limit=NEAR_EACH, fence=fence)
+            await nearest(script, text, audience, kinds=kinds, limit=NEAR_EACH, fence=fence)
         )
     by_turns = (fact for facts in zip_longest(*near) for fact in facts if fact is not None)
     return list({fact.key: fact for fact in by_turns}.values())[:MOST_KNOWN]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from evennia_ai.consolidation import consolidating
 from evennia_ai.consolidation.asking import Asker, fence_of
@@ -17,12 +16,13 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.memory import indexing
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_BATCHES = 5
 
 
 async def extract(
-    script: Any, messages: list[Message] | None = None, *, asker: Asker | None = None
+    script: Assistant, messages: list[Message] | None = None, *, asker: Asker | None = None
 ) -> None:
     """Draw facts from what the journal holds and nothing was drawn from yet.
 
@@ -46,7 +46,7 @@ async def extract(
 
 
 async def draw(
-    script: Any,
+    script: Assistant,
     asker: Asker,
     purpose: str,
     *,

@@ -14,6 +14,7 @@ from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.memory import modes
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -30,7 +31,7 @@ class Night:
         is_changed: the progress is not stored yet.
     """
 
-    script: Any
+    script: Assistant
     fence: Fence
     progress: dict[str, Any]
     asker: Asker | None = None

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Sum
 
-from evennia_ai.consolidation import drawing
+from evennia_ai.consolidation import derive_memories
 from evennia_ai.consolidation.asking import PutOffError
 from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory.extraction import DerivedMemory, read_derived
@@ -27,6 +27,7 @@ from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_STATEMENTS = 30
 EVIDENCE = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
@@ -52,7 +53,7 @@ async def reflect(night: Night) -> bool:
     if state.read(script, "reflection_state") != reflection:  # somebody was forgotten meanwhile
         night.keep()
         return True
-    kept = drawing.unknown(script, _as_it_was(script, made))
+    kept = derive_memories.unknown(script, _as_it_was(script, made))
     told = _told(underway, questions, kept)
     after = _after(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
@@ -62,19 +63,19 @@ async def reflect(night: Night) -> bool:
     return True
 
 
-def importance_since(script: Any) -> int:
+def importance_since(script: Assistant) -> int:
     """The importance that has come together since it last thought things over."""
     since = state.read(script, "reflection_state").get("since", 0)
     return sum(importance for importance, _ in _sums(script, since).values())
 
 
-def _sums(script: Any, since: int) -> dict[str, tuple[int, int]]:
+def _sums(script: Assistant, since: int) -> dict[str, tuple[int, int]]:
     new = rows.current(script.pk, kind=MemoryKind.JOURNAL, id__gt=since).order_by()
     found = new.values_list("audience").annotate(Sum("importance"), Count("id"))
     return {audience: (importance, count) for audience, importance, count in found}
 
 
-def _round(script: Any, reflection: dict[str, Any]) -> Round | None:
+def _round(script: Assistant, reflection: dict[str, Any]) -> Round | None:
     """A round, where one is due."""
     since = reflection.get("since", 0)
     sums = _sums(script, since)
@@ -131,7 +132,7 @@ async def _think(night: Night, audience: str, underway: Round) -> tuple[list[str
 async def _conclude(night: Night, question: str, audience: str) -> Rested:
     """What the model concludes from what has to do with a question."""
     script = night.script
-    evidence = await drawing.nearest(
+    evidence = await derive_memories.nearest(
         script,
         question,
         audience,
@@ -139,10 +140,10 @@ async def _conclude(night: Night, question: str, audience: str) -> Rested:
         limit=state.memory_config(script).reflection_evidence,
         fence=night.fence,
     )
-    asked = insights_request(question, drawing.shown(script, evidence))
+    asked = insights_request(question, derive_memories.shown(script, evidence))
     reply = await night.ask(asked, "reflection")
     drawn: list[DerivedMemory] = read_derived(reply, len(evidence), name="insight") or []
-    made = drawing.memories_of(script, MemoryKind.INSIGHT, drawn, evidence)
+    made = derive_memories.memories_of(script, MemoryKind.INSIGHT, drawn, evidence)
     return [
         (memory, [evidence[i] for i in item.cites])
         for item, memory in zip(drawn, made, strict=True)
@@ -150,7 +151,7 @@ async def _conclude(night: Night, question: str, audience: str) -> Rested:
     ]
 
 
-def _as_it_was(script: Any, made: Rested) -> list[Recollection]:
+def _as_it_was(script: Assistant, made: Rested) -> list[Recollection]:
     """Those of which nobody corrected or forgot meanwhile what they rest on; each words once."""
     keys = {source.key for _, sources in made for source in sources}
     there = {key: memory.text for key, memory in rows.by_keys(script.pk, keys).items()}

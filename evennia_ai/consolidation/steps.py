@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from evennia_ai.consolidation import consolidating, portraying, reflecting, scoring, tidying
+from evennia_ai.consolidation import consolidating, profile_update, reflecting, scoring, tidying
 from evennia_ai.consolidation.night import Night
 
 # Each does one piece and stores it, and returns whether there was anything to do.
@@ -15,7 +15,7 @@ STEPS: Mapping[str, Piece] = MappingProxyType(
     {
         "score": scoring.score,
         "consolidate": consolidating.consolidate,
-        "profiles": portraying.portray,
+        "profiles": profile_update.portray,
         "reflect": reflecting.reflect,
         "compact": tidying.compact,
         "prune": tidying.prune,

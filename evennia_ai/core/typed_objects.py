@@ -7,7 +7,7 @@ documentation describes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
 
@@ -19,6 +19,9 @@ class TypedObject(Protocol):
     id: int
     dbref: str
     typeclass_path: str
+    db_typeclass_path: str
+    path: str
+    typename: str
     db: Any
     ndb: Any
     attributes: Any
@@ -27,6 +30,8 @@ class TypedObject(Protocol):
     aliases: Any
     permissions: Any
     access: Callable[..., bool]
+    delete: Callable[[], bool]
+    swap_typeclass: Callable[..., None]
 
 
 class Being(TypedObject, Protocol):
@@ -34,6 +39,10 @@ class Being(TypedObject, Protocol):
 
     name: str
     sessions: Any
+    cmdset: Any
+    cmdset_storage: Any
+    is_superuser: bool
+    execute_cmd: Callable[..., Any]
     msg: Callable[..., Any]
     get_display_name: Callable[..., str]
     check_permstring: Callable[[str], bool]
@@ -50,6 +59,9 @@ class GameObject(Being, Protocol):
     home: Any
     contents: Any
     account: Any
+    has_account: Any
+    assistant_script: Any  # of bodies alone
+    move_to: Callable[..., bool]
     search: Callable[..., Any]
     msg_contents: Callable[..., Any]
     at_pre_say: Callable[..., Any]
@@ -57,7 +69,6 @@ class GameObject(Being, Protocol):
     get_numbered_name: Callable[..., Any]
     filter_visible: Callable[..., Any]
     destination: Any
-    move_to: Callable[..., bool]
     at_traverse: Callable[..., None]
     at_failed_traverse: Callable[..., None]
     at_pre_get: Callable[..., bool]
@@ -73,7 +84,7 @@ class Account(Being, Protocol):
 
     username: str
     is_active: bool
-    is_superuser: bool
+    has_usable_password: Callable[[], bool]
     get_all_puppets: Callable[[], list[Any]]
 
 
@@ -94,3 +105,11 @@ class Script(TypedObject, Protocol):
 
     obj: Any
     db_date_created: Any
+
+
+class Reactor(Hashable, Protocol):
+    """Twisted's reactor, or a test's clock: tells seconds, and calls later or from a thread."""
+
+    seconds: Callable[[], float]
+    callLater: Callable[..., Any]  # noqa: N815 - Twisted's name
+    callFromThread: Callable[..., Any]  # noqa: N815

@@ -1,7 +1,8 @@
 """asyncio beside Twisted: one event loop in a daemon thread, and Deferreds for what runs on it.
 
 Evennia runs the epoll reactor; the openai SDK wants asyncio. Cancelling the Deferred cancels the
-task on the loop, and with it the request: the socket closes.
+task on the loop, and with it the request: the socket closes. A thousand answers may arrive within
+one reactor turn; they are handed back in slices of time, or they would freeze the game.
 """
 
 from __future__ import annotations
@@ -14,9 +15,52 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python import log
 from twisted.python.failure import Failure
 
-from evennia_ai.llm.pacing import Pacer
+from evennia_ai.core.typed_objects import Reactor
+
+SLICE_SECONDS = 0.005
+
+
+class Pacer:
+    """A queue of calls, run in the reactor thread, a slice of time at once, in order."""
+
+    def __init__(self, reactor: Reactor, slice_seconds: float = SLICE_SECONDS) -> None:
+        self._reactor = reactor
+        self._slice = slice_seconds
+        self._waiting: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
+        self._is_scheduled = False
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Run soon; to be called in the reactor thread."""
+        self._waiting.append((function, arguments))
+        self._schedule()
+
+    def call_from_thread(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Run soon; to be called in any other thread."""
+        self._waiting.append((function, arguments))
+        if len(self._waiting) == 1 or not self._is_scheduled:
+            self._reactor.callFromThread(self._schedule)
+
+    def _schedule(self) -> None:
+        if self._waiting and not self._is_scheduled:
+            self._is_scheduled = True
+            self._reactor.callLater(0, self._run_slice)
+
+    def _run_slice(self) -> None:
+        ends_at = self._reactor.seconds() + self._slice
+        self._is_scheduled = False
+        while self._waiting:
+            function, arguments = self._waiting.popleft()
+            try:
+                function(*arguments)
+            except Exception:
+                log.err(None, "in a paced call")
+            if self._reactor.seconds() >= ends_at:
+                break
+        self._schedule()
+
 
 try:
     import uvloop as loops
@@ -62,11 +106,11 @@ def lane() -> Lane:
 
 
 @lru_cache(maxsize=4)
-def _pacer(reactor: Any) -> Pacer:
+def _pacer(reactor: Reactor) -> Pacer:
     return Pacer(reactor)
 
 
-def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Any) -> Deferred[T]:
+def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
     """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
     tasks: list[asyncio.Task[T]] = []
     deferred: Deferred[T] = Deferred(lambda _: lane().call(lambda: tasks[0].cancel()))

@@ -14,6 +14,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import read_json
 from evennia_ai.core.turn.conversation import Message, user_message
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ConfigurationError,
@@ -76,7 +77,7 @@ PURPOSE = "check"
 
 
 def check_endpoint(
-    endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Any = default_reactor
+    endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Reactor = default_reactor
 ) -> Deferred[Report]:
     """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt.
 
@@ -89,7 +90,7 @@ def check_endpoint(
 
 
 class _Check:
-    def __init__(self, endpoint: Endpoint, pool: Pool, paid: Paid | None, reactor: Any) -> None:
+    def __init__(self, endpoint: Endpoint, pool: Pool, paid: Paid | None, reactor: Reactor) -> None:
         self._endpoint = endpoint
         self._client = pool.trial_client(endpoint)
         self._pool = pool

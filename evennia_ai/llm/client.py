@@ -16,6 +16,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.core.turn.conversation import Message, closed
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ConfigurationError,
@@ -116,7 +117,7 @@ def make_transport(
     auth_token: str,
     headers: Mapping[str, str],
     *,
-    reactor: Any,
+    reactor: Reactor,
     most_bytes: int = LARGEST_REPLY_BYTES,
 ) -> Transport:
     """The transport to a provider.
@@ -133,7 +134,7 @@ def make_transport(
     return OpenAITransport(base_url, auth_token, headers, reactor=reactor, most_bytes=most_bytes)
 
 
-async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Any) -> None:
+async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Reactor) -> None:
     """Wait until one more call may be in flight.
 
     Raises:
@@ -189,7 +190,7 @@ class UnifiedLLMClient:
         slots: DeferredSemaphore | None = None,
         transport: Transport | None = None,
         answer_limit: AnswerLimit | None = None,
-        reactor: Any = default_reactor,
+        reactor: Reactor = default_reactor,
         random: Callable[[], float] = randomness.random,
     ) -> None:
         preset = PRESETS.get(provider)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from evennia_ai.core.text.reading import UnreadableError, read_json
 
@@ -47,12 +46,12 @@ _USED_UP = re.compile(
 )
 
 
-def _texts(part: Any, *keys: str) -> Iterator[str]:
+def _texts(part: object, *keys: str) -> Iterator[str]:
     values = (part.get(key) for key in keys) if isinstance(part, Mapping) else (part,)
     return (value for value in values if isinstance(value, str) and value)
 
 
-def _parts(whole: Any) -> list[Any]:
+def _parts(whole: object) -> list[object]:
     """Parts of a JSON body that may hold the service's message, the outer ones first."""
     if not isinstance(whole, Mapping):
         return [whole]

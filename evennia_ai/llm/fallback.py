@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred, DeferredSemaphore
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
 from evennia_ai.llm.answer_limits import Wanted
@@ -50,7 +51,7 @@ class FallbackClient:
         *,
         slots: DeferredSemaphore,
         deadline_seconds: float = DEADLINE_SECONDS,
-        reactor: Any = default_reactor,
+        reactor: Reactor = default_reactor,
     ) -> None:
         self.models = tuple(models)
         self.deadline_seconds = deadline_seconds
@@ -161,6 +162,10 @@ class FallbackClient:
             else:
                 return replace(reply, model=name, notice=_notice(name, refusals))
         raise gravest(refusals)
+
+
+# What asks an assistant's model, with those that stand in for it or without.
+Client = UnifiedLLMClient | FallbackClient
 
 
 def _story(refusals: Sequence[tuple[str, Refusal]]) -> str:

@@ -34,7 +34,7 @@ KEYS = ("model", "base_url", "tool_mode", "api_key_env")
 
 
 def read_fallbacks(
-    given: Any, first: Endpoint, environ: Mapping[str, str], settings: object = None
+    given: object, first: Endpoint, environ: Mapping[str, str], settings: object = None
 ) -> tuple[Endpoint, ...]:
     """The models of a game's list, in order, without those that stand before already.
 
@@ -59,7 +59,7 @@ def read_fallbacks(
     return distinct(found, first)
 
 
-def read_own_fallbacks(given: Any, first: Endpoint) -> tuple[Endpoint, ...]:
+def read_own_fallbacks(given: object, first: Endpoint) -> tuple[Endpoint, ...]:
     """The models of an assistant's own list, which holds names only: no address and no key.
 
     Raises:
@@ -77,7 +77,7 @@ def read_own_fallbacks(given: Any, first: Endpoint) -> tuple[Endpoint, ...]:
     return distinct(found, first)
 
 
-def _entries(given: Any, name: str) -> list[Any]:
+def _entries(given: object, name: str) -> list[object]:
     if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__iter__"):
         raise ConfigurationError(f"{name} is {given!r}; it must be {RIGHT_FORM}")
     return list(given)
@@ -124,7 +124,7 @@ class _Entry:
             )
         self._values = {key: self._text(key, entry.get(key, "")) for key in KEYS}
 
-    def _text(self, key: str, value: Any) -> str:
+    def _text(self, key: str, value: object) -> str:
         if not isinstance(value, str):
             raise ConfigurationError(f"{self._path}[{key!r}] is {value!r}; it must be a text")
         return value.strip()

@@ -1,7 +1,9 @@
-"""Tool schemas for a model: made of each spec once, for a spec never changes."""
+"""Tools for a model: schemas and JSON text, made of each spec once, for a spec never changes."""
 
 from __future__ import annotations
 
+import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,7 +40,7 @@ class Kept:
         return self._kept[id(spec)][1]
 
 
-def bounded(schema: Any, depth: int = 0) -> Any:
+def bounded(schema: object, depth: int = 0) -> Any:
     """A JSON schema with an end to every text and list: a small model may not find one by itself.
 
     Any schema can be given; what it says itself of lengths is kept.
@@ -85,3 +87,31 @@ def _choice(spec: ToolSpec) -> dict[str, Any]:
 
 as_function = Kept(ToolSpec.as_function)
 as_choice = Kept(_choice)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_kept: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+
+
+def encode(body: Mapping[str, Any]) -> bytes:
+    """A request body as JSON.
+
+    Raises:
+        TypeError, ValueError: something in it cannot be written as JSON.
+    """
+    rest = _JSON.encode({key: value for key, value in body.items() if key != "tools"})
+    if not body.get("tools"):
+        return rest.encode()
+    tools = ",".join(map(_tool_text, body["tools"]))
+    comma = "," if len(rest) > 2 else ""
+    return f'{rest[:-1]}{comma}"tools":[{tools}]}}'.encode()
+
+
+def _tool_text(tool: Mapping[str, Any]) -> str:
+    """A tool's JSON; the same object is not written twice, and is held so that its id stays its."""
+    kept = _kept.get(id(tool))
+    if kept is None:
+        kept = _kept[id(tool)] = (tool, _JSON.encode(tool))
+        if len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    return kept[1]

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, DeferredLock, DeferredSemaphore, ga
 from twisted.internet.threads import deferToThread
 
 from evennia_ai.core.settings.services import BreakerConfig
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import LocalModelError, ModelConnectionError
 from evennia_ai.llm import local
 from evennia_ai.llm.answer_limits import AnswerLimit
@@ -60,7 +61,7 @@ class PoolConfig:
 class LocalTransport:
     """The embedded model: found where it runs, and started when it does not."""
 
-    def __init__(self, config: PoolConfig, reactor: Any) -> None:
+    def __init__(self, config: PoolConfig, reactor: Reactor) -> None:
         self._config = config
         self._reactor = reactor
         self._running: local.LocalModel | None = None
@@ -137,7 +138,7 @@ class Pool:
         troubles: what staff were told of services that do not answer now, by the breaker's name.
     """
 
-    def __init__(self, config: PoolConfig, *, reactor: Any = default_reactor) -> None:
+    def __init__(self, config: PoolConfig, *, reactor: Reactor = default_reactor) -> None:
         self.config = config
         self.breakers = CircuitBreakerRegistry(clock=reactor.seconds)
         self._reactor = reactor

@@ -52,7 +52,7 @@ def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict
 REQUESTS = {"native": native_request, "json": json_request}
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -70,7 +70,7 @@ def _written(message: Mapping[str, Any], content: str) -> int:
     return sum(map(estimate, texts))
 
 
-def _finish_reason(value: Any) -> str:
+def _finish_reason(value: object) -> str:
     is_told = isinstance(value, (str, int)) and value is not True
     return one_line(str(value), LONGEST_FINISH_REASON) if value and is_told else ""
 
@@ -80,7 +80,7 @@ def new_call_id() -> str:
     return f"c{secrets.token_hex(4)}"
 
 
-def _calls(raw_calls: Any, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:
+def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:
     """The calls of a message, under ids of our own.
 
     Services refuse a conversation in which an id comes twice, and some begin anew in every reply.
@@ -118,7 +118,7 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return choices[0], whole
 
 
-def _usage_of(whole: Any) -> TokenUsage | None:
+def _usage_of(whole: object) -> TokenUsage | None:
     """The usage that a service reports of an unusable answer; None where it does not."""
     usage = whole.get("usage") if isinstance(whole, dict) else None
     return reported(usage, lambda: 0) if isinstance(usage, dict) else None

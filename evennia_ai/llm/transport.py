@@ -14,6 +14,7 @@ import openai
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,
@@ -24,7 +25,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.llm.complaints import is_too_long, is_used_up, read_complaint
-from evennia_ai.llm.encoding import encode
+from evennia_ai.llm.offers import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
 
@@ -104,7 +105,7 @@ class OpenAITransport:
         api_key: str,
         headers: Mapping[str, str],
         *,
-        reactor: Any,
+        reactor: Reactor,
         most_bytes: int = LARGEST_REPLY_BYTES,
     ) -> None:
         self.base_url = base_url

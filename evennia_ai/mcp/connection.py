@@ -22,9 +22,8 @@ import anyio
 
 from evennia_ai.errors import ConfigurationError, ToolError
 from evennia_ai.mcp import tether
-from evennia_ai.mcp.answers import MOST_ERROR_CHARS, as_text, bounded
 from evennia_ai.mcp.config import SETTING, ServerConfig
-from evennia_ai.mcp.listing import Listed
+from evennia_ai.mcp.listing import MOST_ERROR_CHARS, Listed, as_text, bounded
 from evennia_ai.mcp.streams import LineLog, Watched, limit_bodies
 
 CONNECT_SECONDS = 60.0
@@ -152,7 +151,7 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
     sdk = await asyncio.get_running_loop().run_in_executor(None, _load_sdk)
     connection = Connection(config)
 
-    async def on_message(message: Any) -> None:
+    async def on_message(message: object) -> None:
         if isinstance(message, sdk.types.ToolListChangedNotification):
             connection.note_change()
 

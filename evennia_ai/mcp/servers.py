@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import require_sdk
@@ -26,7 +27,7 @@ Log = Callable[[str], None]
 class Bridge(Protocol):
     """Runs a coroutine on the asyncio lane; cancelling the Deferred cancels it."""
 
-    def __call__(self, coroutine: Coroutine[Any, Any, T], reactor: Any) -> Deferred[T]:
+    def __call__(self, coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
         """Start it; its outcome comes back in the reactor's thread."""
 
 
@@ -47,7 +48,7 @@ class RemoteServer:
         config: ServerConfig,
         *,
         as_deferred: Bridge,
-        reactor: Any,
+        reactor: Reactor,
         breaker: CircuitBreaker,
         log: Log,
         on_change: Callable[[], None],
@@ -164,7 +165,7 @@ class RemoteServers:
         configs: Iterable[ServerConfig],
         *,
         as_deferred: Bridge,
-        reactor: Any,
+        reactor: Reactor,
         breakers: CircuitBreakerRegistry,
         log: Log,
     ) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.recollection import NOBODY, NOWHERE, person_audience, place_audience
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.runtime.assistant import Assistant
 
 
 def is_private(turn: Turn) -> bool:
@@ -16,7 +15,7 @@ def is_private(turn: Turn) -> bool:
     return turn.is_private or not PRIVATE.isdisjoint(told)
 
 
-def place_of(script: Any, turn: Turn) -> str:
+def place_of(script: Assistant, turn: Turn) -> str:
     """Where it is, as of an event; a turn of its own is where its body is."""
     event, room = turn.event, script.obj.location
     if event.kind == OWN:
@@ -24,7 +23,7 @@ def place_of(script: Any, turn: Turn) -> str:
     return event.place
 
 
-def audience_of(script: Any, turn: Turn) -> str:
+def audience_of(script: Assistant, turn: Turn) -> str:
     """Who may know of it: one person, or whoever is at the place; "" where that is nobody."""
     event = turn.event
     if is_private(turn):

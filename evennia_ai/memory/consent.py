@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.recollection import is_mask
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 
 NO_MEMORY_TAG = "ai_no_memory"
 
 
-def may_remember(script: Any, *, person: str = "", sender_id: str = "", place: str = "") -> bool:
+def may_remember(
+    script: Assistant, *, person: str = "", sender_id: str = "", place: str = ""
+) -> bool:
     """Whether an assistant may keep anything of a person, or of what happens at a place.
 
     Costs no statement for those who are in the game's memory and whose tags were asked before.
@@ -28,12 +29,12 @@ def may_remember(script: Any, *, person: str = "", sender_id: str = "", place: s
     return not _is_unwanted(script, {person, sender_id} - {""}, place)
 
 
-def wants_no_words(script: Any, event: Event) -> bool:
+def wants_no_words(script: Assistant, event: Event) -> bool:
     """Whether none of somebody's words may be kept: they, or the room, said so."""
     return _is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
-def _is_unwanted(script: Any, whom: set[str], place: str) -> bool:
+def _is_unwanted(script: Assistant, whom: set[str], place: str) -> bool:
     """Whether one of some beings, or a place, is among those of whom nothing is to be kept."""
     config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
@@ -45,7 +46,7 @@ def _is_unwanted(script: Any, whom: set[str], place: str) -> bool:
     return place.startswith("#") and _is_named(place, rooms)
 
 
-def names_of(script: Any) -> tuple[str, ...]:
+def names_of(script: Assistant) -> tuple[str, ...]:
     """What an assistant is called, for `core.safety.persona.about_itself`."""
     body = script.obj
     return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))

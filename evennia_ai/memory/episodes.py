@@ -26,6 +26,7 @@ from evennia_ai.memory.audiences import audience_of
 from evennia_ai.memory.consent import may_remember
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import names
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites
 
 # A burst is ten messages, each as long as one is heard by default: twice that loses nothing of them
@@ -55,7 +56,7 @@ class Remembered:
         words: what the person said last.
     """
 
-    script: Any
+    script: Assistant
     write: ExtraWrites | None = None
     person: str = ""
     at: float = 0.0
@@ -68,7 +69,7 @@ class Remembered:
             indexing.when_quiet(self.script)
 
 
-def of_turn(script: Any, turn: Turn, stop: Stop) -> Remembered:
+def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
     """What is remembered of a turn that ends."""
     event = turn.event
     audience = audience_of(script, turn)
@@ -87,7 +88,7 @@ def of_turn(script: Any, turn: Turn, stop: Stop) -> Remembered:
     return Remembered(script, write, event.person, memory.at, sendable(turn.events[-1].body))
 
 
-def _entry(script: Any, turn: Turn, audience: str) -> Recollection:
+def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
     event = turn.event
     words = " ".join(sendable(each.body) for each in turn.events)
     return Recollection(
@@ -113,7 +114,7 @@ def _said(event: Event, words: str) -> str:
     )
 
 
-def _told(script: Any, turn: Turn, words: str) -> str:
+def _told(script: Assistant, turn: Turn, words: str) -> str:
     """What was said, whole, and the beginning of what was answered."""
     said = _said(turn.event, words)
     answer = " ".join(map(sendable, answers_of(turn)))

@@ -16,12 +16,14 @@ from evennia_ai.core.memory import reaching as core
 from evennia_ai.core.memory.forgetting import PersonNames, hide, history_without, without_marked
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn import executions
 from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 
@@ -38,7 +40,7 @@ def conclusions(assistant: int, keys: Collection[str]) -> set[str]:
     return core.conclusions(cites, keys)
 
 
-def forget_all(script: Any) -> int:
+def forget_all(script: Assistant) -> int:
     """Forget all that an assistant remembers. Returns how many memories that were."""
     keys = list(rows.of(script.pk).values_list("key", flat=True))
 
@@ -70,7 +72,7 @@ def _beings_of(person: str) -> list[Any]:
     return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
 
 
-def name_of(script: Any, person: str) -> PersonNames:
+def name_of(script: Assistant, person: str) -> PersonNames:
     """All names of a person: the account's, its characters', and the one they were met by."""
     named = _beings_of(person)
     known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
@@ -87,7 +89,7 @@ def without_words(told: Fact) -> Fact:
 
 
 def forget_person(
-    script: Any, person: str, also: Callable[[int, str, PersonNames], None] | None = None
+    script: Assistant, person: str, also: Callable[[int, str, PersonNames], None] | None = None
 ) -> int:
     """Forget a person: all that is theirs, and what names them in what others said.
 
@@ -136,7 +138,7 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
 
 
 def _write_without(
-    script: Any, person: str, name: PersonNames, told: Fact, write: state.ExtraWrites
+    script: Assistant, person: str, name: PersonNames, told: Fact, write: state.ExtraWrites
 ) -> None:
     """Write all state without a person, in memory only once it is stored."""
     work = script.work or state.rebuild(script)
@@ -149,7 +151,7 @@ def _write_without(
     records = _records_without(work.decisions, person)
     values = {
         "conversation_history": history,
-        "overheard": [item.as_stored() for item in heard],
+        "overheard": [to_stored(item) for item in heard],
         "records": records.as_stored() if records.count else {},
         "execution_log": log,
         "notes": _notes_without(script, person, name),
@@ -162,12 +164,12 @@ def _write_without(
     _forget_in_memory(script, work, person)
 
 
-def _notes_without(script: Any, person: str, name: PersonNames) -> list[Any]:
+def _notes_without(script: Assistant, person: str, name: PersonNames) -> list[Any]:
     kept = [note for note in state.read(script, "notes") if note["person"] != person]
     return [{**note, "text": name.hidden(str(note["text"]))} for note in kept]
 
 
-def _projects_without(script: Any, person: str, name: PersonNames) -> Any:
+def _projects_without(script: Assistant, person: str, name: PersonNames) -> Any:
     marks = frozenset((person, person_audience(person)))
     return without_marked(state.read(script, "projects"), marks, name)
 
@@ -180,7 +182,7 @@ def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:
     return kept
 
 
-def _forget_in_memory(script: Any, work: Work, person: str) -> None:
+def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:
     work.talks.pop(person, None)
     if work.indexing is not None:
         work.indexing.places.pop(person, None)

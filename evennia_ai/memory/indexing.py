@@ -14,6 +14,7 @@ from typing import Any
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.internet.interfaces import IDelayedCall
 
 from evennia_ai import audit
 from evennia_ai.core.memory.knowledge import asks_only
@@ -21,9 +22,11 @@ from evennia_ai.core.memory.recollection import is_open
 from evennia_ai.memory import paying, retention
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Item
-from evennia_ai.memory_store.service import PORTION
+from evennia_ai.memory_store.service import PORTION, MemoryService
 from evennia_ai.models import Memory
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.work import Work
 
 # One request to the store, so that a search never waits long, and each is paid for by itself.
 BATCH = PORTION
@@ -72,9 +75,9 @@ class Indexing:
     """
 
     lock: DeferredLock = field(default_factory=DeferredLock)
-    due: Any = None
+    due: IDelayedCall | None = None
     wait_seconds: float = 0.0
-    retry: Any = None
+    retry: IDelayedCall | None = None
     running: set[Deferred[Any]] = field(default_factory=set)
     added: int = 0
     is_compared: bool = False
@@ -82,17 +85,17 @@ class Indexing:
     places: dict[str, list[str]] = field(default_factory=dict)
 
 
-def soon(script: Any) -> None:
+def soon(script: Assistant) -> None:
     """Let the store be told in a moment of what waits."""
     _begin_in(script, 0.0)
 
 
-def when_quiet(script: Any) -> None:
+def when_quiet(script: Assistant) -> None:
     """Let vectors be made of what waits when nobody talks just now, of several at once."""
     _begin_in(script, QUIET_SECONDS)
 
 
-def _begin_in(script: Any, seconds: float) -> None:
+def _begin_in(script: Assistant, seconds: float) -> None:
     if script.work is None:
         return
     known = _known(script)
@@ -102,7 +105,7 @@ def _begin_in(script: Any, seconds: float) -> None:
         known.due.reset(0.0)
 
 
-def apply(script: Any, report: Report | None = None) -> Deferred[int]:
+def apply(script: Assistant, report: Report | None = None) -> Deferred[int]:
     """Tell the store all that waits.
 
     Args:
@@ -124,7 +127,7 @@ def apply(script: Any, report: Report | None = None) -> Deferred[int]:
     return run.addBoth(end)
 
 
-def halt(script: Any) -> None:
+def halt(script: Assistant) -> None:
     """Break off what is under way: a stop lets nothing more be sent. All of it still waits."""
     if script.work is None or script.work.indexing is None or not services.memory().sends:
         return
@@ -135,7 +138,7 @@ def halt(script: Any) -> None:
         run.cancel()
 
 
-def status(script: Any) -> IndexStatus:
+def status(script: Assistant) -> IndexStatus:
     """How its memories stand with the store."""
     service = services.memory()
     waiting, removed = rows.count_waiting(script.pk)
@@ -144,12 +147,12 @@ def status(script: Any) -> IndexStatus:
     return IndexStatus(waiting, removed, count, service.signature, trouble)
 
 
-def problem(script: Any) -> str:
+def problem(script: Assistant) -> str:
     """Why nothing can be found at all, or ""."""
     return str(services.memory().absence)
 
 
-def stale_problem(script: Any) -> str:
+def stale_problem(script: Assistant) -> str:
     """What to do about vectors of another embedding model, or "".
 
     Asked of the table once in each start, and after each change of that.
@@ -163,7 +166,7 @@ def stale_problem(script: Any) -> str:
     return known.stale
 
 
-def reindex(script: Any, report: Report | None = None) -> Deferred[int]:
+def reindex(script: Assistant, report: Report | None = None) -> Deferred[int]:
     """Let the store read again what it has not as the embedding model now sees it.
 
     What it has nothing to do with any more is taken out of it. How far it came is in the table:
@@ -178,7 +181,7 @@ def reindex(script: Any, report: Report | None = None) -> Deferred[int]:
     return Deferred.fromCoroutine(_reindex(script, report))
 
 
-def spoken_at(script: Any, person: str) -> tuple[str, ...]:
+def spoken_at(script: Assistant, person: str) -> tuple[str, ...]:
     """Before which audiences a person spoke in the open, the newest first."""
     if not person:
         return ()
@@ -190,13 +193,13 @@ def spoken_at(script: Any, person: str) -> tuple[str, ...]:
     return tuple(places[person])
 
 
-def _known(script: Any) -> Indexing:
-    if script.work.indexing is None:
-        script.work.indexing = Indexing()
-    return script.work.indexing  # type: ignore[no-any-return]
+def _known(script: Assistant) -> Indexing:
+    known: Indexing = script.work.indexing or Indexing()
+    script.work.indexing = known
+    return known
 
 
-def _stale_text(script: Any, count: int, signature: str) -> str:
+def _stale_text(script: Assistant, count: int, signature: str) -> str:
     before = " and ".join(rows.models(script.pk, signature))
     return (
         f"the embedding model changed ({before} to {signature}): {count} memories have to be read "
@@ -208,17 +211,17 @@ async def _none() -> int:
     return 0
 
 
-def _is_over(script: Any, work: Any) -> bool:
+def _is_over(script: Assistant, work: Work) -> bool:
     return script.work is not work or work.is_closing or paying.is_held(script)
 
 
-def _begin(script: Any, work: Any) -> None:
+def _begin(script: Assistant, work: Work) -> None:
     if _is_over(script, work):
         return
     apply(script).addErrback(lambda failure: failure.trap(CancelledError))
 
 
-async def _run(script: Any, work: Any, report: Report | None) -> int:
+async def _run(script: Assistant, work: Work, report: Report | None) -> int:
     """One run, until nothing waits or the store is down; none of one that ended while it waited."""
     if _is_over(script, work):
         return 0
@@ -246,7 +249,7 @@ def _stop_waiting(known: Indexing) -> None:
     known.retry = None
 
 
-def _try_again(script: Any, work: Any, known: Indexing) -> None:
+def _try_again(script: Assistant, work: Work, known: Indexing) -> None:
     """Try again after a while, which grows."""
     if known.retry is not None and known.retry.active():
         return
@@ -254,7 +257,7 @@ def _try_again(script: Any, work: Any, known: Indexing) -> None:
     known.retry = script.clock.callLater(known.wait_seconds, _begin, script, work)
 
 
-async def _tell(script: Any, work: Any, report: Report | None) -> tuple[int, bool]:
+async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[int, bool]:
     """Tell the store batch by batch. Returns how many, and whether nothing waits any more."""
     service, done = services.memory(), 0
     if _is_over(script, work) or not await _compared(script, service):
@@ -274,7 +277,7 @@ async def _tell(script: Any, work: Any, report: Report | None) -> tuple[int, boo
     return done, False
 
 
-async def _compared(script: Any, service: Any) -> bool:
+async def _compared(script: Assistant, service: MemoryService) -> bool:
     """Once in each start, see whether the store still has what it read.
 
     A folder that was deleted, or a database that was put back, is made good by reading anew.
@@ -295,14 +298,14 @@ async def _compared(script: Any, service: Any) -> bool:
     return True
 
 
-def _waiting(script: Any) -> tuple[list[Memory], list[Memory]]:
+def _waiting(script: Assistant) -> tuple[list[Memory], list[Memory]]:
     """The next batch; where nothing is remembered, only what was forgotten before."""
     if state.memory_config(script).enabled:
         return rows.waiting(script.pk, BATCH)
     return [], rows.gone(script.pk, BATCH)
 
 
-async def _forget(script: Any, service: Any, gone: Sequence[Memory]) -> bool:
+async def _forget(script: Assistant, service: MemoryService, gone: Sequence[Memory]) -> bool:
     if not gone:
         return True
     work = script.work
@@ -312,7 +315,7 @@ async def _forget(script: Any, service: Any, gone: Sequence[Memory]) -> bool:
     return True
 
 
-async def _read(script: Any, service: Any, unread: Sequence[Memory]) -> bool:
+async def _read(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
     if not unread:
         return True
     work = script.work
@@ -337,7 +340,7 @@ def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
             known.places[row.person] = [row.audience, *others][:MOST_PLACES]
 
 
-def _prune(script: Any) -> bool:
+def _prune(script: Assistant) -> bool:
     """Now and then, forget what is overdue. Returns whether there was any."""
     known = _known(script)
     if known.added < BETWEEN_PRUNINGS:
@@ -346,7 +349,7 @@ def _prune(script: Any) -> bool:
     return bool(retention.prune(script, script.clock.seconds()))
 
 
-async def _reindex(script: Any, report: Report | None) -> int:
+async def _reindex(script: Assistant, report: Report | None) -> int:
     service, work = services.memory(), script.work
     if work is None or _is_over(script, work):
         return 0

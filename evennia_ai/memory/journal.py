@@ -29,12 +29,13 @@ from evennia_ai.memory import keeping
 from evennia_ai.memory.audiences import audience_of, place_of
 from evennia_ai.memory.consent import may_remember, names_of
 from evennia_ai.memory_store import rows
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_COMPARED = 100
 MOST_WORDS = 8
 
 
-def check(script: Any, turn: Turn, text: str, longest: int) -> str:
+def check(script: Assistant, turn: Turn, text: str, longest: int) -> str:
     """Text that may be kept, as one line.
 
     Raises:
@@ -52,7 +53,7 @@ def check(script: Any, turn: Turn, text: str, longest: int) -> str:
     return words
 
 
-def check_consent(script: Any, turn: Turn) -> None:
+def check_consent(script: Assistant, turn: Turn) -> None:
     """Refuse to keep anything of a turn of which nothing may be remembered.
 
     Raises:
@@ -65,7 +66,7 @@ def check_consent(script: Any, turn: Turn) -> None:
 
 
 def write(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     text: str,
     kind: MemoryKind,
@@ -122,13 +123,13 @@ def _heard(turn: Turn) -> list[tuple[str, float]]:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def recent(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
+def recent(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
     """The newest entries of the journal that a turn may know, the oldest of them first."""
     newest = sorted(_newest(script, seeker, Q(), limit), key=lambda row: -row.id)
     return _known(script, seeker, newest[:limit])[::-1]
 
 
-def of_talk(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
+def of_talk(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
     """The newest entries of what the person said that a turn may know, the newest first."""
     found = rows.current(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
         :limit
@@ -136,7 +137,7 @@ def of_talk(script: Any, seeker: Seeker, limit: int) -> list[Recollection]:
     return [memory for memory in rows.values(found) if may_know(memory, seeker)]
 
 
-def search(script: Any, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
+def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
     """Entries of the journal that hold some of the words, the most of them first.
 
     Raises:
@@ -152,7 +153,7 @@ def search(script: Any, seeker: Seeker, words: str, limit: int) -> list[Recollec
     return _known(script, seeker, found[:limit])
 
 
-def _newest(script: Any, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
+def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
     """The newest entries of each audience that a turn belongs to: (id, key, text, at), each once.
 
     Each audience is asked for apart: so an index gives the newest, and no other row is read.
@@ -166,7 +167,7 @@ def _newest(script: Any, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
     return list({row.id: row for part in told for row in part}.values())
 
 
-def _known(script: Any, seeker: Seeker, wanted: Sequence[Any]) -> list[Recollection]:
+def _known(script: Assistant, seeker: Seeker, wanted: Sequence[Any]) -> list[Recollection]:
     """The memories of some rows, in that order; `may_know` has the last word."""
     found = rows.by_keys(script.pk, [row.key for row in wanted])
     return [found[row.key] for row in wanted if may_know(found[row.key], seeker)]

@@ -11,9 +11,10 @@ from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 
-def keep(script: Any, memories: Iterable[Recollection], *facts: Fact, **values: Any) -> None:
+def keep(script: Assistant, memories: Iterable[Recollection], *facts: Fact, **values: Any) -> None:
     """Store memories together with facts and state, all or none of it.
 
     A memory whose key is there already stays as it is, so doing it twice is doing it once.
@@ -23,7 +24,7 @@ def keep(script: Any, memories: Iterable[Recollection], *facts: Fact, **values: 
     indexing.soon(script)
 
 
-def remove(script: Any, keys: Sequence[str], *facts: Fact, **values: Any) -> None:
+def remove(script: Assistant, keys: Sequence[str], *facts: Fact, **values: Any) -> None:
     """Forget memories together with facts and state, all or none of it."""
 
     def forget() -> None:
@@ -33,7 +34,7 @@ def remove(script: Any, keys: Sequence[str], *facts: Fact, **values: Any) -> Non
     indexing.soon(script)
 
 
-def change(script: Any, key: str, *facts: Fact, **columns: Any) -> bool:
+def change(script: Assistant, key: str, *facts: Fact, **columns: Any) -> bool:
     """Change a memory, as `memory_store.rows.change`. Returns whether there was one of that key."""
     if not rows.of(script.pk, key=key).exists():
         return False

@@ -17,6 +17,7 @@ from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
 from evennia_ai.core.text.characters import few_marks
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_TOLD = 4
 # What another process of the game changed is seen after this.
@@ -34,7 +35,7 @@ class _Read:
     entries: tuple[tuple[Recollection, tuple[str, ...]], ...]
 
 
-def matching(script: Any, text: str, seeker: Seeker) -> list[Recollection]:
+def matching(script: Assistant, text: str, seeker: Seeker) -> list[Recollection]:
     """The lore that belongs to what is said, or to the place, and may be known there.
 
     Those with a keyword in the words come first, then by importance; four at most.
@@ -50,7 +51,7 @@ def matching(script: Any, text: str, seeker: Seeker) -> list[Recollection]:
     return [entry for _, entry in found[:MOST_TOLD]]
 
 
-def known(script: Any, seeker: Seeker) -> list[Recollection]:
+def known(script: Assistant, seeker: Seeker) -> list[Recollection]:
     """All lore that may be known where somebody asks, whatever is said."""
     audiences = set(seeker.audiences)
     return [entry for entry, _ in _entries(script) if entry.audience in audiences]
@@ -95,7 +96,7 @@ def add(
 
 def change(key: str, *, assistant: int = rows.SHARED, **columns: Any) -> bool:
     """Change lore, such as its `text` or `tags`. Returns whether there was any of that key."""
-    is_there = rows.of(assistant, key=key, kind=MemoryKind.LORE).exists()
+    is_there = bool(rows.of(assistant, key=key, kind=MemoryKind.LORE).exists())
     if is_there:
         rows.change(assistant, key, **columns)
         _changed()
@@ -121,9 +122,9 @@ def _count_change() -> None:
     _changes += 1
 
 
-def _entries(script: Any) -> Iterable[tuple[Recollection, tuple[str, ...]]]:
+def _entries(script: Assistant) -> Iterable[tuple[Recollection, tuple[str, ...]]]:
     work, now = script.work, script.clock.seconds()
-    kept = work.lore
+    kept: _Read | None = work.lore
     if kept is None or kept.changes != _changes or now - kept.at >= FRESH_SECONDS:
         lore = Memory.objects.filter(
             assistant__in=(rows.SHARED, script.pk), kind=MemoryKind.LORE, is_removed=False

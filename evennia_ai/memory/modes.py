@@ -14,13 +14,14 @@ from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 TALK_SECONDS = 300.0
 FALLS_ASLEEP = "{name}'s eyes fall shut, and sleep comes."
 WAKES = "{name} wakes."
 
 
-def nights(script: Any) -> SleepSchedule:
+def nights(script: Assistant) -> SleepSchedule:
     """Its nights; what is set and makes no sense counts as not set."""
     try:
         return SleepSchedule.from_stored(state.read(script, "sleep_schedule"))
@@ -28,49 +29,49 @@ def nights(script: Any) -> SleepSchedule:
         return SleepSchedule()
 
 
-def hour(script: Any) -> datetime:
+def hour(script: Assistant) -> datetime:
     """What the clock on the wall says, in the game's time zone."""
     return datetime.fromtimestamp(script.clock.seconds(), timezone.get_default_timezone())
 
 
-def is_asleep(script: Any) -> bool:
+def is_asleep(script: Assistant) -> bool:
     """Whether it sleeps."""
     return bool(state.read(script, "operating_mode") == ASLEEP)
 
 
-def is_over(script: Any) -> bool:
+def is_over(script: Assistant) -> bool:
     """Whether the time to wake has come."""
     return schedule.is_over(hour(script), state.read(script, "scheduled_wake_time"))
 
 
-def is_talking(script: Any) -> bool:
+def is_talking(script: Assistant) -> bool:
     """Whether somebody talked with it just now; nobody falls asleep in the middle of a talk."""
     since = script.clock.seconds() - TALK_SECONDS
     return any(talk.last_at > since for talk in script.work.talks.values())
 
 
-def was_awake(script: Any) -> bool:
+def was_awake(script: Assistant) -> bool:
     """Whether it has been awake long enough to fall asleep by itself."""
     return schedule.was_awake(awake_seconds(script), nights(script))
 
 
-def awake_seconds(script: Any) -> float:
+def awake_seconds(script: Assistant) -> float:
     """Since when it is awake; infinite when it never slept."""
     woke_at: float | None = state.read(script, "last_night").get("woke_at")
     return math.inf if woke_at is None else max(0.0, script.clock.seconds() - woke_at)
 
 
-def activity(script: Any) -> int:
+def activity(script: Assistant) -> int:
     """How many tools it used since it woke."""
     before = int(state.read(script, "last_night").get("tools_used", 0))
     return max(0, _tools_used(script) - before)
 
 
-def _tools_used(script: Any) -> int:
+def _tools_used(script: Assistant) -> int:
     return sum(script.work.metrics.get("tool_calls", {}).values())
 
 
-def bedtime_problem(script: Any) -> str:
+def bedtime_problem(script: Assistant) -> str:
     """Why it may not go to sleep by its own wish, or "".
 
     Whoever it is answering just now does not wait.
@@ -87,7 +88,7 @@ def bedtime_problem(script: Any) -> str:
 
 
 def fall_asleep(
-    script: Any, reason: str, *, until: datetime | None = None, by: str = ""
+    script: Assistant, reason: str, *, until: datetime | None = None, by: str = ""
 ) -> datetime:
     """Put it to sleep. Of one that sleeps already nothing changes but when it wakes.
 
@@ -113,7 +114,7 @@ def fall_asleep(
     return until
 
 
-def wake(script: Any, reason: str, *, by: str = "") -> bool:
+def wake(script: Assistant, reason: str, *, by: str = "") -> bool:
     """Wake it. What the night has not done by then, another one does.
 
     A piece of the night's work that is under way is not broken off; it answers nobody before that
@@ -137,7 +138,7 @@ def wake(script: Any, reason: str, *, by: str = "") -> bool:
     return True
 
 
-def _follow(script: Any) -> None:
+def _follow(script: Assistant) -> None:
     """What holds for the other mode ends with it."""
     script.work.tool_cache.clear_session()
     script.work.conversations.by_place.clear()

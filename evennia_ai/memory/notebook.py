@@ -9,6 +9,7 @@ from typing import Any
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
 
 LONGEST_NOTE = 300
@@ -17,7 +18,7 @@ MOST_TOLD = 5
 Note = dict[str, Any]
 
 
-def notes_of(script: Any, turn: Turn) -> list[Note]:
+def notes_of(script: Assistant, turn: Turn) -> list[Note]:
     """The notes that a turn may know, the oldest first: private ones where nobody else hears."""
     person = sole_recipient(script, turn.event)
     return [
@@ -34,7 +35,7 @@ def line(note: Mapping[str, Any]) -> str:
     return f"{note['number']}. {words} ({kind}{datetime.fromtimestamp(note['at'], UTC):%Y-%m-%d})"
 
 
-def newest(script: Any, turn: Turn) -> list[Note]:
+def newest(script: Assistant, turn: Turn) -> list[Note]:
     """The newest five notes that a prompt may hold."""
     return notes_of(script, turn)[-MOST_TOLD:]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
@@ -20,6 +20,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory_store.port import Hit, Item, Sought
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 
 T = TypeVar("T")
 PURPOSE = "embedding"
@@ -27,18 +28,20 @@ SECONDS = 30.0
 NOTHING = TokenUsage()
 
 
-def is_held(script: Any) -> bool:
+def is_held(script: Assistant) -> bool:
     """Whether nothing is sent for an assistant: it is stopped, and the store is no part of it."""
     return bool(state.read(script, "emergency_stop")) and bool(services.memory().sends)
 
 
-async def add(script: Any, service: MemoryService, items: Sequence[Item]) -> list[bytes] | None:
+async def add(
+    script: Assistant, service: MemoryService, items: Sequence[Item]
+) -> list[bytes] | None:
     """Let vectors be made of memories, at most one portion. None: they were not."""
     return await _paid(script, service, "", lambda: service.add(script.pk, items))
 
 
 async def search(
-    script: Any, service: MemoryService, sought: Sought, person: str
+    script: Assistant, service: MemoryService, sought: Sought, person: str
 ) -> list[Hit] | None:
     """Let the store look for something, in the name of a person. None: it could not look."""
     return await _paid(script, service, person, lambda: service.search(sought))
@@ -48,7 +51,7 @@ async def search(
 class _Payment:
     """What one request costs an assistant, in the name of a person."""
 
-    script: Any
+    script: Assistant
     model: str
     person: str
     reservation: ledger.Reservation | None = None
@@ -91,7 +94,7 @@ class _Payment:
 
 
 async def _paid(
-    script: Any, service: Any, person: str, ask: Callable[[], Deferred[T | None]]
+    script: Assistant, service: MemoryService, person: str, ask: Callable[[], Deferred[T | None]]
 ) -> T | None:
     if is_held(script):
         return None

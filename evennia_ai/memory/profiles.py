@@ -23,12 +23,14 @@ from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text import dates
 from evennia_ai.core.text.cleaning import name_as_data, one_line
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import talks
 from evennia_ai.memory.consent import may_remember, names_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 
 MOST_OTHERS = 5
 MOST_LOOKED_AT = 30
@@ -48,16 +50,17 @@ _MET_AGAIN = (
 _OBSERVED = Q(kind=MemoryKind.JOURNAL) | Q(kind=MemoryKind.FACT, cites=[])
 
 
-def of(script: Any, entity: str) -> EntityProfile | None:
+def of(script: Assistant, entity: str) -> EntityProfile | None:
     """What an assistant makes of a being ("*#3", "#12"); None of one it never met."""
-    return _of(script).filter(entity=entity).first()
+    found: EntityProfile | None = _of(script).filter(entity=entity).first()
+    return found
 
 
-def _of(script: Any) -> QuerySet[EntityProfile]:
+def _of(script: Assistant) -> QuerySet[EntityProfile]:
     return EntityProfile.objects.filter(assistant=script.pk)
 
 
-def meet(script: Any, entity: str, name: str) -> None:
+def meet(script: Assistant, entity: str, name: str) -> None:
     """Note that a being was talked with, within a transaction of the caller's.
 
     It is another meeting when the last one is a quarter of an hour ago. Costs one statement, and
@@ -87,7 +90,7 @@ def meet(script: Any, entity: str, name: str) -> None:
 
 
 def told(
-    script: Any,
+    script: Assistant,
     turn: Turn,
     seeker: Seeker | None = None,
     memories: Iterable[Recollection] = (),
@@ -115,12 +118,12 @@ def told(
     return "\n".join(lines)
 
 
-def _known(script: Any, entities: Iterable[str]) -> dict[str, EntityProfile]:
+def _known(script: Assistant, entities: Iterable[str]) -> dict[str, EntityProfile]:
     found = [entity for entity in entities if may_remember(script, person=entity)]
     return {row.entity: row for row in _of(script).filter(entity__in=found)} if found else {}
 
 
-def _others(body: Any, event: Event) -> dict[str, str]:
+def _others(body: GameObject, event: Event) -> dict[str, str]:
     """Who else is in the room and wears no mask: the name by id."""
     if body.location is None:
         return {}
@@ -134,13 +137,13 @@ def _others(body: Any, event: Event) -> dict[str, str]:
     return {who: name for who, name in found.items() if who not in besides}
 
 
-def _person_of(being: Any) -> str:
+def _person_of(being: GameObject) -> str:
     """As `messages.incoming.person_of`, and without reading the account."""
     return f"*#{being.db_account_id}" if being.db_account_id is not None else str(being.dbref)
 
 
 def _speaker_lines(
-    script: Any, turn: Turn, profile: EntityProfile | None, seeker: Seeker, points: Set[str]
+    script: Assistant, turn: Turn, profile: EntityProfile | None, seeker: Seeker, points: Set[str]
 ) -> list[str]:
     """A line of whoever speaks; none in a first talk, of which the conversation tells all."""
     if profile is None:
@@ -184,7 +187,7 @@ def _texts(attributes: Iterable[Mapping[str, Any]]) -> list[str]:
 # ---- the night ---------------------------------------------------------------------------------
 
 
-def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
+def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
     """Those of whom five things or more were observed that their attributes do not know yet.
 
     At most 20, those with the most first, and of each the oldest 40 observations, read only as far
@@ -205,7 +208,7 @@ def due(script: Any) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
     return ((profile, _unread(script, profile)) for profile in enough[:MOST_DUE])
 
 
-def _unread(script: Any, profile: EntityProfile) -> list[Recollection]:
+def _unread(script: Assistant, profile: EntityProfile) -> list[Recollection]:
     later = rows.current(
         script.pk,
         person=profile.entity,
@@ -216,7 +219,7 @@ def _unread(script: Any, profile: EntityProfile) -> list[Recollection]:
 
 
 def store(
-    script: Any,
+    script: Assistant,
     profile: EntityProfile,
     attributes: Iterable[Mapping[str, Any]],
     favour: float,

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.turn import projects as core
 from evennia_ai.core.turn.projects import Projects, Viewer
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory.audiences import is_private
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
 
 
-def viewer_of(script: Any, turn: Turn) -> Viewer:
+def viewer_of(script: Assistant, turn: Turn) -> Viewer:
     """For whom a turn is."""
     return Viewer(turn.event.face, is_private(turn), sole_recipient(script, turn.event))
 
 
-def of(script: Any) -> Projects:
+def of(script: Assistant) -> Projects:
     """The projects, as plain data."""
     return dict(state.read(script, "projects"))
 
 
-def keep(script: Any, projects: Projects) -> None:
+def keep(script: Assistant, projects: Projects) -> None:
     """Store the projects."""
     state.write(script, projects=projects)
 
 
-def opened(script: Any, turn: Turn) -> tuple[Projects, Viewer]:
+def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
     """The projects, and for whom; a turn that may know of a private one is private itself."""
     kept, viewer = of(script), viewer_of(script, turn)
     if any(slot["is_private"] for slot in core.seen(kept, viewer).values()):
@@ -37,7 +36,7 @@ def opened(script: Any, turn: Turn) -> tuple[Projects, Viewer]:
     return kept, viewer
 
 
-def told(script: Any, turn: Turn) -> str:
+def told(script: Assistant, turn: Turn) -> str:
     """The active project for a prompt, or "" where there is none that this turn may know of."""
     kept, viewer = of(script), viewer_of(script, turn)
     active = core.seen(kept, viewer).get(core.active_of(kept, viewer), {})

@@ -22,6 +22,7 @@ from evennia_ai.memory.forgetting import name_of, theirs
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 Attributes = dict[int, list[dict[str, Any]]]
 
@@ -58,7 +59,7 @@ class Plan:
         dropped: how many attributes leave.
     """
 
-    script: Any
+    script: Assistant
     whom: str
     reach: core.Reach
     attributes: Attributes
@@ -92,7 +93,7 @@ class Plan:
         indexing.soon(self.script)
 
 
-def forget(script: Any, memory: Memory, *, why: str, person: str = "") -> Reached:
+def forget(script: Assistant, memory: Memory, *, why: str, person: str = "") -> Reached:
     """Forget a memory and what it takes with it.
 
     Args:
@@ -107,7 +108,7 @@ def forget(script: Any, memory: Memory, *, why: str, person: str = "") -> Reache
     return _forgotten(plan, write, why)
 
 
-def forget_attribute(script: Any, profile: EntityProfile, text: str, *, why: str) -> Reached:
+def forget_attribute(script: Assistant, profile: EntityProfile, text: str, *, why: str) -> Reached:
     """Forget one thing that is known of a being, and all that says it of what is theirs."""
     plan = _planned(script, _as_fact(profile, text), profile.entity, without=text)
     return _forgotten(plan, plan.write, why)
@@ -122,7 +123,7 @@ def _forgotten(plan: Plan, write: Callable[[], None], why: str) -> Reached:
     return reached
 
 
-def correct(script: Any, memory: Memory, *, person: str = "", **columns: Any) -> Reached:
+def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: Any) -> Reached:
     """Put a memory right by hand; what said it as it was, and was concluded of that, leaves.
 
     An entry of the journal is sorted out anew.
@@ -147,7 +148,7 @@ def correct(script: Any, memory: Memory, *, person: str = "", **columns: Any) ->
     return _corrected(plan, write, key=memory.key)
 
 
-def correct_attribute(script: Any, profile: EntityProfile, text: str, right: str) -> Reached:
+def correct_attribute(script: Assistant, profile: EntityProfile, text: str, right: str) -> Reached:
     """Put one thing right that is known of a being; what says it as it was leaves."""
     plan = _planned(script, _as_fact(profile, text), profile.entity, without=text)
     now = next(item for item in profile.attributes if item["text"] == text)
@@ -167,7 +168,7 @@ def _corrected(plan: Plan, write: Callable[[], None], **details: Any) -> Reached
 # ---- how far it reaches ------------------------------------------------------------------------
 
 
-def _planned(script: Any, target: Recollection, person: str, without: str = "") -> Plan:
+def _planned(script: Assistant, target: Recollection, person: str, without: str = "") -> Plan:
     """What a memory takes with it.
 
     Args:
@@ -190,7 +191,7 @@ def _planned(script: Any, target: Recollection, person: str, without: str = "") 
 
 
 def _near(
-    script: Any,
+    script: Assistant,
     target: Recollection,
     resting: Iterable[Recollection],
     mine: Q,
@@ -208,7 +209,7 @@ def _near(
 
 
 def _attributes_left(
-    script: Any, reach: core.Reach, persons: Collection[str], without: str
+    script: Assistant, reach: core.Reach, persons: Collection[str], without: str
 ) -> tuple[Attributes, int]:
     """The attributes that stay of each profile that loses some, and how many others leave."""
     left, dropped = {}, 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
@@ -33,6 +33,7 @@ from evennia_ai.memory.telling import MOST_TOLD, told
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Hit, Sought
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 
 __all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of", "told"]
 
@@ -83,7 +84,7 @@ Found = tuple[list[T] | None, str]
 _OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNORECASE)
 
 
-async def recall(script: Any, turn: Turn) -> Recalled:
+async def recall(script: Assistant, turn: Turn) -> Recalled:
     """What is told in a turn of what is remembered; whatever goes wrong, the turn goes on.
 
     Raises:
@@ -100,7 +101,7 @@ async def recall(script: Any, turn: Turn) -> Recalled:
         return Recalled(problem=f"an error of ours: {error!r}")
 
 
-async def _recalled(script: Any, turn: Turn) -> Recalled:
+async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
     seeker, sought = seeker_of(script, turn), _sought(script, turn)
     found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
@@ -123,14 +124,14 @@ async def _recalled(script: Any, turn: Turn) -> Recalled:
     return recalled
 
 
-def _room(script: Any) -> int:
+def _room(script: Assistant) -> int:
     """How many characters of memories the prompt has room for."""
     room = int(script.work.max_context_tokens * CHARS_OF_CONTEXT)
     return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
 
 
 def search(
-    script: Any, query: str, seeker: Seeker, *, limit: int | None = None
+    script: Assistant, query: str, seeker: Seeker, *, limit: int | None = None
 ) -> Deferred[list[Recollection] | None]:
     """The memories that a text is about and that may be told to somebody, the best first.
 
@@ -144,10 +145,12 @@ def search(
     if limit is not None:
         config = config.model_copy(update={"recall_limit": min(50, max(1, limit))})
     looking = Deferred.fromCoroutine(_seek(script, query[:MOST_SOUGHT], seeker, config))
-    return looking.addCallback(lambda outcome: outcome[0])  # type: ignore[no-any-return]
+    return looking.addCallback(lambda outcome: outcome[0])
 
 
-def everything(script: Any, query: str, *, limit: int = 10) -> Deferred[list[Recollection] | None]:
+def everything(
+    script: Assistant, query: str, *, limit: int = 10
+) -> Deferred[list[Recollection] | None]:
     """All that a text is about, whoever may know it, the most alike first: for staff.
 
     Returns:
@@ -156,19 +159,19 @@ def everything(script: Any, query: str, *, limit: int = 10) -> Deferred[list[Rec
     return Deferred.fromCoroutine(_everything(script, query[:MOST_SOUGHT], limit))
 
 
-async def _everything(script: Any, query: str, limit: int) -> list[Recollection] | None:
+async def _everything(script: Assistant, query: str, limit: int) -> list[Recollection] | None:
     audiences = rows.audiences(script.pk, MOST_AUDIENCES)
     hits, _ = await _hits(script, Sought(script.pk, query, tuple(audiences), limit), person="")
     return None if hits is None else _told_of(script, hits)
 
 
-def _told_of(script: Any, hits: Sequence[Hit]) -> list[Recollection]:
+def _told_of(script: Assistant, hits: Sequence[Hit]) -> list[Recollection]:
     """The memories that were found, as the table has them now, in the same order."""
     known = rows.by_keys(script.pk, [hit.key for hit in hits])
     return [replace(known[hit.key], similarity=hit.similarity) for hit in hits if hit.key in known]
 
 
-def _sought(script: Any, turn: Turn) -> str:
+def _sought(script: Assistant, turn: Turn) -> str:
     """What was said, the newest of it where it is much.
 
     Whoever speaks of themselves is named: so are they in what they said before. A short line that
@@ -188,7 +191,7 @@ def _line(event: Event) -> str:
 
 
 async def _seek(
-    script: Any, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
+    script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
 ) -> Found[Recollection]:
     """What fits, in two stages: by meaning and words, then by trust, audience and score."""
     if not config.enabled:
@@ -214,7 +217,7 @@ async def _seek(
     return chosen(found, seeker, script.clock.seconds(), config), ""
 
 
-def _is_in_conversation(script: Any, memory: Recollection) -> bool:
+def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
     """Whether it is an entry of a talk that goes on: the conversation itself tells it."""
     if memory.kind != MemoryKind.JOURNAL or not script.work.history:
         return False
@@ -222,7 +225,7 @@ def _is_in_conversation(script: Any, memory: Recollection) -> bool:
     return talk is not None and memory.at >= talk.began_at
 
 
-async def _hits(script: Any, sought: Sought, person: str) -> Found[Hit]:
+async def _hits(script: Assistant, sought: Sought, person: str) -> Found[Hit]:
     """What is found within the deadline, and why it could not be looked for."""
     if problem := indexing.problem(script):
         return None, problem
@@ -235,7 +238,7 @@ async def _hits(script: Any, sought: Sought, person: str) -> Found[Hit]:
     return hits, "" if hits is not None else service.problem or "nothing could be looked for"
 
 
-def _note(script: Any, turn: Turn, memories: Sequence[Recollection], problem: str) -> None:
+def _note(script: Assistant, turn: Turn, memories: Sequence[Recollection], problem: str) -> None:
     """Let `assistant why` tell what an answer was made with."""
     numbers = [event.number for event in turn.events]
     if problem:

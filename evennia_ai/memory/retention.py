@@ -6,13 +6,13 @@ Each question is answered from an index, and a portion at a time: it is asked in
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from evennia_ai.core.memory.recollection import DAY_SECONDS, MemoryKind
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 
 # All but lore, which its author keeps.
 KINDS = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
@@ -24,7 +24,7 @@ LEAST_COMPARED = 100
 MOST_AT_ONCE = 200
 
 
-def overdue(script: Any, now: float) -> list[str]:
+def overdue(script: Assistant, now: float) -> list[str]:
     """The keys of memories that need not be kept any longer, at most 200 of them.
 
     What is too old; unimportant entries of the journal after a while, unless facts were drawn from
@@ -40,7 +40,7 @@ def overdue(script: Any, now: float) -> list[str]:
     return list(leaving)[:MOST_AT_ONCE]
 
 
-def prune(script: Any, now: float) -> int:
+def prune(script: Assistant, now: float) -> int:
     """Forget what is overdue. Returns how many that were; the caller lets the store know."""
     keys = overdue(script, now)
     if keys:
@@ -51,7 +51,7 @@ def prune(script: Any, now: float) -> int:
 
 def _count(assistant: int) -> int:
     # Lore is subtracted: to compare the kind of each row takes twice as long.
-    return rows.of(assistant).count() - rows.of(assistant, kind=MemoryKind.LORE).count()
+    return int(rows.of(assistant).count() - rows.of(assistant, kind=MemoryKind.LORE).count())
 
 
 def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:

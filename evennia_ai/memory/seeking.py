@@ -11,12 +11,14 @@ from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, Source
 from evennia_ai.core.memory.recollection import NOBODY, Seeker, person_audience
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import is_alone, listeners
 
 
-def seeker_of(script: Any, turn: Turn) -> Seeker:
+def seeker_of(script: Assistant, turn: Turn) -> Seeker:
     """Whom a turn's prompt is made for.
 
     Nobody's secrets are told to another assistant, to a program, or in a turn of its own; a task is
@@ -25,7 +27,7 @@ def seeker_of(script: Any, turn: Turn) -> Seeker:
     return replace(_seeker(script, turn.event), payer=turn.payer)
 
 
-def _seeker(script: Any, event: Event) -> Seeker:
+def _seeker(script: Assistant, event: Event) -> Seeker:
     if event.kind == OWN:
         return Seeker(source=event.source, place=_room(script.obj))
     if event.kind == TASK:
@@ -42,18 +44,18 @@ def _seeker(script: Any, event: Event) -> Seeker:
     )
 
 
-def _room(body: Any) -> str:
+def _room(body: GameObject) -> str:
     return body.location.dbref if body.location is not None else ""
 
 
-def _being(body: Any, being_id: str) -> Any:
+def _being(body: GameObject, being_id: str) -> Any:
     """Who has an id: mostly somebody in the room, for whom nothing has to be read."""
     here = body.location.contents if body.location is not None else ()
     found = (thing for thing in here if thing.dbref == being_id)
     return next(found, None) or incoming.find_being(being_id)
 
 
-def _place(body: Any, event: Event, being: Any) -> str:
+def _place(body: GameObject, event: Event, being: GameObject) -> str:
     """Where both are. Whoever pages from elsewhere is told nothing of the assistant's room."""
     if event.source != Source.PAGE:
         return event.place
@@ -61,14 +63,14 @@ def _place(body: Any, event: Event, being: Any) -> str:
     return _room(body) if is_here else ""
 
 
-def _bodies(being: Any) -> list[Any]:
+def _bodies(being: GameObject) -> list[Any]:
     """The characters somebody acts by: a character itself, or those of an account."""
     if being is None:
         return []
     return list(being.get_all_puppets()) if isinstance(being, AccountDB) else [being]
 
 
-def _shared_factions(script: Any, event: Event, being: Any) -> tuple[str, ...]:
+def _shared_factions(script: Assistant, event: Event, being: GameObject) -> tuple[str, ...]:
     """The factions that the assistant, the person, and whoever else hears the answer belong to."""
     category = state.memory_config(script).faction_category
     shared = _factions(script.obj, category)
@@ -81,5 +83,5 @@ def _shared_factions(script: Any, event: Event, being: Any) -> tuple[str, ...]:
     return tuple(sorted(shared))
 
 
-def _factions(thing: Any, category: str) -> set[str]:
+def _factions(thing: GameObject, category: str) -> set[str]:
     return set(thing.tags.get(category=category, return_list=True))

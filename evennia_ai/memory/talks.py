@@ -7,9 +7,9 @@ talking with, since when, and how much.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
+from evennia_ai.runtime.assistant import Assistant
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Talk:
     words: str = ""
 
 
-def going_on(script: Any, person: str) -> Talk | None:
+def going_on(script: Assistant, person: str) -> Talk | None:
     """The talk with a person; None where they said nothing for a quarter of an hour."""
     talk: Talk | None = script.work.talks.get(person)
     if talk is None or script.clock.seconds() - talk.last_at >= MEETING_SECONDS:
@@ -36,7 +36,7 @@ def going_on(script: Any, person: str) -> Talk | None:
     return talk
 
 
-def note(script: Any, person: str, at: float | None = None, words: str = "") -> None:
+def note(script: Assistant, person: str, at: float | None = None, words: str = "") -> None:
     """A turn with a person has ended; talks that are over leave.
 
     Args:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from hashlib import sha256
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import MemoryStoreError
@@ -86,7 +88,7 @@ class EndpointEmbedder:
         self._check(vectors, len(texts))
         return np.stack([normalised(vector) for vector in vectors])
 
-    def _check(self, vectors: Any, count: int) -> None:
+    def _check(self, vectors: NDArray[np.float32], count: int) -> None:
         if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
             raise self._problem(f"its answer is not {count} vectors of one length")
         if not np.isfinite(vectors).all():
@@ -96,7 +98,7 @@ class EndpointEmbedder:
             raise self._problem(f"it gave {width} numbers, and {self._dimensions} before")
         self._dimensions = width
 
-    def _opened(self, openai: Any) -> Any:
+    def _opened(self, openai: ModuleType) -> Any:
         if self._client is None:
             self._client = openai.OpenAI(
                 base_url=self._url,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evennia_ai.memory_store.partition import Partition
-from evennia_ai.memory_store.shelf import Row, Shelf
+from evennia_ai.memory_store.table import Row, Table
 from evennia_ai.memory_store.vectors import Scores, Vector, best
 from evennia_ai.memory_store.words import Corpus, stems
 
@@ -117,7 +117,7 @@ def _joined(columns: Sequence[Scores]) -> Scores:
 class Index:
     """Partitions of all assistants by audience. For one thread."""
 
-    def __init__(self, shelf: Shelf, signature: str) -> None:
+    def __init__(self, shelf: Table, signature: str) -> None:
         """Make an index; nothing is read yet.
 
         Args:

@@ -49,7 +49,7 @@ def _found(key: str, score: float) -> Found:
     return Found(key, score, {"data": key})
 
 
-class Backend(Protocol):
+class VectorBackend(Protocol):
     """The home of the vectors: the table, or a server.
 
     It outlives mem0's copies of its own settings, and is never copied with them.
@@ -89,7 +89,7 @@ class Places:
     No dataclass: mem0 has pydantic take its settings apart, and would be handed the pieces.
     """
 
-    def __init__(self, index: Index, backend: Backend, embedder: Embedder) -> None:
+    def __init__(self, index: Index, backend: VectorBackend, embedder: Embedder) -> None:
         self.index = index
         self.backend = backend
         self.embedder = embedder
@@ -212,7 +212,7 @@ class Embedding(EmbeddingBase):
         return numbers
 
 
-def make_memory(embedder: Embedder, index: Index, backend: Backend) -> Any:
+def make_memory(embedder: Embedder, index: Index, backend: VectorBackend) -> Any:
     """mem0's Memory on the game's memories. Its history is kept nowhere."""
     EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.Embedding"
     LlmFactory.provider_to_class[PROVIDER] = (f"{__name__}.RefusingModel", BaseLlmConfig)

@@ -6,10 +6,12 @@ mem0 is given keys in place of words. No word of a player is in any file, histor
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 from django.db import DatabaseError
+from numpy.typing import NDArray
 
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store.checks import (
@@ -19,11 +21,12 @@ from evennia_ai.memory_store.checks import (
     is_key,
 )
 from evennia_ai.memory_store.embedding import Embedder
-from evennia_ai.memory_store.index import Index
-from evennia_ai.memory_store.mem0_parts import UNKNOWN, Backend, filters_of, make_memory
+from evennia_ai.memory_store.index import Index, View
+from evennia_ai.memory_store.mem0_parts import UNKNOWN, VectorBackend, filters_of, make_memory
 from evennia_ai.memory_store.port import ByWords, Hit, Item, Sought
-from evennia_ai.memory_store.shelf import Shelf
+from evennia_ai.memory_store.table import Table
 from evennia_ai.memory_store.troubles import explained
+from evennia_ai.memory_store.vectors import Vector, as_kept
 from evennia_ai.memory_store.words import is_small_talk
 
 # mem0 adds what meaning and words say, each 0 to 1.
@@ -33,7 +36,7 @@ SIGNALS = 2.0
 class Mem0Store:
     """Memories of all assistants. For one thread."""
 
-    def __init__(self, embedder: Embedder, shelf: Shelf, backend: Backend) -> None:
+    def __init__(self, embedder: Embedder, shelf: Table, backend: VectorBackend) -> None:
         self.signature = embedder.signature
         self.least_similarity = embedder.least_similarity
         self.notice = embedder.notice
@@ -141,18 +144,55 @@ class Mem0Store:
             raise MemoryStoreError(self._backend.explain(error)) from error
 
 
-def open_embedded(embedder: Embedder, shelf: Shelf) -> Mem0Store:
+def open_embedded(embedder: Embedder, shelf: Table) -> Mem0Store:
     """The store whose vectors are in the game's own table."""
-    module = importlib.import_module("evennia_ai.memory_store.table_vectors")
-    return Mem0Store(embedder, shelf, module.TableVectors(shelf, embedder.signature))
+    return Mem0Store(embedder, shelf, TableVectors(shelf, embedder.signature))
 
 
-def open_server(embedder: Embedder, shelf: Shelf, kind: str, url: str, api_key: str) -> Mem0Store:
+def open_server(embedder: Embedder, shelf: Table, kind: str, url: str, api_key: str) -> Mem0Store:
     """The store whose vectors are on a server: kind "qdrant" or "pgvector".
 
     Raises:
         MemoryStoreError: nobody answers there.
     """
     module = importlib.import_module(f"evennia_ai.memory_store.{kind}_server")
-    backend: Backend = module.Backend(url, api_key, embedder)
+    backend: VectorBackend = module.make(url, api_key, embedder)
     return Mem0Store(embedder, shelf, backend)
+
+
+class TableVectors:
+    """The backend of the embedded store. Whoever changes the table changes its vectors with it."""
+
+    def __init__(self, shelf: Table, signature: str) -> None:
+        self._shelf = shelf
+        self._signature = signature
+
+    def search(
+        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
+    ) -> Mapping[str, float | None]:
+        """The most alike in meaning, and what stands at some other places; by key."""
+        cosines = view.cosines(vector)
+        places = np.concatenate((view.best(cosines, sought.limit), also))
+        found = zip(view.keys(places), cosines[places].tolist(), strict=True)
+        return {key: cosine or None for key, cosine in found}
+
+    def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
+        """The vectors as the table is to keep them."""
+        return [as_kept(vector) for vector in vectors]
+
+    def remove(self, collection: int, keys: Sequence[str]) -> None:
+        """A vector goes with its row."""
+
+    def keys(self, collection: int) -> set[str]:
+        """The memories whose vectors are kept."""
+        return self._shelf.keys(collection, self._signature)
+
+    def drop(self, collection: int) -> None:
+        """All vectors go with their rows."""
+
+    def explain(self, error: Exception) -> str:
+        """An error as one sentence for people."""
+        return explained(error)
+
+    def close(self) -> None:
+        """There is nothing but the table."""

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
 from evennia_ai.memory_store.embedding import BY_WORDS, Embedder
 from evennia_ai.memory_store.port import MemoryStore
@@ -231,7 +232,7 @@ def _quiet_mem0(folder: Path) -> ModuleType:
         raise MemoryStoreError(f"mem0 cannot be imported: {error}") from error
 
 
-def make_service(read: MemorySettings, reactor: Any) -> MemoryService:
+def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
     """The game's service; nothing is opened yet."""
     if read.store == "none":
         return absent_service(f"{STORE} is 'none': nothing is found by its meaning", reactor)
@@ -245,7 +246,7 @@ def make_service(read: MemorySettings, reactor: Any) -> MemoryService:
     )
 
 
-def absent_service(problem: str, reactor: Any) -> MemoryService:
+def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     """A service without a store: it says why, and answers everything with None."""
     made = MemoryService(
         importlib.import_module("evennia_ai.memory_store.hashing").make(),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evennia_ai.core.memory.knowledge import asks_only, sought_text
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
-from evennia_ai.memory_store.shelf import Row
+from evennia_ai.memory_store.table import Row
 from evennia_ai.memory_store.vectors import Scores, Vector, checked_width, normalised, of_kept
 from evennia_ai.memory_store.words import Words
 

@@ -8,7 +8,6 @@ from urllib.parse import unquote, urlsplit
 
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.server_vectors import ServerVectors
 
@@ -20,16 +19,16 @@ TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 
 LOUD = ("mem0.vector_stores.pgvector", "psycopg.pool")
 
 
-class Backend(ServerVectors):
+class PgVectors(ServerVectors):
     """A database on a PostgreSQL server."""
 
     provider = "pgvector"
+    title = "PostgreSQL"
 
     def __init__(self, url: str, api_key: str, embedder: Embedder) -> None:
-        super().__init__(embedder)
         parts = urlsplit(url)
-        self._place = parts.netloc.rpartition("@")[2] or "this machine"
-        self._password = unquote(parts.password or "") or api_key
+        place = parts.netloc.rpartition("@")[2] or "this machine"
+        super().__init__(embedder, place, unquote(parts.password or "") or api_key)
         kwargs = {**OPTIONS, "password": api_key} if api_key and not parts.password else OPTIONS
         for name in LOUD:
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -67,14 +66,13 @@ class Backend(ServerVectors):
         self._let_go.append(self._stores[name])
         super().forget(name)
 
-    def explain(self, error: Exception) -> str:
-        """An error as a sentence."""
-        text = "nobody answers" if isinstance(error, PoolTimeout) else f"{error}"
-        if self._password:
-            text = text.replace(self._password, "***")
-        reason = one_line(f"{type(error).__name__}: {text}", 160)
-        return f"the PostgreSQL server at {self._place} cannot be used: {reason}"
+    def reason(self, error: Exception) -> str:
+        """The cause of an error; of a pool that waited in vain, what that means."""
+        return "nobody answers" if isinstance(error, PoolTimeout) else str(error)
 
     def close(self) -> None:
         """Let go of the connections."""
         self._pool.close()
+
+
+make = PgVectors

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from qdrant_client import QdrantClient
 
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.server_vectors import ServerVectors
 
@@ -15,15 +14,14 @@ from evennia_ai.memory_store.server_vectors import ServerVectors
 TIMEOUT_SECONDS = 4
 
 
-class Backend(ServerVectors):
+class QdrantVectors(ServerVectors):
     """A Qdrant server."""
 
     provider = "qdrant"
+    title = "Qdrant"
 
     def __init__(self, url: str, api_key: str, embedder: Embedder) -> None:
-        super().__init__(embedder)
-        self._place = urlsplit(url).netloc
-        self._api_key = api_key
+        super().__init__(embedder, urlsplit(url).netloc, api_key)
         self._client = QdrantClient(
             url=url,
             api_key=api_key or None,
@@ -44,13 +42,9 @@ class Backend(ServerVectors):
         """The collections that are there."""
         return {entry.name for entry in self._client.get_collections().collections}
 
-    def explain(self, error: Exception) -> str:
-        """An error as a sentence."""
-        text = f"{type(error).__name__}: {error}"
-        if self._api_key:
-            text = text.replace(self._api_key, "***")
-        return f"the Qdrant server at {self._place} cannot be used: {one_line(text, 160)}"
-
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
+
+
+make = QdrantVectors

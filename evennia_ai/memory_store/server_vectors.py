@@ -14,8 +14,10 @@ from uuid import UUID
 
 import numpy as np
 from mem0.utils.factory import VectorStoreFactory
+from mem0.vector_stores.base import VectorStoreBase
 from numpy.typing import NDArray
 
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.index import View
 from evennia_ai.memory_store.mem0_parts import filters_of
@@ -36,12 +38,22 @@ class ServerVectors(ABC):
 
     Attributes:
         provider: mem0's name of it.
+        title: its name for people.
     """
 
     provider: str
+    title: str
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, place: str, secret: str) -> None:
+        """Make it.
+
+        Args:
+            place: where the server is, for people.
+            secret: the password or key, which no error may show.
+        """
         self._embedder = embedder
+        self._place = place
+        self._secret = secret
         self._mark = sha256(embedder.signature.encode()).hexdigest()[:12]
         self._stores: dict[str, Any] = {}
 
@@ -53,9 +65,16 @@ class ServerVectors(ABC):
     def names(self) -> set[str]:
         """The collections that are there."""
 
-    @abstractmethod
     def explain(self, error: Exception) -> str:
         """An error as one sentence for people and without a secret."""
+        text = f"{type(error).__name__}: {self.reason(error)}"
+        if self._secret:
+            text = text.replace(self._secret, "***")
+        return f"the {self.title} server at {self._place} cannot be used: {one_line(text, 160)}"
+
+    def reason(self, error: Exception) -> str:
+        """The cause of an error, in its own words."""
+        return str(error)
 
     @abstractmethod
     def close(self) -> None:
@@ -118,7 +137,7 @@ class ServerVectors(ABC):
         """Let a collection be made anew when it is next asked."""
         self._stores.pop(name, None)
 
-    def _take_out(self, store: Any, keys: Iterable[str]) -> None:
+    def _take_out(self, store: VectorStoreBase, keys: Iterable[str]) -> None:
         for key in keys:
             store.delete(point_id(key))
 
@@ -135,7 +154,7 @@ class ServerVectors(ABC):
         return self._stores[name]
 
 
-def _points(listed: Any) -> list[Any]:
+def _points(listed: Sequence[Any]) -> list[Any]:
     """The points of a provider's list, which some wrap in another list, or give with a cursor."""
     first = listed[0] if listed else []
     return list(first) if isinstance(first, (list, tuple)) else list(listed)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.python.failure import Failure
 
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import (
     CircuitOpenError,
     ConfigurationError,
@@ -29,8 +30,7 @@ from evennia_ai.memory_store.checks import (
     checked_items,
     is_key,
 )
-from evennia_ai.memory_store.embedding import Embedder
-from evennia_ai.memory_store.likeness import Likeness
+from evennia_ai.memory_store.embedding import Embedder, Likeness
 from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryStore, Sought
 from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, Worker
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
@@ -68,7 +68,7 @@ class MemoryService:
         open_store: Callable[[], MemoryStore],
         *,
         kind: str,
-        reactor: Any,
+        reactor: Reactor,
         is_inline: bool = False,
         paid: Paid | None = None,
     ) -> None:

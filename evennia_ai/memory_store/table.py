@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.db import connection
 
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.shelf import Row
 from evennia_ai.memory_store.troubles import renew
 from evennia_ai.models import Memory, MemoryVector
+
+
+class Row(NamedTuple):
+    """A memory as it is searched.
+
+    Attributes:
+        number: rises with each row that is kept.
+        key: 32 hexadecimal digits.
+        at: seconds since 1970.
+        is_talk: an entry of the journal, which goes on from the one before.
+        vector: float16 numbers of the embedding model in use; b"" where it has not been read yet.
+    """
+
+    number: int
+    key: str
+    audience: str
+    text: str
+    trust: float
+    at: float
+    is_talk: bool
+    vector: bytes
+
 
 # Written out, as Django takes longer to put it together than the database to answer. What is
 # current is what `rows.current` says; a test compares the two.
@@ -27,7 +49,11 @@ _NEWEST = f"SELECT MAX(id) FROM {Memory._meta.db_table} WHERE assistant = %s"
 
 
 class Table:
-    """The shelf in the game's database. Each thread that asks has a connection of its own."""
+    """The memories of all assistants. Each thread that asks has a connection of its own.
+
+    Attributes:
+        page_size: how many memories a page has, but for the last one.
+    """
 
     # While a page is read, SQLite lets nobody write.
     page_size = 1_000
@@ -57,7 +83,13 @@ class Table:
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
     ) -> Sequence[Row]:
-        """The next memories that are searched, by number."""
+        """The next page of memories that are searched, by number; [] at the end.
+
+        Args:
+            signature: the embedding model whose vectors are wanted.
+            audience: of one audience, or None: of all.
+            after, until: numbers above the first, up to the second.
+        """
         wanted = [] if audience is None else [audience]
         columns = [signature, collection, after, until, *wanted, self.page_size]
         with connection.cursor() as cursor:

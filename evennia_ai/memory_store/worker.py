@@ -11,16 +11,19 @@ from collections.abc import Callable
 from functools import partial
 from queue import PriorityQueue
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
+from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import MemoryStoreError
 
 LOG = logging.getLogger(__name__)
 URGENT, USUAL, LAST = range(3)
 Job = Callable[[], Any]
+T = TypeVar("T")
 
 
 class DeadlineError(MemoryStoreError):
@@ -46,7 +49,7 @@ class Inline:
 class Worker:
     """A thread that is started by the first job. A process that ends does not wait for it."""
 
-    def __init__(self, name: str, reactor: Any) -> None:
+    def __init__(self, name: str, reactor: Reactor) -> None:
         self._name = name
         self._reactor = reactor
         self._jobs: PriorityQueue[tuple[int, int, Job | None]] = PriorityQueue()
@@ -95,14 +98,14 @@ class Worker:
         self._reactor.callFromThread(_settle, done, outcome)
 
 
-def _settle(done: Deferred[Any], outcome: Any) -> None:
+def _settle(done: Deferred[Any], outcome: object) -> None:
     if not done.called:
         (done.errback if isinstance(outcome, Failure) else done.callback)(outcome)
     elif isinstance(outcome, Failure):
         LOG.info("a late answer of the store of memories: %s", outcome.getErrorMessage())
 
 
-def _stopped(outcome: Any, deadline: Any) -> Any:
+def _stopped(outcome: T, deadline: IDelayedCall) -> T:
     if deadline.active():
         deadline.cancel()
     return outcome

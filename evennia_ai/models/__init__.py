@@ -90,8 +90,8 @@ class ModelCall(models.Model):
         ]
 
 
-class RecordedEvent(models.Model):
-    """One event of a stream, in the order in which all of them were written.
+class _Recorded(models.Model):
+    """A row of a stream.
 
     Attributes:
         topic: which kind of event, as `audit.aggregates` names it.
@@ -109,7 +109,16 @@ class RecordedEvent(models.Model):
     state = models.BinaryField()
 
     class Meta:
-        """A version is there once; what is looked for is found by its index alone."""
+        """The two tables below have the same columns."""
+
+        abstract = True
+
+
+class RecordedEvent(_Recorded):
+    """One event of a stream, in the order in which all of them were written."""
+
+    class Meta:
+        """A version is there once; a lookup reads its index alone."""
 
         constraints = [
             models.UniqueConstraint(
@@ -126,16 +135,8 @@ class RecordedEvent(models.Model):
         ]
 
 
-class RecordedSnapshot(models.Model):
+class RecordedSnapshot(_Recorded):
     """The state of a stream at one version, so that not all before need be read."""
-
-    id = models.BigAutoField(primary_key=True)
-    originator_id = models.UUIDField()
-    originator_version = models.BigIntegerField()
-    topic = models.CharField(max_length=LONG)
-    event = models.CharField(max_length=SHORT)
-    at = models.BigIntegerField()
-    state = models.BinaryField()
 
     class Meta:
         """One for a version."""

@@ -4,6 +4,7 @@ Each gives a `Result` with a sentence and a typed value; commands and other fron
 and format, nothing more.
 """
 
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.operations.adoption import adopt, find_npc, refuse_release, release
 from evennia_ai.operations.assistants import create_assistant, find_assistant, give_account
 from evennia_ai.operations.auditing import audit_difference, audit_log, audit_state, check_audit
@@ -77,6 +78,7 @@ from evennia_ai.operations.tools import execute_tool, list_tools, parse_argument
 from evennia_ai.operations.traces import trace
 
 __all__ = [
+    "AssistantScript",
     "Problem",
     "Result",
     "act_to_configure",

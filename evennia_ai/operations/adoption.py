@@ -21,7 +21,13 @@ from evennia_ai import assistant_character, audit, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations.assistants import attach_script, close_record_before, find_assistant
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.operations.assistants import (
+    Made,
+    attach_script,
+    close_record_before,
+    find_assistant,
+)
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, Archived, channels_of, end_assistant
 from evennia_ai.operations.naming import (
     PLURAL,
@@ -50,7 +56,7 @@ HOW_TO_END = (
 # ---- which being -------------------------------------------------------------------------------
 
 
-def find_npc(person: Any, text: str) -> Result:
+def find_npc(person: Being, text: str) -> Result:
     """A being of the game by its name, beside a person first, or by its "#12".
 
     Returns:
@@ -73,8 +79,8 @@ def find_npc(person: Any, text: str) -> Result:
     return Result(True, str(found[0].key), {"npc": found[0]})
 
 
-def _problem_of_being(npc: Any, person: Any) -> Result | None:
-    """Why a being cannot have a mind, or not by this person; None where it can."""
+def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
+    """The refusal of a mind to a being, or by this person; None where it can have one."""
     name = str(npc.key)
     if isinstance(npc, (DefaultRoom, DefaultExit)):
         kind = "a room" if isinstance(npc, DefaultRoom) else "an exit"
@@ -97,8 +103,8 @@ def _problem_of_being(npc: Any, person: Any) -> Result | None:
     return None
 
 
-def _problem_of_players(npc: Any, person: Any) -> str:
-    """Why a being is a player's, in words, or "".
+def _problem_of_players(npc: GameObject, person: Being | None) -> str:
+    """The reason why a being counts as a player's, in words, or "".
 
     Evennia gives whatever character staff make by `create` to their account, as it gives players
     theirs. So one that only staff have, and nobody else has played, is the game's.
@@ -116,7 +122,7 @@ def _problem_of_players(npc: Any, person: Any) -> str:
     return ""
 
 
-def _owners_of(npc: Any) -> list[Any]:
+def _owners_of(npc: GameObject) -> list[Any]:
     """The accounts that have a being, by any way in which Evennia knows it."""
     lists = Attribute.objects.filter(db_key=PLAYABLE, accountdb__isnull=False)
     having = [kept.pk for kept in lists if npc in (kept.value or ())]
@@ -126,11 +132,11 @@ def _owners_of(npc: Any) -> list[Any]:
     return list(AccountDB.objects.filter(named).distinct())
 
 
-def _has(person: Any, permission: str) -> bool:
+def _has(person: Being, permission: str) -> bool:
     return any(meets(form, permission, form) for form in forms_of(person))
 
 
-def _names_beside(npc: Any) -> Iterator[str]:
+def _names_beside(npc: GameObject) -> Iterator[str]:
     """Its names in the game: its key, and its aliases but those that Evennia makes itself."""
     yield str(npc.key)
     for tag in npc.aliases.all(return_objs=True):
@@ -141,7 +147,7 @@ def _names_beside(npc: Any) -> Iterator[str]:
 # ---- giving ------------------------------------------------------------------------------------
 
 
-def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Result:
+def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: str = "") -> Result:
     """Give a being of the game a mind; what the game keeps of it stays as it is.
 
     Args:
@@ -149,9 +155,6 @@ def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Resu
             lost its body gives it this one, with all that it knows.
         person: who does it, and needs a say over the being; None for code.
         by: who does it, for the record; the person, unless it is said.
-
-    Returns:
-        data: "script" and "character".
     """
     if refused := _problem_of_being(npc, person):
         return refused
@@ -177,15 +180,15 @@ def adopt(npc: Any, name: str = "", *, person: Any = None, by: str = "") -> Resu
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
     told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
-    return Result(True, told, {"script": script, "character": npc})
+    return Result(True, told, Made(script, npc))
 
 
-def _may_go_on(lost: AssistantScript, person: Any) -> bool:
+def _may_go_on(lost: AssistantScript, person: Being) -> bool:
     return may_control(lost, person, is_staff=is_staff(person), right=Right.CONFIGURE)
 
 
-def _problem_of_names(name: str, npc: Any, lost: AssistantScript | None) -> Result | None:
-    """Why a being cannot be an assistant of that name, for what else is called so; or None."""
+def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) -> Result | None:
+    """The refusal of a name to a being, for what else is called so; or None."""
     if lost is None:
         if problem := problem_of_name(name):
             how = "" if name != npc.key else f" Give another: assistant adopt {npc.key} = Edda"
@@ -199,7 +202,7 @@ def _problem_of_names(name: str, npc: Any, lost: AssistantScript | None) -> Resu
     return None
 
 
-def _begin(name: str, npc: Any, kept: dict[str, Any]) -> AssistantScript:
+def _begin(name: str, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
     """A new assistant in a body of the game."""
     close_record_before(name)
     script = attach_script(name, npc, {"adopted": kept})
@@ -207,7 +210,7 @@ def _begin(name: str, npc: Any, kept: dict[str, Any]) -> AssistantScript:
     return script
 
 
-def _go_on(script: AssistantScript, npc: Any, kept: dict[str, Any]) -> AssistantScript:
+def _go_on(script: AssistantScript, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
     """An assistant that lost its body goes on in another."""
     script.obj = npc
     state.write(script, adopted=kept)
@@ -219,7 +222,7 @@ def _go_on(script: AssistantScript, npc: Any, kept: dict[str, Any]) -> Assistant
     return script
 
 
-def _make_known(script: AssistantScript, npc: Any) -> None:
+def _make_known(script: AssistantScript, npc: GameObject) -> None:
     if own := own_locks(script):
         script.locks.add(own)
     script.desc = HOW_TO_END.format(name=script.key, body=f"{npc.key} ({npc.dbref})")
@@ -229,7 +232,7 @@ def _make_known(script: AssistantScript, npc: Any) -> None:
 
 
 def refuse_release(script: AssistantScript) -> Result | None:
-    """Why there is nobody to release, with what would be right; or None."""
+    """The refusal where there is nobody to release, with what would be right; or None."""
     if state.read(script, "adopted") and script.obj is not None:
         return None
     name = str(script.key)

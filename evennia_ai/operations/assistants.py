@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models import brain_hint
 from evennia_ai.operations.naming import (
@@ -49,6 +51,14 @@ PLAIN_DESC = "{name} is an assistant, an AI."
 NAMELESS_DESC = "This is an assistant, an AI."
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new assistant: its script, and its body."""
+
+    script: AssistantScript
+    character: GameObject
+
+
 def find_assistant(key: str) -> AssistantScript | None:
     """The assistant of that name, in any case."""
     found = search_script_tag(tag_of(key.strip()), category=TAG_CATEGORY)
@@ -58,16 +68,16 @@ def find_assistant(key: str) -> AssistantScript | None:
 def create_assistant(
     key: str,
     *,
-    location: Any = None,
+    location: GameObject | None = None,
     desc: str = "",
     persona: str = "",
     aliases: Sequence[str] = (),
     lines: Mapping[str, Any] | None = None,
-    typeclass: Any = BODY,
+    typeclass: str | type = BODY,
     settings: Mapping[str, Any] | None = None,
     by: str = "",
-    maker: Any = None,
-) -> Result:
+    maker: Being | None = None,
+) -> Result[Made]:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
     Args:
@@ -82,9 +92,6 @@ def create_assistant(
         settings: further settings by path, as `update_settings` takes them.
         by: who makes it, for the record; its maker, unless it is said.
         maker: a character or an account, which has Evennia's rights over the body, as admins have.
-
-    Returns:
-        data: "script" and "character".
     """
     name = " ".join(key.split())
     refused = _refusal(name, aliases) or check_body(typeclass)
@@ -98,16 +105,16 @@ def create_assistant(
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values)
-    told = filter(None, (_greeting(name, location), brain_hint(script)))
-    return Result(True, "\n".join(told), {"script": script, "character": character})
+    told = "\n".join(filter(None, (_greeting(name, location), brain_hint(script))))
+    return Result(True, told, Made(script, character))
 
 
-def _greeting(name: str, location: Any) -> str:
+def _greeting(name: str, location: GameObject | None) -> str:
     return f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
-    """Why nobody can be called so, or None."""
+    """The refusal of a name, or None."""
     if problem := problem_of_name(name):
         return Result(False, problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
@@ -119,8 +126,8 @@ def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
     return None
 
 
-def check_body(typeclass: Any) -> Result:
-    """Whether a class, or the path of one, can be the body of an assistant.
+def check_body(typeclass: str | type) -> Result:
+    """Check that a class, or the path of one, can be the body of an assistant.
 
     Returns:
         data: "typeclass", the class.
@@ -169,7 +176,12 @@ def close_record_before(name: str) -> None:
 
 
 def _make_body(
-    name: str, typeclass: Any, location: Any, desc: str, aliases: Sequence[str], maker: Any
+    name: str,
+    typeclass: str | type,
+    location: GameObject | None,
+    desc: str,
+    aliases: Sequence[str],
+    maker: Being | None,
 ) -> Any:
     locks = locks_for(maker)
     body = create_object(
@@ -187,27 +199,28 @@ def _make_body(
     return body
 
 
-def plain_desc(body: Any) -> str:
-    """What people see of a body that nobody described; no key that is a secret."""
+def plain_desc(body: GameObject) -> str:
+    """The look of a body that nobody described; no key that is a secret."""
     if names.hides_key(body, None):
         return NAMELESS_DESC
     return PLAIN_DESC.format(name=body.key)
 
 
-def _where(location: Any) -> str:
+def _where(location: GameObject | None) -> str:
     return f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
 
 
-def attach_script(name: str, character: Any, own: Mapping[str, Any]) -> AssistantScript:
+def attach_script(name: str, character: GameObject, own: Mapping[str, Any]) -> AssistantScript:
     """The script that makes an assistant of a body, begun with settings and state of its own."""
     given = [(setting, value) for setting, value in own.items() if value is not None]
-    return create_script(
+    script: AssistantScript = create_script(
         AssistantScript,
         key=name,
         obj=character,
         attributes=[("assistant_key", name), *given],
         tags=[(tag_of(name), TAG_CATEGORY), (ANY_TAG, TAG_CATEGORY)],
     )
+    return script
 
 
 def give_account(script: AssistantScript) -> Result:
@@ -234,8 +247,8 @@ def give_account(script: AssistantScript) -> Result:
 LONGEST_PERMISSION = 200
 
 
-def check_permission(text: str, being: Any) -> Result:
-    """Whether a permission, or a lock string, is one.
+def check_permission(text: str, being: Being) -> Result:
+    """Check that a text is a permission, or a lock string.
 
     Args:
         being: anybody, on whom it is tried.
@@ -261,7 +274,7 @@ def check_permission(text: str, being: Any) -> Result:
     return Result(True, found, {"permission": found})
 
 
-def find_room(being: Any, text: str) -> Result:
+def find_room(being: Being, text: str) -> Result:
     """A room by its name or its "#12", where somebody may put an assistant.
 
     Returns:

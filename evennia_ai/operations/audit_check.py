@@ -13,6 +13,7 @@ from typing import Any
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.dbserialize import deserialize, from_pickle
 
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.aggregates import LONGEST_KEPT, MOST_KEPT, USAGE
 from evennia_ai.core.safety.audit_events import bounded, kept
 from evennia_ai.core.safety.lockout import Lockout
@@ -30,7 +31,7 @@ _CALL = ("tick", "parameters", "reasoning", "success", "error", "duration_ms", "
 _WORDS = frozenset(("parameters", "reasoning", "error"))
 
 
-def stored_values(script: Any, *, is_fresh: bool) -> dict[str, Any]:
+def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
     """All that an assistant stores, and the defaults of what it does not.
 
     Args:
@@ -50,7 +51,7 @@ def stored_values(script: Any, *, is_fresh: bool) -> dict[str, Any]:
 def differences(
     record: Values, stored: Values, calls: Sequence[Values], *, has_all: bool
 ) -> list[Difference]:
-    """What the two do not tell alike: rows of "path", "record" and "state".
+    """Differences between the two: rows of "path", "record" and "state".
 
     Args:
         record: an assistant's state as its record has it.
@@ -69,12 +70,12 @@ def differences(
     ]
 
 
-def _differ(path: str, record: Any, stored: Any) -> Iterator[Difference]:
+def _differ(path: str, record: object, stored: object) -> Iterator[Difference]:
     if _text(record) != _text(stored):
         yield {"path": path, "record": record, "state": stored}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 

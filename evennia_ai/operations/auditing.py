@@ -12,8 +12,8 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit.beginning import begin
-from evennia_ai.audit.streams import subject_of
+from evennia_ai.audit import Entry
+from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
 from evennia_ai.operations.audit_check import differences, stored_values
@@ -80,7 +80,7 @@ def audit_log(
     limit: int = 25,
     events: Sequence[str] = (),
 ) -> Result[FactPage]:
-    """What an assistant did, the newest first.
+    """The events of an assistant, the newest first.
 
     Args:
         before: only what came before this version: the `next` of an earlier answer.
@@ -98,7 +98,7 @@ def audit_log(
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
 
 
-def _as_data(entry: Any) -> FactEntry:
+def _as_data(entry: Entry) -> FactEntry:
     return {
         "version": entry.version,
         "at": entry.at.isoformat(timespec="seconds"),
@@ -232,11 +232,13 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result:
 
 
 def _newest(script: AssistantScript) -> dict[str, Any]:
-    """What the record tells by now; one that nothing is told in yet, as it would begin."""
+    """The state by the newest event; where nothing is told yet, as it would begin."""
     try:
         known = audit.application().newest(script)
     except KeyError:
-        known = begin(subject_of(script), {}, datetime.now(UTC))
+        subject = subject_of(script)
+        assert subject is not None  # every assistant is one
+        known = begin(subject, {}, datetime.now(UTC))
     data: dict[str, Any] = known.as_data()
     return data
 
@@ -250,7 +252,7 @@ def _last_calls(script: AssistantScript, count: int) -> list[Mapping[str, Any]]:
 # ---- in words ----------------------------------------------------------------------------------
 
 
-def _line(path: str, old: Any, new: Any, *words: str) -> str:
+def _line(path: str, old: object, new: object, *words: str) -> str:
     values = [json.dumps(value, ensure_ascii=False, default=str) for value in (old, new)]
     shown = [one_line(value, LONGEST_LINE // 2) for value in values]
     if words:

@@ -45,7 +45,7 @@ _UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
 
 
 def budget_of(script: AssistantScript | None) -> Result:
-    """What an assistant has used, by whom, and what holds for the game; with None the game alone.
+    """Use and caps of an assistant, by player, and those of the game; with None the game alone.
 
     The shares of players are for staff only.
     """
@@ -269,7 +269,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
 
 
 def cost_text(total: Mapping[str, Any]) -> str:
-    """What a row of `totals` has cost, as people read it."""
+    """The cost of a row of `totals`, as people read it."""
     cost = total["cost_dollars"]
     return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
 from twisted.internet import reactor
 from typing_extensions import TypedDict
 
 from evennia_ai import approvals, audit, emergency
-from evennia_ai.agent import resting
+from evennia_ai.agent import model_outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.dropped import Dropped
-from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.lockout import Lockout, State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import today_of
-from evennia_ai.operations.memory_upkeep import summary_of
+from evennia_ai.operations.memory_upkeep import MemorySummary, summary_of
 from evennia_ai.operations.result import Problem, Result, note, one_of
 from evennia_ai.operations.times import iso
 from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.work import Work
 
 GAME, ASSISTANT = "game", "assistant"
 
@@ -134,7 +135,18 @@ def _breaker_row(script: AssistantScript | None, scope: str, breaker: CircuitBre
     clock = reactor if script is None or scope == GAME else script.clock
     wait = stats["retry_after"]
     at = iso(clock.seconds() + wait) if wait is not None else None
-    return {**stats, "scope": scope, "mode": breaker.mode.value, "retry_at": at}
+    row: Any = {**stats, "scope": scope, "mode": breaker.mode.value, "retry_at": at}
+    told: BreakerRow = row
+    return told
+
+
+class Lock(TypedDict):
+    """The reason why an assistant may not act, and since when."""
+
+    cause: str
+    reason: str
+    at: Annotated[float, note("Seconds since 1970.")]
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +154,12 @@ class Status:
     """An assistant as a whole: what it is doing, and what it has used."""
 
     key: str
+    mood: Annotated[str, note("What it is doing, in a word or two.")]
     location: Annotated[str | None, note("The name of the room it stands in.")]
     enabled: bool
     emergency_stop: bool
     state: State
-    lockout: Annotated[dict[str, object] | None, note("Why it may not act.")]
+    lockout: Annotated[Lock | None, note("Why it may not act.")]
     consecutive_errors: int
     max_consecutive_errors: int
     is_ticking: bool
@@ -160,18 +173,19 @@ class Status:
     calls: int
     tokens: int
     brain: Annotated[str, note("Its model, in words.")]
+    has_brain: Annotated[bool, note("Its model is set up.")]
     breakers: dict[str, dict[str, object]]
     degraded: list[dict[str, object]]
     mcp: list[dict[str, object]]
     context_tokens: int | None
     max_context_tokens: int | None
     cache: dict[str, object]
-    memory: Annotated[dict[str, object], note("How its memory is, in few words.")]
+    memory: MemorySummary
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a stop found under way."""
+    """The things that a stop found under way."""
 
     is_new: Annotated[bool, note("It was not stopped before.")]
     calls: Annotated[int, note("Model calls in flight.")]
@@ -184,14 +198,14 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class StoppedAll:
-    """How many a stop of several found running."""
+    """The number of running assistants that a stop of several found."""
 
     stopped: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedAll:
-    """How many of several were changed."""
+    """The number of assistants that were changed."""
 
     changed: int
 
@@ -283,19 +297,20 @@ def reset_history(script: AssistantScript, *, by: str = "") -> Result:
 
 def status(script: AssistantScript) -> Result[Status]:
     """An assistant as a whole."""
-    work = script.work or state.Work()
+    work = script.work or Work()
     lockout = emergency.lockout_of(script)
     try:
-        brain = script.endpoint().describe()
+        brain, has_brain = script.endpoint().describe(), True
     except ConfigurationError as error:
-        brain = f"not set up: {error}"
+        brain, has_brain = f"not set up: {error}", False
     data = Status(
         key=script.key,
+        mood="",
         location=getattr(script.obj.location, "key", None) if script.obj else None,
         enabled=bool(state.read(script, "enabled")),
         emergency_stop=bool(state.read(script, "emergency_stop")),
         state=emergency.state_of(script),
-        lockout=lockout.as_stored() if lockout else None,
+        lockout=_lock(lockout),
         consecutive_errors=state.read(script, "consecutive_errors"),
         max_consecutive_errors=state.read(script, "max_consecutive_errors"),
         is_ticking=work.is_ticking,
@@ -309,6 +324,7 @@ def status(script: AssistantScript) -> Result[Status]:
         calls=work.calls,
         tokens=work.usage.total_tokens,
         brain=brain,
+        has_brain=has_brain,
         breakers=services.pool().breakers.get_all_stats(),
         degraded=[*services.pool().breakers.degraded(), *work.breakers.degraded()],
         mcp=services.remote_servers().status(),
@@ -317,12 +333,23 @@ def status(script: AssistantScript) -> Result[Status]:
         cache=work.tool_cache.get_stats(),
         memory=summary_of(script),
     )
-    is_resting = resting.is_resting(script)
-    return Result(True, f"{script.key}: {_mood(data, is_resting=is_resting)}", data)
+    data = replace(data, mood=_mood(data, is_resting=model_outages.is_resting(script)))
+    return Result(True, f"{script.key}: {data.mood}", data)
+
+
+def _lock(lockout: Lockout | None) -> Lock | None:
+    if lockout is None:
+        return None
+    return {
+        "cause": lockout.cause.value,
+        "reason": lockout.reason,
+        "at": lockout.at,
+        "by": lockout.by,
+    }
 
 
 def _cooling(script: AssistantScript) -> list[str]:
-    """Who has to wait for what came of earlier requests, and for how long."""
+    """The people who have to wait for what came of earlier requests, and for how long."""
     if script.work is None or not script.work.blame.people:
         return []
     config = state.safety_config(script).cooling
@@ -334,7 +361,7 @@ def _cooling(script: AssistantScript) -> list[str]:
 
 
 def _mood(data: Status, *, is_resting: bool) -> str:
-    if data.state == State.SAFETY_LOCKOUT:
+    if data.state == State.SAFETY_LOCKOUT and data.lockout is not None:
         return f"locked {plain(data.lockout['cause'])}"
     if data.state == State.STOPPED:
         return "stopped"

@@ -21,6 +21,7 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
@@ -108,7 +109,7 @@ def export_history(script: AssistantScript, *, look: Look | None = None) -> Resu
 
 
 def _messages(script: AssistantScript) -> list[Message]:
-    """What is in memory, else what is stored."""
+    """The messages in memory, else those that are stored."""
     work = script.work
     return list(work.history if work is not None else state.read(script, "conversation_history"))
 
@@ -172,7 +173,7 @@ def _told(message: Message, content: str) -> str:
 
 
 def _speaker(content: str) -> str:
-    """Who spoke last in a message, "" where that is nobody or in quotes."""
+    """The last speaker of a message, "" where that is nobody or in quotes."""
     found = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
     return found["name"] if found else ""
 
@@ -243,7 +244,7 @@ class Asked:
 
 
 def tell(
-    script: AssistantScript, person: Any, instruction: str, *, name: str = ""
+    script: AssistantScript, person: Being | None, instruction: str, *, name: str = ""
 ) -> Deferred[Result[Told]]:
     """Tell an assistant to do something: it believes that fully, and may act in the world.
 
@@ -260,7 +261,7 @@ def tell(
     return _run(script, instruction, person, is_order=True, name=name)
 
 
-def find_request(script: AssistantScript, person: Any, name: str) -> Result[Asked]:
+def find_request(script: AssistantScript, person: Being | None, name: str) -> Result[Asked]:
     """What came of a task that a person asked an assistant by a name.
 
     Args:
@@ -286,7 +287,7 @@ def find_request(script: AssistantScript, person: Any, name: str) -> Result[Aske
 
 
 def ask(
-    script: AssistantScript, question: str, *, person: Any = None, name: str = ""
+    script: AssistantScript, question: str, *, person: Being | None = None, name: str = ""
 ) -> Deferred[Result[Told]]:
     """Ask an assistant something; nobody hears the answer, and it does nothing in the world.
 
@@ -298,7 +299,7 @@ def ask(
 
 
 def _run(
-    script: AssistantScript, words: str, person: Any, *, is_order: bool, name: str
+    script: AssistantScript, words: str, person: Being | None, *, is_order: bool, name: str
 ) -> Deferred[Result[Told]]:
     try:
         begun = requests.begin(script, words, person, is_order=is_order, name=name)

@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What somebody changed at once.
+    """The changes that somebody made at once.
 
     Attributes:
         number: what people call it by: the version of the record with which it was whole.
@@ -104,7 +104,7 @@ def _event_of(marks: dict[int, Entry], edit: Edit) -> str:
 
 
 def _read_marks(entries: Iterable[Entry]) -> tuple[dict[int, Entry], set[int]]:
-    """What became of each edit last, the newest first, and the versions that undoing wrote."""
+    """The last mark of each edit, the newest first, and the versions that undoing wrote."""
     marks: dict[int, Entry] = {}
     ours: set[int] = set()
     for entry in entries:

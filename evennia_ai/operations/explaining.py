@@ -1,4 +1,4 @@
-"""Why an assistant spoke or stayed silent, from the records it keeps while it hears.
+"""Explanations: the reasons why an assistant spoke or stayed silent, from its decision traces.
 
 `row_of` is all that anybody is shown of a record, in sentences or as data.
 """
@@ -20,6 +20,7 @@ from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
 from evennia_ai.core.safety.limits import number as amount
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import traces
 from evennia_ai.operations.naming import list_assistants
@@ -35,6 +36,7 @@ from evennia_ai.operations.traces import (
     sentence,
 )
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
 
 MOST_LISTED, MOST_AT_ONCE = 5, 100
@@ -71,7 +73,7 @@ class Why:
     record: Annotated[dict[str, object], note("As the list has it, with what the trace keeps.")]
 
 
-def last_addressed(person: Any) -> AssistantScript | None:
+def last_addressed(person: Being) -> AssistantScript | None:
     """The assistant to which somebody spoke last, by what each of them keeps; None: to none."""
     mine = person_of(person)
     spoken = [
@@ -85,12 +87,12 @@ def last_addressed(person: Any) -> AssistantScript | None:
 
 
 def why(
-    script: AssistantScript,
+    script: Assistant,
     *,
     number: int | None = None,
     person: str | None = None,
     look: Look | None = None,
-    asker: Any = None,
+    asker: Being | None = None,
     is_full: bool = True,
 ) -> Result[Why]:
     """Explain the newest message, or the one of that number.
@@ -119,8 +121,8 @@ def why(
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
         before = [row_of(each, is_staff=is_staff, look=look) for each in others]
-        told = _summary if is_full else listed
-        lines += ["Before that:", *(f"  {told(each, now)}" for each in before)]
+        line_of = _summary if is_full else listed
+        lines += ["Before that:", *(f"  {line_of(each, now)}" for each in before)]
     if not is_full:
         lines.append(
             f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
@@ -130,7 +132,7 @@ def why(
 
 
 def _row(
-    script: AssistantScript,
+    script: Assistant,
     records: list[DecisionTrace],
     number: int | None,
     person: str | None,
@@ -151,13 +153,13 @@ def _row(
 
 
 def _unknown(
-    script: AssistantScript,
+    script: Assistant,
     name: str,
     records: list[DecisionTrace],
     number: int | None,
     is_staff: bool,
 ) -> str:
-    """That there is no such message, and which there are."""
+    """The sentence that there is no such message, and which there are."""
     if not records or number is None:
         return f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
     kept = ", ".join(str(record.number) for record in records[:10])
@@ -195,7 +197,7 @@ def heard(
 
 
 def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
-    """What may be told of one message: its first words, who it was, and what became of it.
+    """The row of one message: its first words, who it was, and what became of it.
 
     Args:
         is_staff: whether causes are told that are for staff.
@@ -248,7 +250,7 @@ def _step(step: str, detail: str, is_staff: bool) -> Step:
 
 
 def _detail(look: Look, step: str, detail: str, owner: str | None) -> str:
-    """What a step tells; of some it is what was said."""
+    """The detail of a step; of some it is what was said."""
     return look.words(detail, owner) if step.startswith(WORDY) else detail
 
 
@@ -284,8 +286,8 @@ def _said(row: Row) -> list[str]:
     return [f"  {quote(row['text'])}"] if row["text"] else []
 
 
-def _traced(script: AssistantScript, row: Row, is_staff: bool) -> list[str]:
-    """What the trace adds: when it was, by which model, for how much, with which tools."""
+def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
+    """Lines that the trace adds: when it was, by which model, for how much, with which tools."""
     now, at = script.clock.seconds(), row["at_seconds"]
     game = in_the_game(at, now)
     lines = [f"  when      {as_shown(at)}{f' (in the game {game})' if game else ''}"]
@@ -307,14 +309,14 @@ def _outcome(tool: Mapping[str, Any]) -> str:
     return "worked" if tool["success"] else f"failed, {tool['error']}"
 
 
-def _changed_since(script: AssistantScript, row: Row) -> str:
-    """Which parts of the prompt were others in its newest answer."""
+def _changed_since(script: Assistant, row: Row) -> str:
+    """The parts of the prompt that were others in its newest answer."""
     newest = traces.find(script)
     then, now = row["prompt"], newest.facts["prompt"] if newest is not None else row["prompt"]
     return ", ".join(key for key in {**then, **now} if then.get(key) != now.get(key))
 
 
-def _now(script: AssistantScript) -> str:
+def _now(script: Assistant) -> str:
     waiting = len(script.work.inbox)
     behind = f", and {waiting} waiting" if waiting else ""
     return f"Now: {script.silence or 'awake'}{behind}."
@@ -324,8 +326,8 @@ def _told(step: Mapping[str, str]) -> str:
     return f"{step['step']}: {step['detail']}" if step["detail"] else step["step"]
 
 
-def _state(script: AssistantScript, is_staff: bool) -> str:
-    """What holds now, of all that can keep an assistant silent."""
+def _state(script: Assistant, is_staff: bool) -> str:
+    """The state of all that can keep an assistant silent."""
     work = script.work
     if not is_staff:
         return f"{script.silence or 'awake'}; {len(work.inbox)} waiting."

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from django.conf import settings
 
@@ -18,6 +18,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
 from evennia_ai.audit.streams import id_of
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.auditing import complete_record
 from evennia_ai.operations.conversation import export_history
@@ -54,7 +55,7 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
 
 
 def save_known(
-    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result:
     """Write all that is kept of a person into a new file.
 
@@ -80,7 +81,7 @@ def _stamp(script: AssistantScript) -> str:
     return f"{datetime.fromtimestamp(script.clock.seconds(), UTC):%Y%m%d-%H%M%S}"
 
 
-def _write(name: str, content: Any) -> Path:
+def _write(name: str, content: object) -> Path:
     """Write a new file and tell where it is; what is there already stays.
 
     Raises:

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn import goals
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
 from evennia_ai.runtime import state
@@ -30,7 +31,7 @@ class Goal(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What an assistant is after, and how the others ended."""
+    """The open goals of an assistant, and those that ended."""
 
     goals: list[Goal]
     closed: list[Goal]
@@ -46,7 +47,7 @@ class GoalNumber:
 def list_goals(script: AssistantScript) -> Result[Goals]:
     """The open goals, the most pressing first, and how those ended that are closed."""
     stored = state.read(script, "current_goals")
-    rows = goals.active(stored)
+    rows: list[Any] = goals.active(stored)
     closed = [goal for goal in stored.get("goals", ()) if goal["status"] != goals.ACTIVE]
     lines = [f"{goal['id']:>4}  priority {goal['priority']}: {goal['text']}" for goal in rows]
     for goal in closed[-5:]:
@@ -86,7 +87,7 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
     return Result(True, f"{script.key}: goal {number} is {status}.")
 
 
-def show_notes(script: AssistantScript, being: Any) -> Result:
+def show_notes(script: AssistantScript, being: Being) -> Result:
     """The notes of an assistant, the oldest first.
 
     Args:

@@ -25,6 +25,7 @@ from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.lookalikes import skeleton
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.lines import literal
@@ -45,8 +46,8 @@ ADVICE = "Rename one of them (`name`); until then whisper and page reach the ass
 _Claims = dict[str, str]  # whose name it is, by its skeleton
 
 
-def refusal_of(name: str, body: Any = None) -> str:
-    """Why no player can be called so, with what would be right, or ""."""
+def refusal_of(name: str, body: GameObject | None = None) -> str:
+    """The refusal of a name to players, with what would be right, or ""."""
     owner = owner_of_name(name, body)
     if owner is None:
         return ""
@@ -131,15 +132,20 @@ def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
             raise NameTakenError(problem)
 
 
-def _stored(model: Any, being: Any, field: str) -> str | None:
-    """What a field holds in the database; None of what is not there yet."""
+def _stored(
+    model: type[AccountDB | ObjectDB], being: AccountDB | ObjectDB, field: str
+) -> str | None:
+    """The value of a field in the database; None of what is not there yet."""
     if being.pk is None:
         return None
-    return model.objects.filter(pk=being.pk).values_list(field, flat=True).first()
+    stored: str | None = model.objects.filter(pk=being.pk).values_list(field, flat=True).first()
+    return stored
 
 
-def _problem_of(being: Any, name: str, *, is_new: bool = False, is_alias: bool = False) -> str:
-    """Why something is not to be called so, or ""; of what staff may call so they are told."""
+def _problem_of(
+    being: GameObject, name: str, *, is_new: bool = False, is_alias: bool = False
+) -> str:
+    """The problem with a name of something, or ""; of what staff may call so they are told."""
     if _is_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
@@ -155,19 +161,19 @@ def _problem_of(being: Any, name: str, *, is_new: bool = False, is_alias: bool =
     return ""
 
 
-def _is_assistant(being: Any) -> bool:
+def _is_assistant(being: GameObject) -> bool:
     return getattr(being, "assistant_script", None) is not None
 
 
-def _is_players_class(being: Any) -> bool:
-    """Whether something new is of the very class that players get, and so a player's."""
+def _is_players_class(being: GameObject) -> bool:
+    """True where something new is of the very class that players get, and so a player's."""
     account = class_from_module(settings.BASE_ACCOUNT_TYPECLASS, settings.TYPECLASS_PATHS)
     paths = (settings.BASE_CHARACTER_TYPECLASS, account.default_character_typeclass)
     return any(f".{being.path}".endswith(f".{path}") for path in paths)
 
 
-def is_players(being: Any) -> bool:
-    """Whether a player is in a character, or it is some player's to enter."""
+def is_players(being: GameObject) -> bool:
+    """True where a player is in a character, or it is some player's to enter."""
     is_entered = being.db_account_id is not None or bool(being.attributes.get("creator_id"))
     return is_entered or "pid(" in str(being.locks.get("puppet"))
 
@@ -176,13 +182,13 @@ def is_players(being: Any) -> bool:
 
 
 class _Watch:
-    """What of clashes is known in this process; it looks again only where there may be some."""
+    """The knowledge of clashes in this process; it looks again only where there may be some."""
 
     may_be_some = True
 
 
 def find_clashes(script: AssistantScript | None = None) -> list[str]:
-    """Who is called like an assistant, a sentence each.
+    """Clashes: beings, accounts and guests called like an assistant, a sentence each.
 
     Args:
         script: the assistant; None for all of them.
@@ -246,7 +252,7 @@ def report_clashes() -> None:
         logger.log_warn(f"[assistant] {line} {ADVICE}")
 
 
-def greet_staff(account: Any) -> None:
+def greet_staff(account: Account) -> None:
     """Tell staff who come in who is called like an assistant."""
     if not _Watch.may_be_some or not account.check_permstring("Admin"):
         return
@@ -256,7 +262,7 @@ def greet_staff(account: Any) -> None:
         account.msg(f"|r[assistant]|n {literal(f'{line} {ADVICE}')}")
 
 
-def _tell(being: Any, name: str, key: str) -> None:
+def _tell(being: GameObject, name: str, key: str) -> None:
     """Tell the log and staff of something that staff call like an assistant from now on."""
     _Watch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref

@@ -19,10 +19,12 @@ from evennia_ai.core.hearing.inbox import talk_of
 from evennia_ai.core.hearing.perception import SPOKEN, Source
 from evennia_ai.core.hearing.rules import RULES
 from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.pronouns import wording
 from evennia_ai.runtime.rights import lets, name_before
@@ -49,7 +51,7 @@ SHOWN = (
 
 
 def hearing_of(script: AssistantScript) -> Result:
-    """Whom an assistant hears, how, and with whom it is talking.
+    """The hearing of an assistant: whom, how, and with whom it is talking.
 
     Returns:
         data: "settings", "muted" and "talking" (names), "hushed" ({"room", "seconds"}),
@@ -95,8 +97,8 @@ def _place(talk: str) -> str:
     return f"the channel {place}" if kind == "channel" else _name_of(place)
 
 
-def judge(script: AssistantScript, being: Any, words: str, kind: str = "") -> Result:
-    """How a message of a person would be judged now. Nothing is sent, and nothing is changed.
+def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result:
+    """Judge a message of a person as it would be now. Nothing is sent, and nothing is changed.
 
     Args:
         being: who would say it.
@@ -131,7 +133,7 @@ def judge(script: AssistantScript, being: Any, words: str, kind: str = "") -> Re
     return Result(True, "\n".join(lines), {"verdicts": verdicts, "silence": now})
 
 
-def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[str, Any] | None:
+def _judged(script: AssistantScript, being: Being, words: str, kind: str) -> dict[str, Any] | None:
     """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
     line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
@@ -158,7 +160,7 @@ def _judged(script: AssistantScript, being: Any, words: str, kind: str) -> dict[
 
 
 def _obstacle(script: AssistantScript) -> str:
-    """What would keep it from answering although a message triggers, or ""."""
+    """The obstacle that would keep it from answering although a message triggers, or ""."""
     if script.silence:
         return script.silence
     room = script.obj.location
@@ -193,7 +195,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     return Result(found.hears is not Hears.NOTHING, told, data)
 
 
-def _names(body: Any) -> Iterable[str]:
+def _names(body: GameObject) -> Iterable[str]:
     """Names of people whom it may have heard: those who are here, and who play now."""
     here = body.location.contents if body.location is not None else ()
     present = [being for being in here if isinstance(being, DefaultCharacter) and being is not body]
@@ -239,7 +241,7 @@ UNHUSHED = "{name} looks up, free to speak here again."
 _WORDS = ("", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def hush(script: AssistantScript, being: Any, minutes: int = MINUTES) -> Result:
+def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Result:
     """Let an assistant be quiet in a person's room: it hears, and does nothing there in the open.
 
     It lifts by itself, and outlasts a restart. Whispers, pages and channels go on.
@@ -267,7 +269,7 @@ def hush(script: AssistantScript, being: Any, minutes: int = MINUTES) -> Result:
     )
 
 
-def unhush(script: AssistantScript, being: Any) -> Result:
+def unhush(script: AssistantScript, being: Being) -> Result:
     """Let an assistant speak in a person's room again."""
     room, problem = _room_for(script, being)
     if problem:
@@ -284,7 +286,7 @@ def unhush(script: AssistantScript, being: Any) -> Result:
     )
 
 
-def _room_for(script: AssistantScript, being: Any) -> tuple[Any, str]:
+def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:
     """The room that a person may hush an assistant in, and why there is none, or ""."""
     room, body = getattr(being, "location", None), script.obj
     if room is None or body is None or body.location != room or script.work is None:
@@ -294,7 +296,7 @@ def _room_for(script: AssistantScript, being: Any) -> tuple[Any, str]:
     return room, ""
 
 
-def _store(script: Any, place: str, until: float) -> None:
+def _store(script: Assistant, place: str, until: float) -> None:
     """Set until when it is quiet at a place; nowhere is kept what is over."""
     now = script.clock.seconds()
     hushed = {**script.work.hushed, place: until}
@@ -303,8 +305,8 @@ def _store(script: Any, place: str, until: float) -> None:
     script.work.hushed = hushed
 
 
-def _drop_what_was_said_in(script: Any, place: str) -> None:
-    """What was said openly there and waits is not answered, also while the model works on it.
+def _drop_what_was_said_in(script: Assistant, place: str) -> None:
+    """Drop what was said openly there and waits, also while the model works on it.
 
     An act of its own that is under way is dropped too: it stands where it was to be quiet.
     """
@@ -328,7 +330,9 @@ LEAVE = "leave"
 MODES = ("trigger", "context", "ignore", LEAVE)
 
 
-def set_channel(script: AssistantScript, name: str, mode: str, *, person: Any = None) -> Result:
+def set_channel(
+    script: AssistantScript, name: str, mode: str, *, person: Being | None = None
+) -> Result:
     """Let an assistant listen to a channel, or leave it.
 
     Args:
@@ -362,7 +366,7 @@ def set_channel(script: AssistantScript, name: str, mode: str, *, person: Any = 
     return Result(True, f"{who} listens to {channel.key}: {mode}.", {"channels": configs})
 
 
-def set_muted(script: AssistantScript, being: Any, is_muted: bool) -> Result:
+def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
     """Part an assistant and a person: neither hears the other, until that is taken back.
 
     Args:

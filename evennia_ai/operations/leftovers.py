@@ -1,4 +1,4 @@
-"""What a game keeps of this package beside its assistants: rows and files that name classes of it.
+"""Leftovers of this package in a game, beside its assistants: rows and files that name its classes.
 
 Each of these would be an error or a warning in the log of a game that has the package no more.
 """
@@ -25,6 +25,7 @@ from evennia.typeclasses.tags import Tag
 from evennia_ai.approvals.store import COUNTER
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript
+from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT
 
 PACKAGE = "evennia_ai"
@@ -81,8 +82,8 @@ def _rows(cursor: Any) -> Iterator[tuple[int, Any]]:
         yield from rows
 
 
-def _names_us(value: Any) -> bool:
-    """Whether a stored value names something of this package; that it is only told of does not."""
+def _names_us(value: str | bytes) -> bool:
+    """True where a stored value names something of this package; a mere mention does not count."""
     try:
         data = b64decode(value)
         if PACKAGE.encode() not in data:
@@ -109,7 +110,7 @@ def _modules(data: bytes) -> Iterator[str]:
 
 
 def holder_of(attribute: Attribute) -> Any:
-    """What has an attribute, None where nothing does."""
+    """The being that has an attribute, None where none does."""
     for names in ("objectdb_set", "accountdb_set", "scriptdb_set", "channeldb_set"):
         found = getattr(attribute, names, None)
         if found is not None and (being := found.first()) is not None:
@@ -151,7 +152,7 @@ def _sources(root: Path) -> Iterator[Path]:
 # ---- clearing away -----------------------------------------------------------------------------
 
 
-def clear_accounts(account: Any) -> None:
+def clear_accounts(account: Account) -> None:
     """End an account that is only an assistant's; one that somebody can log in to is the game's."""
     is_ours = account.db_typeclass_path.startswith(PATHS)
     if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
@@ -162,13 +163,13 @@ def clear_accounts(account: Any) -> None:
         account.swap_typeclass(settings.BASE_ACCOUNT_TYPECLASS, run_start_hooks=None)
 
 
-def clear_sets(being: Any) -> None:
+def clear_sets(being: Being) -> None:
     """Take command sets of ours off a being that keeps them."""
     being.cmdset_storage = [path for path in being.cmdset_storage if not path.startswith(PATHS)]
     being.cmdset.update(init_mode=True)
 
 
-def close_editor(being: Any) -> None:
+def close_editor(being: Being) -> None:
     """Close an editor of ours that would be opened again after a reload."""
     editor = being.ndb._eveditor
     if editor is not None:

@@ -1,4 +1,4 @@
-"""What becomes of an assistant as a whole: its look is changed, it is copied, it is deleted."""
+"""The life of an assistant as a whole: its look is changed, it is copied, it is deleted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.assistants import create_assistant, plain_desc
+from evennia_ai.operations.assistants import BODY, Made, create_assistant, plain_desc
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
@@ -84,7 +85,7 @@ def describe(script: AssistantScript) -> Result[Described]:
 
 
 def look_of(script: AssistantScript) -> dict[str, Any]:
-    """What of an assistant's look people can set; its place by its number, None: nowhere."""
+    """The look of an assistant that people can set; its place by its number, None: nowhere."""
     body = script.obj
     if body is None:
         return {}
@@ -101,10 +102,10 @@ def update_assistant(
     *,
     desc: str | None = None,
     persona: str | None = None,
-    location: Any = None,
+    location: GameObject | None = None,
     aliases: Sequence[str] | None = None,
     by: str = "",
-    person: Any = None,
+    person: Being | None = None,
 ) -> Result[Described]:
     """Change an assistant's look, who it is, where it stands or what else it is called by.
 
@@ -139,7 +140,7 @@ def update_assistant(
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
 
 
-def _find_place(location: Any) -> Any:
+def _find_place(location: GameObject) -> Any:
     """A room by its number or its name, None unless it is exactly one."""
     if not isinstance(location, str):
         return location
@@ -147,7 +148,7 @@ def _find_place(location: Any) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def _problem_of_look(wanted: Mapping[str, Any], place: Any, body: Any) -> str:
+def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: GameObject) -> str:
     desc, aliases = wanted.get("desc", ""), wanted.get("aliases", ())
     if len(desc) > LONGEST_DESC:
         return f"the description has {len(desc)} characters; it must have at most {LONGEST_DESC}"
@@ -161,15 +162,15 @@ def _problem_of_look(wanted: Mapping[str, Any], place: Any, body: Any) -> str:
     return next(filter(None, problems), "")
 
 
-def _problem_of_alias(alias: str, body: Any) -> str:
-    """Why it cannot be called so too, or ""; what it is called already it may keep."""
+def _problem_of_alias(alias: str, body: GameObject) -> str:
+    """The problem with an alias, or ""; what it is called already it may keep."""
     if alias.strip().casefold() in body.aliases.all():
         return ""
     return problem_of_name(alias) or problem_of_player(alias, body)
 
 
-def _problem_of_room(place: Any, body: Any, person: Any) -> str:
-    """Why a person may not put a body into a room, as the game's own `teleport` sees it, or ""."""
+def _problem_of_room(place: GameObject | None, body: GameObject, person: Being | None) -> str:
+    """The refusal to put a body into a room, as the game's own `teleport` sees it, or ""."""
     if place is None or person is None:
         return ""
     if not lets(place, person, HERE, default=True):
@@ -179,7 +180,7 @@ def _problem_of_room(place: Any, body: Any, person: Any) -> str:
     return ""
 
 
-def _move(body: Any, place: Any) -> bool:
+def _move(body: GameObject, place: GameObject) -> bool:
     if body.location != place and not body.move_to(place, quiet=True, move_type="teleport"):
         return False
     body.home = place
@@ -210,8 +211,13 @@ def _tell_of_look(script: AssistantScript, names: list[str], before: Mapping[str
 
 
 def clone_assistant(
-    script: AssistantScript, key: str, *, location: Any = None, by: str = "", person: Any = None
-) -> Result:
+    script: AssistantScript,
+    key: str,
+    *,
+    location: GameObject | None = None,
+    by: str = "",
+    person: Being | None = None,
+) -> Result[Made]:
     """Make another assistant like this one: its settings, its prompts, its look, its channels.
 
     Nothing private goes along: no talk, memories, notes, goals or counts; no stop either. What its
@@ -222,17 +228,14 @@ def clone_assistant(
         key: the name of the new one.
         location: the room it stands in; None: beside this one.
         person: who makes it, and has Evennia's rights over it; None for code, which is trusted.
-
-    Returns:
-        data: "script" and "character".
     """
     body = script.obj
     place = location or (body.location if body is not None else None)
     if problem := _problem_of_room(place, body, person):
         return Result(False, problem, problem=Problem.FORBIDDEN)
-    may_give = person is None or is_owner(person)
     settings = {name: own_of(script, name) for name in _copied(script)}
-    left_out = [name for name in POWERS if name in settings and not may_give]
+    may_give = person is None or is_owner(person)
+    left_out = [] if may_give else [name for name in POWERS if name in settings]
     made = create_assistant(
         key,
         location=place,
@@ -240,19 +243,19 @@ def clone_assistant(
         settings={name: value for name, value in settings.items() if name not in left_out},
         by=by,
         maker=person,
-        **({"typeclass": body.typeclass_path} if body is not None else {}),
+        typeclass=body.typeclass_path if body is not None else BODY,
     )
     if not made.ok:
         return made
     with signed(by):
-        audit.record("copied", made.data["script"], source=str(script.key), left_out=left_out)
+        audit.record("copied", made.data.script, source=str(script.key), left_out=left_out)
     if body is not None:
-        _give_look_of(body, made.data["character"])
+        _give_look_of(body, made.data.character)
     lacks = f" Without {' and '.join(left_out)}: an owner gives these." if left_out else ""
-    return Result(True, f"{made.message}{lacks}", made.data)
+    return Result(True, made.message + lacks, made.data)
 
 
-def _give_look_of(body: Any, copy: Any) -> None:
+def _give_look_of(body: GameObject, copy: GameObject) -> None:
     """Let a copy be locked as the first one is, but for what is its maker's, and hear the same."""
     copy.locks.add([lock for lock in body.locks.all() if lock.partition(":")[0] not in NOT_COPIED])
     for channel in channels_of(body):
@@ -272,7 +275,7 @@ def _desc_for(script: AssistantScript, name: str) -> str:
     return "" if body is None or desc == plain_desc(body) else desc
 
 
-def channels_of(body: Any) -> list[Any]:
+def channels_of(body: GameObject) -> list[Any]:
     """The channels that a body listens to."""
     return [channel for channel in ChannelDB.objects.all() if channel.subscriptions.has(body)]
 
@@ -344,14 +347,14 @@ def _problem_of_deleting(script: AssistantScript) -> str:
     return ""
 
 
-def _remove(script: AssistantScript, body: Any, *, keeps_body: bool) -> None:
+def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> None:
     """Delete all there is of it; from here on nothing hears and nothing beats.
 
     Raises:
         RuntimeError: a hook of the game's does not let it go.
     """
     before = state.read(script, "adopted").get("channels", ())
-    script.work = None
+    script.work = None  # type: ignore[assignment]  # as before it was started
     for table in (Memory, EntityProfile):
         table.objects.filter(assistant=script.pk).delete()
     tracing.remove_all(script.pk)
@@ -369,12 +372,12 @@ def _remove(script: AssistantScript, body: Any, *, keeps_body: bool) -> None:
         raise RuntimeError("at_object_delete refused")
 
 
-def _accounts_of(body: Any) -> list[Any]:
+def _accounts_of(body: GameObject) -> list[Any]:
     named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
     return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
 
 
-def _let_go(account: Any) -> None:
+def _let_go(account: Account) -> None:
     """Delete an account that is only the assistant's; one that somebody can log in to stays."""
     if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
         account.delete()
@@ -382,7 +385,7 @@ def _let_go(account: Any) -> None:
         account.attributes.remove(BODY_OF_ACCOUNT)
 
 
-def _undone(script: AssistantScript, body: Any, error: Exception, wanted: str) -> Result:
+def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted: str) -> Result:
     """Say what went wrong: it is as it was, but stopped; what is in memory is read anew."""
     for being in filter(None, (script, body)):
         being.attributes.reset_cache()

@@ -148,7 +148,8 @@ def find_lore(key: str | int) -> Memory | None:
     """Lore by its key, or by its number."""
     number = number_of(key)
     wanted: dict[str, Any] = {"key": key} if number is None else {"pk": number}
-    return rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
+    found: Memory | None = rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
+    return found
 
 
 def _changed(key: str, change: str, by: str) -> Result[OneLore]:
@@ -176,7 +177,7 @@ def _problem_of_keywords(tags: Sequence[str], audience: str) -> str:
 
 
 def _audience(words: str) -> tuple[str, str, str]:
-    """Who may be told, the place that is kept with it, and what is wrong, or ""."""
+    """The audience, the place that is kept with it, and what is wrong, or ""."""
     given = " ".join(words.split())
     kind = given.casefold()
     if kind == WORLD:

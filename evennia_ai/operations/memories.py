@@ -1,4 +1,4 @@
-"""What an assistant remembers, for whoever looks after it.
+"""Memories of an assistant, for whoever looks after it.
 
 What is private to somebody is masked; to reveal it is recorded, without its words.
 Its condition, its index and its nights are in `memory_upkeep`.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from twisted.internet.defer import Deferred, succeed
@@ -175,7 +174,7 @@ def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
 def search_memories(
     script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
 ) -> Deferred[Result[Found]]:
-    """What is most alike to a text, of whomever; by words where the store cannot be asked.
+    """The memories most alike to a text, of whomever; by words where the store cannot be asked.
 
     What is private is found only where it is revealed: that it is found would tell of it.
 
@@ -223,7 +222,7 @@ def _found(
 
 
 def _searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
-    """What may be found by its words: of what is private, only what whoever looks may see."""
+    """The rows that may be found by their words: of private ones, only those that may be seen."""
     if look.is_revealing:
         return found
     is_open = ~Q(audience__startswith="person:")
@@ -235,7 +234,7 @@ def _percent(similarity: float | None) -> str:
 
 
 def invalid(told: str) -> Result:
-    """What was given makes no sense."""
+    """The refusal of what makes no sense."""
     return Result(False, f"{told}.")
 
 
@@ -291,13 +290,12 @@ def add_memory(
     return Result(True, f"{script.key} knows that now, as number {row['number']}.", Kept(row))
 
 
-def _is_whole(value: Any, least: int, most: int) -> bool:
+def _is_whole(value: object, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _is_part(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value <= 1
+def _is_part(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def correct_memory(

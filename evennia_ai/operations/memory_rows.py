@@ -1,4 +1,4 @@
-"""What is remembered, as people and programs are shown it: plain data, and lines of text."""
+"""Rows of memory, as people and programs are shown them: plain data, and lines of text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import MemoryKind, is_private
 from evennia_ai.core.text.cleaning import one_line
@@ -91,14 +92,14 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many memories were forgotten."""
+    """The number of memories that were forgotten."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenThing(Forgotten):
-    """How many memories were forgotten, and what left with the one that was meant."""
+    """The number of memories that were forgotten, and what left with the one that was meant."""
 
     facts: Annotated[int, note("Facts that said the same.")]
     entries: Annotated[int, note("Entries of the journal that said it.")]
@@ -127,7 +128,7 @@ class KnownThing(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What an assistant remembers of somebody."""
+    """The memories that an assistant has of somebody."""
 
     known: list[KnownThing]
     count: Annotated[int, note("How many there are in all.")]
@@ -197,17 +198,17 @@ def row_of(memory: Memory, names: Names) -> Remembered:
 
 
 def since(memory: Memory) -> str:
-    """When it ceased to hold, "" where it holds."""
+    """The time since when it holds no more, "" where it holds."""
     return "" if memory.superseded_at is None else iso(memory.superseded_at)
 
 
 def over(row: Remembered | KnownThing) -> str:
-    """What a line says of a memory that holds no more."""
+    """The mark in a line of a memory that holds no more."""
     return f" (no longer so since {row['superseded'][:10]})" if row["superseded"] else ""
 
 
 def row_of_own(memory: Memory) -> KnownThing:
-    """What whoever it is about is told of a memory."""
+    """A memory as it is told to whoever it is about."""
     return {
         "number": str(memory.pk),
         "kind": memory.kind,
@@ -225,7 +226,7 @@ def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
 
 
 def left_with(reached: Reached) -> str:
-    """What left with a memory that was forgotten or put right, as a sentence; "" of nothing."""
+    """A sentence on what left with a memory that was forgotten or put right; "" of nothing."""
     counts = (
         (reached.facts, "fact", "facts"),
         (reached.entries, "entry of its journal", "entries of its journal"),
@@ -241,7 +242,7 @@ def left_with(reached: Reached) -> str:
 
 
 def audience_text(audience: str, place: str = "") -> str:
-    """Who may know of it, in words."""
+    """The audience of a memory, in words."""
     kind, _, whose = audience.partition(":")
     if kind == "person":
         sort, _, number = whose.partition("-")
@@ -264,12 +265,12 @@ def line_of(row: Remembered) -> str:
 
 
 def cleaned(text: str) -> str:
-    """What somebody typed, as it is remembered: one line."""
+    """A typed text as it is remembered: one line."""
     return one_line(str(text), LONGEST_TEXT + 1)
 
 
 def problem_of_text(text: str) -> str:
-    """Why a cleaned text cannot be remembered, or ""."""
+    """The reason why a cleaned text cannot be remembered, or ""."""
     if not text:
         return "there is nothing to remember"
     if len(text) > LONGEST_TEXT:
@@ -277,7 +278,9 @@ def problem_of_text(text: str) -> str:
     return ""
 
 
-def note_viewed(script: Any, rows: Sequence[Mapping[str, Any]], person: str = "") -> None:
+def note_viewed(
+    script: AssistantScript, rows: Sequence[Mapping[str, Any]], person: str = ""
+) -> None:
     """Record whose memories somebody looked at, where they asked for all that is somebody's.
 
     Args:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
 from twisted.internet.defer import Deferred
+from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.consolidation import beats
+from evennia_ai.consolidation import scheduler
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory import indexing, modes
@@ -22,6 +23,7 @@ from evennia_ai.models import EntityProfile
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.pronouns import wording
 
 Report = Callable[[int, int], None]
@@ -51,7 +53,7 @@ class MemoryStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """How many memories were read anew."""
+    """The number of memories that were read anew."""
 
     count: int
 
@@ -86,7 +88,7 @@ def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Whether memories can be found by their meaning.
+    """The state of finding memories by their meaning.
 
     Attributes:
         state: "ok", "off" (as was set) or "failed".
@@ -97,8 +99,8 @@ class Condition:
     problem: str = ""
 
 
-def condition_of(*scripts: AssistantScript) -> Condition:
-    """Whether some assistants' memories can be found: of several the first that is not well.
+def condition_of(*scripts: Assistant) -> Condition:
+    """The condition of some assistants' memories: of several the first that is not well.
 
     `assistant`, `assistant status`, `aimemory` and the health of the game all tell this. It costs
     no statement but the first time in each start.
@@ -110,13 +112,18 @@ def condition_of(*scripts: AssistantScript) -> Condition:
     return Condition(FAILED, stale) if stale else Condition()
 
 
-def summary_of(script: AssistantScript) -> dict[str, Any]:
-    """How its memory is, in few words, for those who look at the assistant as a whole.
+class MemorySummary(TypedDict):
+    """A memory in few words, for those who look at the assistant as a whole."""
 
-    Returns:
-        "state" and "problem" as of a Condition, "notice" (such as that words alone are compared),
-        "waiting" for the index, and "mode" ("awake" or "sleep").
-    """
+    state: Annotated[str, note("`ok`, `off` or `failed`.")]
+    problem: Annotated[str, note("Why nothing can be found by its meaning now, or empty.")]
+    notice: Annotated[str, note("Such as that words alone are compared, or empty.")]
+    waiting: Annotated[int, note("Memories that the index has not read, or not taken out, yet.")]
+    mode: Annotated[str, note("`awake` or `sleep`.")]
+
+
+def summary_of(script: AssistantScript) -> MemorySummary:
+    """A summary of an assistant's memory."""
     now = condition_of(script)
     return {
         "state": now.state,
@@ -229,7 +236,7 @@ def put_to_sleep(
         return Result(False, told, problem=Problem.CONFLICT)
     until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
-        wakes = beats.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
+        wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
     script.beat_soon()
     them = wording(script).them
     told = f"{script.key} sleeps until {wakes:%Y-%m-%d %H:%M}, or until somebody speaks to {them}."
@@ -241,7 +248,7 @@ def wake_up(script: AssistantScript, *, by: str = "") -> Result:
     if script.work is None:
         return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
     with signed(by):
-        slept = beats.wake_up(script, "somebody woke it", by=by)
+        slept = scheduler.wake_up(script, "somebody woke it", by=by)
     if not slept:
         return Result(False, f"{script.key} is awake already.", problem=Problem.CONFLICT)
     script.beat_soon()

@@ -66,7 +66,7 @@ def known_models() -> Result:
 
 
 def _can_be_named(endpoint: Endpoint) -> bool:
-    """Whether a provider and a model say all about it; an address of its own cannot be kept."""
+    """True where a provider and a model say all about it; an address of its own cannot be kept."""
     return endpoint.provider in PRESETS
 
 
@@ -140,7 +140,7 @@ def with_room(report: Report, scripts: Sequence[AssistantScript]) -> Report:
 
 
 def fullness_of(script: AssistantScript) -> Fullness | None:
-    """How full a short whisper makes a context; None where it has no prompt, as before a start."""
+    """The room that a short whisper takes in a context; None where it has no prompt yet."""
     if script.work is None:
         return None
     try:

@@ -43,13 +43,14 @@ from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import ability, services, state
+from evennia_ai.runtime.assistant import Assistant
 
 SUFFIXES = ("", "-wal", "-shm", "-journal")
 OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 OTHERS_PASS = stat.S_IXGRP | stat.S_IXOTH
 
 
-def database_files(databases: Any = None) -> list[Path]:
+def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
     """The files of the game's SQLite databases that are there.
 
     Args:
@@ -61,7 +62,7 @@ def database_files(databases: Any = None) -> list[Path]:
     return [path for path in whole if path.is_file()]
 
 
-def readable_by_others(databases: Any = None) -> list[str]:
+def readable_by_others(databases: Mapping[str, Any] | None = None) -> list[str]:
     """Those of these files that other users of the machine may read, and can get at.
 
     Args:
@@ -88,14 +89,14 @@ MOST_ASSISTANTS = 1_000
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
 
-def running() -> list[AssistantScript]:
+def running() -> list[Assistant]:
     """The assistants that this process runs, as they are in memory."""
     scripts = ScriptDB.get_all_cached_instances()
     return [s for s in scripts if isinstance(s, AssistantScript) and s.work is not None and s.pk]
 
 
-def condition(script: AssistantScript) -> str:
-    """What an assistant does, in a word of STATES."""
+def condition(script: Assistant) -> str:
+    """The condition of an assistant, a word of STATES."""
     found = emergency.state_of(script).value
     if found in HALTED:
         return found
@@ -118,7 +119,7 @@ HEALTH = [OK, DEGRADED, STOPPED]
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How well the assistants are, without a name or a secret."""
+    """The health of the assistants, without a name or a secret."""
 
     status: Annotated[str, one_of(HEALTH)]
     assistants: Annotated[dict[str, int], note("How many by what they do.")]
@@ -132,7 +133,7 @@ class Health:
 
 
 def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
-    """How well the assistants of this game are, found out cheaply.
+    """The health of the assistants of this game, found out cheaply.
 
     Args:
         with_reasons: say why not, with the names of assistants and services: for staff.
@@ -193,13 +194,13 @@ def _problem_of_model() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """What the metrics of one moment are read from.
+    """The source of the metrics of one moment.
 
     Attributes:
         total: what the ledger counted for the whole game; None where it cannot be read.
     """
 
-    scripts: list[AssistantScript]
+    scripts: list[Assistant]
     total: Total | None
     seen: Observed
 
@@ -221,7 +222,7 @@ class Row:
     read: Callable[[Scrape], Samples]
 
 
-def _by_assistant(count: Callable[[AssistantScript], float]) -> Callable[[Scrape], Samples]:
+def _by_assistant(count: Callable[[Assistant], float]) -> Callable[[Scrape], Samples]:
     def read(scrape: Scrape) -> Samples:
         sums: dict[Labels, float] = {}
         for script in scrape.scripts:
@@ -271,7 +272,7 @@ def _breaker_states(_scrape: Scrape) -> Samples:
 
 
 def _lag(_scrape: Scrape) -> Samples:
-    """How late the latest of what should have run by now is."""
+    """Seconds by which the latest of what should have run by now is late."""
     now = reactor.seconds()
     return {(): max([0.0, *(now - call.getTime() for call in reactor.getDelayedCalls())])}
 

@@ -16,6 +16,7 @@ from evennia.utils.utils import class_from_module
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.hearing.lookalikes import look_alike, mistaken_for, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import names
@@ -33,7 +34,7 @@ TAKEN = ("all", "game", "me", "self", "here", "none")
 
 
 def problem_of_name(name: str) -> str:
-    """Why an assistant cannot be called so, with what would be right, or ""."""
+    """The problem with a name for an assistant, with what would be right, or ""."""
     line = " ".join(name.split())
     if not line:
         return "An assistant needs a name, for example: assistant create Edda"
@@ -99,7 +100,7 @@ def assistant_called(name: str) -> AssistantScript | None:
 
 
 def assistant_for(
-    name: str, person: Any, find: Callable[[str], AssistantScript | None] = assistant_called
+    name: str, person: Being, find: Callable[[str], AssistantScript | None] = assistant_called
 ) -> AssistantScript | None:
     """The assistant that somebody means by a name: as they see it, or by its key if they know that.
 
@@ -124,7 +125,7 @@ def assistant_for(
     return next((script for script in here if [script.obj] == seen), None)
 
 
-def owner_of_name(name: str, body: Any = None) -> tuple[AssistantScript, str] | None:
+def owner_of_name(name: str, body: GameObject | None = None) -> tuple[AssistantScript, str] | None:
     """The assistant that people would take the bearer of a name for, and its name that is like it.
 
     Args:
@@ -137,8 +138,8 @@ def owner_of_name(name: str, body: Any = None) -> tuple[AssistantScript, str] | 
     return None
 
 
-def problem_of_owner(name: str, body: Any = None) -> str:
-    """Why an assistant cannot be called so, since somebody else is, or "".
+def problem_of_owner(name: str, body: GameObject | None = None) -> str:
+    """The problem with a name that somebody has already, or "".
 
     Args:
         body: its own, if it has one already.
@@ -148,8 +149,8 @@ def problem_of_owner(name: str, body: Any = None) -> str:
     return problem_of_player(name, body)
 
 
-def problem_of_renown(name: str, body: Any, own: AssistantScript | None = None) -> str:
-    """Why a being that the game calls so can be no assistant, or "".
+def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None = None) -> str:
+    """The problem with what the game calls a being that is to be an assistant, or "".
 
     Others of the game may have its name, such as a second guard; players and assistants may not.
 
@@ -163,8 +164,8 @@ def problem_of_renown(name: str, body: Any, own: AssistantScript | None = None) 
     return _problem_of_account(name)
 
 
-def problem_of_player(name: str, body: Any = None) -> str:
-    """Why an assistant cannot be called so, since a player or character is, or ""."""
+def problem_of_player(name: str, body: GameObject | None = None) -> str:
+    """The problem with a name that a player or a character has, or ""."""
     if (character := next(_characters_like(name, body), None)) is not None:
         return _taken(name, "a character", str(character.key))
     return _problem_of_account(name)
@@ -187,7 +188,7 @@ def _taken(name: str, kind: str, other: str) -> str:
     )
 
 
-def _characters_like(name: str, body: Any) -> Iterator[Any]:
+def _characters_like(name: str, body: GameObject | None) -> Iterator[Any]:
     """Characters that could be taken for the bearer of a name, other than this body."""
     rows = ObjectDB.objects.values_list("pk", "db_key")
     for being in ObjectDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
@@ -214,7 +215,7 @@ def words_of_the_game() -> frozenset[str]:
 
 @lru_cache(maxsize=4)
 def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
-    """What the commands of the game are called by, in lower case.
+    """The words by which the commands of the game are called, in lower case.
 
     An assistant of such a name could not be addressed: `@look hi` runs `look`.
     """
@@ -226,7 +227,7 @@ def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
 
 
 def check_name(name: str) -> Result:
-    """Whether a new assistant may have a name.
+    """Check that a new assistant may have a name.
 
     Returns:
         data: "name", as it will be kept.

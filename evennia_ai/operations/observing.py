@@ -1,4 +1,4 @@
-"""What this server process counts while it runs, for its metrics: ticks, tools, stops, requests.
+"""Counts of this server process while it runs, for its metrics: ticks, tools, stops, requests.
 
 Counted from the facts that go into the record, in memory only, and under names of which there is
 an end; never under those of persons.

@@ -8,10 +8,12 @@ record.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any
+
+from django.db.models import QuerySet
 
 from evennia_ai import audit
 from evennia_ai.agent import tracing
@@ -26,6 +28,7 @@ from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
 from evennia_ai.core.turn.conversation import PRIVATE_TO, is_of
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory import consent, forgetting, reaching
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
@@ -72,18 +75,18 @@ KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class ForgottenPerson(Forgotten):
-    """How many memories of somebody were forgotten, and what is not."""
+    """The number of memories of somebody that were forgotten, and what is not."""
 
     kept: Annotated[str, note("What is not forgotten, and why.")]
 
 
-def person_id(being: Any) -> str:
+def person_id(being: Being | str) -> str:
     """The person that a being (a character, an account, or an id) stands for."""
     return being if isinstance(being, str) else incoming.person_of(being)
 
 
-def _name(script: AssistantScript, being: Any, by: str) -> str:
-    """What the assistant is called before whoever reads: a person, or staff who look for one."""
+def _name(script: AssistantScript, being: Being | str, by: str) -> str:
+    """The assistant's name before whoever reads: a person, or staff who look for one."""
     return name_before(script, None if by or isinstance(being, str) else being)
 
 
@@ -91,7 +94,7 @@ def _name(script: AssistantScript, being: Any, by: str) -> str:
 
 
 def what_is_known(
-    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Known]:
     """An assistant's memories of a person: facts first, then entries of its journal.
 
@@ -133,17 +136,20 @@ def _known(script: AssistantScript, person: str) -> list[KnownThing]:
     return [*found, *map(row_of_own, theirs)]
 
 
-def _theirs(script: AssistantScript, person: str) -> Iterable[Memory]:
+def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
     found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
-    return found.filter(forgetting.theirs(person)).order_by("-pk")
+    theirs: QuerySet[Memory] = found.filter(forgetting.theirs(person)).order_by("-pk")
+    return theirs
 
 
 def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
-    return EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
+    found = EntityProfile.objects.filter(assistant=script.pk, entity=person)
+    profile: EntityProfile | None = found.first()
+    return profile
 
 
 def number_of_attribute(text: str) -> str:
-    """What an attribute is known by, which has no row of its own: "a" and a part of its hash."""
+    """The number of an attribute, which has no row of its own: "a" and a part of its hash."""
     return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
@@ -169,7 +175,7 @@ def _mark(row: KnownThing) -> str:
 
 
 def export_known(
-    script: AssistantScript, being: Any, *, by: str = "", look: Look | None = None
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
 ) -> Result[Export]:
     """All that is kept of a person, as plain data.
 
@@ -212,8 +218,9 @@ def _note(note: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
 
 def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
     owner = person if PRIVATE_TO in message else None
-    content = look.words(message.get("content"), owner)
-    return {"role": message["role"], "content": content}
+    content = message.get("content")
+    told = look.words(content, owner) if content else content
+    return {"role": message["role"], "content": told}
 
 
 def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
@@ -234,7 +241,7 @@ def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
 
 
 def correct_known(
-    script: AssistantScript, being: Any, number: str | int, text: str, *, by: str = ""
+    script: AssistantScript, being: Being | str, number: str | int, text: str, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Put right what is remembered of a person; what of theirs says it as it was is forgotten.
 
@@ -265,7 +272,7 @@ def correct_known(
 
 
 def forget_known(
-    script: AssistantScript, being: Any, number: str | int, *, by: str = ""
+    script: AssistantScript, being: Being | str, number: str | int, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Forget one thing that is remembered of a person, with all of theirs that says it.
 
@@ -284,8 +291,8 @@ def forget_known(
     return Result(True, told, ForgottenThing(1 + reached.memories, **asdict(reached)))
 
 
-def _met_as(script: AssistantScript, being: Any) -> str:
-    """What the assistant calls a person: as it sees them, as it met them, or as all know them."""
+def _met_as(script: AssistantScript, being: Being | str) -> str:
+    """The assistant's name for a person: as it sees them, as it met them, or as all know them."""
     if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
         return name_of(being, script.obj)
     profile = _profile(script, person_id(being))
@@ -298,7 +305,8 @@ def _own(script: AssistantScript, person: str, number: str | int) -> Memory | No
     if wanted is None:
         return None
     found = rows.of(script.pk, pk=wanted).exclude(kind=MemoryKind.LORE)
-    return found.filter(forgetting.theirs(person)).first()
+    own: Memory | None = found.filter(forgetting.theirs(person)).first()
+    return own
 
 
 def _own_attribute(
@@ -320,16 +328,14 @@ def _unknown(name: str, number: str | int) -> Result:
 
 
 def set_remembered(
-    script: AssistantScript, being: Any, is_remembered: bool, *, by: str = ""
+    script: AssistantScript, being: Being | str, is_remembered: bool, *, by: str = ""
 ) -> Result:
     """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
     person, name = person_id(being), _name(script, being, by)
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
-        told = (
-            f"{name} {'remembers what you do' if is_remembered else 'remembers nothing new of you'}"
-        )
-        return Result(False, f"{told} already.", problem=Problem.CONFLICT)
+        now = "remembers what you do" if is_remembered else "remembers nothing new of you"
+        return Result(False, f"{name} {now} already.", problem=Problem.CONFLICT)
     told = fact("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
         state.write(script, told, unremembered=sorted(unremembered ^ {person}))
@@ -343,7 +349,7 @@ def set_remembered(
 
 
 def forget_everything(
-    script: AssistantScript, being: Any, *, with_waiting: bool = False, by: str = ""
+    script: AssistantScript, being: Being | str, *, with_waiting: bool = False, by: str = ""
 ) -> Result[ForgottenPerson]:
     """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
 
@@ -384,7 +390,8 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     holds_words = is_named or any(item.person == person for item in work.overheard)
     if busy or (work.in_flight and holds_words):
         state.bump_epoch(script)
-        _hide_unkept(script)
+        # What was cut off is counted in a moment; of its words only how long they were.
+        work.unkept[:] = [forgetting.without_words(each) for each in work.unkept]
     for beside in filter(None, (work.compacting, work.resting)):
         beside.cancel()
     if noted and (busy or holds_words):
@@ -399,8 +406,3 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     if gone:
         state.discard(script, gone)
     script.beat_soon()
-
-
-def _hide_unkept(script: AssistantScript) -> None:
-    """What was cut off is counted in a moment; of what it said only how long it was."""
-    script.work.unkept[:] = [forgetting.without_words(each) for each in script.work.unkept]

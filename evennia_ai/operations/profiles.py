@@ -1,10 +1,10 @@
-"""What an assistant makes of those it met, for whoever looks after it."""
+"""Profiles: what an assistant makes of those it met, for whoever looks after it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from evennia.accounts.models import AccountDB
 from evennia.utils.search import search_object
@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory.forgetting import theirs
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
@@ -52,7 +53,7 @@ class ProfileRow(Met):
 
 
 class Profile(Met):
-    """What an assistant makes of somebody; observations are its memories of them."""
+    """The profile of somebody; observations are the assistant's memories of them."""
 
     entity: str
     attributes: list[Attribute]
@@ -116,7 +117,7 @@ def show_profile(
 
 
 def attributes_of(profile: EntityProfile) -> list[Attribute]:
-    """What is known of a being, the newest last, as plain data."""
+    """The attributes of a being, the newest last, as plain data."""
     return [
         {
             "text": str(item.get("text", "")),
@@ -168,5 +169,5 @@ def find_person(script: AssistantScript, name: str) -> str:
     return persons.pop() if len(persons) == 1 else ""
 
 
-def _is_room(being: Any) -> bool:
+def _is_room(being: GameObject) -> bool:
     return hasattr(being, "location") and being.location is None and not being.has_account

@@ -17,6 +17,7 @@ from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.contexts import ContextFields, ContextType, Part
 from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import grounding
@@ -25,6 +26,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.prompts import Scene, compose, stage, told_components
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tool_execution import toolbox
 from evennia_ai.tools.showing import shown
 
@@ -32,7 +34,7 @@ EXAMPLE = "hello"
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
-def _turn_for(script: AssistantScript, being: Any) -> Turn:
+def _turn_for(script: Assistant, being: Being) -> Turn:
     """The turn that a whisper of this person's would begin: nobody else's private words in it."""
     person = incoming.person_of(being)
     event = Event(
@@ -62,7 +64,7 @@ class NextPrompt(NamedTuple):
     prompt: Prompt
 
 
-def next_prompt(script: AssistantScript, being: Any) -> NextPrompt:
+def next_prompt(script: AssistantScript, being: Being) -> NextPrompt:
     """The prompt that a whisper of somebody's would cause now.
 
     Raises:
@@ -90,7 +92,7 @@ class ShownPrompt(TypedDict):
 
 
 def show_prompt(
-    script: AssistantScript, being: Any, *, is_whole: bool = False
+    script: AssistantScript, being: Being, *, is_whole: bool = False
 ) -> Result[ShownPrompt]:
     """The components of the next prompt with their sizes, or the whole of it.
 
@@ -145,7 +147,7 @@ def _bare_scene(
     context_type: ContextType = ContextType.TICK_EVENT,
     read: Callable[[str], Any] | None = None,
 ) -> Scene:
-    """What is set about its prompts, whatever its model is, or whether it has one."""
+    """The prompt settings as they stand, whatever its model is, or even without one."""
     read = read or partial(state.read, script)
     name = str(script.key)
     return stage(
@@ -174,7 +176,7 @@ def _stored(script: AssistantScript, name: str) -> dict[Any, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _fields(stored: Mapping[Any, Any], key: Any) -> dict[str, Any]:
+def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
     value = stored.get(key)
     return dict(value) if isinstance(value, Mapping) else {}
 
@@ -294,7 +296,7 @@ def list_contexts(script: AssistantScript) -> Result:
     return Result(True, "\n".join(lines))
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, (frozenset, tuple)):
         return ", ".join(sorted(map(str, value), key=lambda text: (len(text), text))) or "none"
     if isinstance(value, Mapping):
@@ -331,8 +333,8 @@ def reset_context(script: AssistantScript, name: str) -> Result:
     return _try(script, f"{script.key}: {name} is as the game has it.", context_configs=stored)
 
 
-def _typed(field: str, value: str, before: Any) -> Any:
-    """What somebody means by a typed value; what fits no field is left to be refused."""
+def _typed(field: str, value: str, before: Mapping[Any, Any] | None) -> Any:
+    """The meaning of a typed value; one that fits no field is left to be refused."""
     word = value.casefold()
     if field == "component_overrides":
         number, _, text = value.partition("=")

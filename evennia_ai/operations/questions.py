@@ -16,11 +16,13 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.questions import Choice, Question, expected, match
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.toolspec import ToolResult
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.runtime import turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.tool_execution import execute_tool_call
@@ -56,7 +58,7 @@ class Questions:
     questions: list[AskedQuestion]
 
 
-def questions(person: Any, *, is_staff: bool) -> Result[Questions]:
+def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
     """The open questions that this person may answer."""
     found = [
         (script, question)
@@ -98,12 +100,12 @@ def _as_data(question: Question, name: str, *, is_stalled: bool) -> AskedQuestio
     }
 
 
-def _is_stalled(question: Question, person: Any) -> bool:
+def _is_stalled(question: Question, person: Being) -> bool:
     is_asked = person_of(person) in question.people
     return not (is_asked or approvals.asked_are_here(question.people))
 
 
-def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[Result]:
+def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred[Result]:
     """Answer a question; `take` makes this person the one who is asked, `drop` closes it.
 
     On a yes a call is run at once, under the same locks as ever, and whoever asked for it is told
@@ -133,7 +135,7 @@ def answer(number: int, person: Any, text: str, *, is_staff: bool) -> Deferred[R
     return succeed(Result(False, told))
 
 
-def _take(script: AssistantScript, question: Question, person: Any) -> Result:
+def _take(script: AssistantScript, question: Question, person: Being) -> Result:
     approvals.claim(script, question, person)
     return Result(
         True,
@@ -141,7 +143,7 @@ def _take(script: AssistantScript, question: Question, person: Any) -> Result:
     )
 
 
-def _drop(script: AssistantScript, question: Question, person: Any) -> Result:
+def _drop(script: AssistantScript, question: Question, person: Being) -> Result:
     approvals.drop(script, question, person)
     if not question.is_waited_for:
         by = name_of(person, script.obj)
@@ -154,7 +156,7 @@ _ACTS: dict[str, Callable[[Any, Question, Any], Result]] = {TAKE: _take, DROP: _
 
 
 def _answered(
-    script: AssistantScript, question: Question, choice: Choice, person: Any
+    script: AssistantScript, question: Question, choice: Choice, person: Being
 ) -> Deferred[Result]:
     name = name_before(script, person)
     if script.silence:
@@ -168,7 +170,7 @@ def _answered(
 
 
 def _settle_call(
-    script: AssistantScript, question: Question, choice: Choice, person: Any
+    script: Assistant, question: Question, choice: Choice, person: Being
 ) -> Deferred[Result]:
     number, by = question.number, name_of(person, script.obj)
     approvals.close_call(script, question, choice.id, person)
@@ -198,5 +200,5 @@ def _settle_call(
     return running.addCallbacks(done, cut_off)
 
 
-def _tell_of_call(script: AssistantScript, question: Question, text: str) -> None:
+def _tell_of_call(script: Assistant, question: Question, text: str) -> None:
     script.enqueue(approvals.notice(script, question, f"{text}: it was not done"))

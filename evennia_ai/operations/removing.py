@@ -5,9 +5,9 @@ Afterwards the database holds nothing that names a class of this package, but fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +17,7 @@ from evennia.utils import logger
 from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.memory_store import rows
 from evennia_ai.models import (
     AccessToken,
@@ -71,7 +72,7 @@ class Belongings:
 
 
 def belongings() -> Belongings:
-    """What would be removed."""
+    """The things that would be removed."""
     known = list_assistants()
     adopted = [script for script in known if state.read(script, "adopted")]
     own = {script.obj.pk for script in known if script.obj is not None}
@@ -92,7 +93,7 @@ def _count(*tables: type[models.Model]) -> int:
 
 
 def describe_removal(found: Belongings, *, and_records: bool) -> str:
-    """What is asked before all is removed: what goes, with counts, and what stays."""
+    """The question before all is removed: what goes, with counts, and what stays."""
     counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
@@ -117,7 +118,7 @@ def _listed(names: list[str]) -> str:
 
 
 def refuse_removal(found: Belongings) -> Result | None:
-    """Why nothing can be removed now, or None."""
+    """The refusal where nothing can be removed now, or None."""
     bodies = [script.obj for script in found.assistants if script.obj is not None]
     played = [str(body.key) for body in bodies if body.sessions.count()]
     if not played:
@@ -181,16 +182,16 @@ def _clear_scripts(left: list[str]) -> None:
 def _clear_beings(left: list[str]) -> None:
     """Let what is left of our classes be of the game's own, and wear nothing of ours."""
     for account in leftovers.accounts():
-        _try(account, lambda account=account: leftovers.clear_accounts(account), left)
+        _try(account, partial(leftovers.clear_accounts, account), left)
     for body in leftovers.bodies():
         if getattr(body, "assistant_script", None) is None:
             assistant_character.take_ears(body)
-            _try(body, lambda body=body: _make_plain(body), left)
+            _try(body, partial(_make_plain, body), left)
     for being in leftovers.wearers():
-        _try(being, lambda being=being: leftovers.clear_sets(being), left)
+        _try(being, partial(leftovers.clear_sets, being), left)
 
 
-def _make_plain(body: Any) -> bool:
+def _make_plain(body: GameObject) -> bool:
     body.swap_typeclass(settings.BASE_CHARACTER_TYPECLASS, run_start_hooks=None)
     return True
 
@@ -200,7 +201,7 @@ def _clear_values(left: list[str]) -> None:
     for attribute in leftovers.pickled():
         holder = leftovers.holder_of(attribute)
         if holder is not None and attribute.db_key == leftovers.EDITOR:
-            _try(holder, lambda holder=holder: leftovers.close_editor(holder), left)
+            _try(holder, partial(leftovers.close_editor, holder), left)
         elif holder is not None:
             left.append(
                 f"the attribute {attribute.db_key!r} of {holder.key} ({holder.dbref}), which holds "
@@ -222,7 +223,7 @@ def _clear_tables(*, and_lore: bool) -> None:
         PendingTask.objects.all().delete()
 
 
-def _try(being: Any, act: Any, left: list[str]) -> None:
+def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:
     """Do something to one of many; what refuses or breaks is named."""
     try:
         problem = "" if act() is not False else "a hook of the game's refused"

@@ -1,8 +1,8 @@
-"""What every operation gives: a sentence for people, and a typed value for programs."""
+"""Results of operations: a sentence for people, and a typed value for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic
@@ -15,7 +15,7 @@ U = TypeVar("U")
 
 
 class Problem(StrEnum):
-    """What kind of thing is wrong, for programs; people read the message."""
+    """The kind of thing that is wrong, for programs; people read the message."""
 
     NONE = ""
     INVALID = "invalid"  # what was given makes no sense
@@ -32,7 +32,7 @@ def nothing() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Result(Generic[T]):
-    """What came of an operation.
+    """The result of an operation.
 
     Attributes:
         message: a sentence for a person.
@@ -62,6 +62,6 @@ def note(text: str) -> Any:
     return Field(description=text)
 
 
-def one_of(words: Any, text: str = "") -> Any:
+def one_of(words: Iterable[str], text: str = "") -> Any:
     """The same of a text that is always one of some words."""
     return Field(description=text or None, json_schema_extra={"enum": [*words]})

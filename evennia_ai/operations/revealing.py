@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 from evennia_ai import audit
 from evennia_ai.core.hearing.audience import WAYS, masked, may_leave
 from evennia_ai.core.memory.recollection import is_private, person_audience
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.settings import signed
+from evennia_ai.runtime.assistant import Assistant
 
 HOW = "private words are masked; add reveal to see them, which is recorded"
 
@@ -42,12 +44,12 @@ class Look:
     hidden: int = 0
 
     @classmethod
-    def of(cls, being: Any, *, is_revealing: bool = False) -> Look:
+    def of(cls, being: Being, *, is_revealing: bool = False) -> Look:
         """A look of a being's."""
         return cls(incoming.person_of(being), is_revealing, str(being.key))
 
     def may_see(self, audience: str) -> bool:
-        """Whether what one person alone may know is shown, which is counted."""
+        """True where what one person alone may know is shown, which is counted."""
         whose = person_audience(self.person)
         if may_leave(WAYS["staff"], frozenset((audience,)) - {whose}).is_allowed:
             return True
@@ -57,7 +59,7 @@ class Look:
             self.hidden += 1
         return self.is_revealing
 
-    def words(self, text: Any, owner: str | None) -> Any:
+    def words(self, text: str, owner: str | None) -> str:
         """A text that is private to a person, "" for nobody, or that is open (None)."""
         if owner is None or not text or self.may_see(person_audience(owner)):
             return text
@@ -73,7 +75,7 @@ class Look:
         hidden: dict[str, Any] = {"tags": []} if "tags" in row else {}
         return {**row, "text": masked(row["text"]), **hidden}
 
-    def note(self, script: Any, kind: str) -> None:
+    def note(self, script: Assistant, kind: str) -> None:
         """Record what was revealed."""
         with signed(self.by):
             for whose, count in self.shown.items():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime.rights import (
     OF_THE_BODY,
@@ -73,7 +72,11 @@ ACTS: dict[str, Right] = {
 
 
 def refusal(
-    act: str, person: Any, script: Any = None, *, counts_as_staff: bool | None = None
+    act: str,
+    person: Being,
+    script: AssistantScript | None = None,
+    *,
+    counts_as_staff: bool | None = None,
 ) -> Result | None:
     """None where a person may do an act; else what is missing.
 
@@ -86,7 +89,7 @@ def refusal(
     """
     right = ACTS[act]
     staff = is_staff(person) if counts_as_staff is None else counts_as_staff
-    if right in OF_THE_BODY:
+    if right in OF_THE_BODY and script is not None:
         if may_control(script, person, is_staff=staff, right=right):
             return None
         return refuse_control(script, person, act, right)
@@ -99,9 +102,9 @@ def refusal(
 
 
 def may_control(
-    script: AssistantScript, person: Any, *, is_staff: bool, right: Right = Right.CONTROL
+    script: AssistantScript, person: Being, *, is_staff: bool, right: Right = Right.CONTROL
 ) -> bool:
-    """Whether a person has a right over an assistant, by default to run it.
+    """True where a person has a right over an assistant, by default to run it.
 
     A lock of its body decides, as `runtime.rights.MEANINGS` says. No assistant has a say over
     assistants.
@@ -110,7 +113,7 @@ def may_control(
 
 
 def refuse_control(
-    script: AssistantScript, person: Any, act: str, right: Right = Right.CONTROL
+    script: AssistantScript, person: Being, act: str, right: Right = Right.CONTROL
 ) -> Result:
     """Say what a person lacks, and write down what was tried."""
     audit.record("control_refused", script, act=act, by=str(person.key))

@@ -1,4 +1,4 @@
-"""Whether a value would do: each setting is read once as the running assistant reads it.
+"""Checks of settings: each value is read once as the running assistant reads it.
 
 What is checked are the values that would hold, before any of them is stored. What another setting
 has wrong is no reason to refuse this one.
@@ -17,7 +17,7 @@ from evennia.locks.lockhandler import LockException, LockHandler
 
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.ledger_store import unpriced_text
-from evennia_ai.core.hearing.perception import ChannelConfig, read_trust
+from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.safety.prices import price_of
 from evennia_ai.core.settings.assistant import SCHEMAS
@@ -25,7 +25,7 @@ from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES
 from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
-from evennia_ai.core.settings.model import SettingsGroup
+from evennia_ai.core.settings.model import SettingsGroup, read_value
 from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of
@@ -33,6 +33,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.answer_limits import OWNED
 from evennia_ai.llm.endpoints import Endpoint, from_provider
@@ -46,8 +47,8 @@ Read = Callable[[str], Any]
 LONGEST_ERROR = 600
 
 
-def problem_of(name: str, read: Read, body: Any = None) -> str:
-    """What is wrong with a setting, or "".
+def problem_of(name: str, read: Read, body: GameObject | None = None) -> str:
+    """The problem with a setting, or "".
 
     Args:
         read: a setting by its name, as it would be.
@@ -79,7 +80,7 @@ def _only(read: Read, name: str) -> Read:
     return lambda other: read(other) if other in wanted else ATTRIBUTES[other].default
 
 
-def _refuse_secrets(name: str, value: Any) -> None:
+def _refuse_secrets(name: str, value: object) -> None:
     if kind_of(SCHEMAS[name]) == "string" and isinstance(value, str):
         found = name.startswith("llm_") and looks_like_key(value)
     else:
@@ -88,7 +89,7 @@ def _refuse_secrets(name: str, value: Any) -> None:
         raise ConfigurationError(f"{name} holds what looks like a key: {SECRETS_BELONG}")
 
 
-def _holds_secret(value: Any) -> bool:
+def _holds_secret(value: object) -> bool:
     if isinstance(value, Mapping):
         return any(sounds_secret(str(key)) or _holds_secret(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -99,7 +100,7 @@ def _holds_secret(value: Any) -> bool:
 # ---- hearing -----------------------------------------------------------------------------------
 
 
-def _check_condition(name: str, condition: str, body: Any) -> None:
+def _check_condition(name: str, condition: str, body: GameObject) -> None:
     """Refuse what is neither a permission nor a lock string that can be asked for."""
     if not condition.strip():
         raise ConfigurationError(f"{name} holds an empty text; it must be a permission or a lock")
@@ -118,18 +119,18 @@ def _check_condition(name: str, condition: str, body: Any) -> None:
         meets(body, condition, body)
 
 
-def _check_permissions(read: Read, body: Any) -> None:
+def _check_permissions(read: Read, body: GameObject) -> None:
     for condition in read("trigger_permissions"):
         _check_condition("trigger_permissions", condition, body)
 
 
-def _check_overrides(read: Read, body: Any) -> None:
+def _check_overrides(read: Read, body: GameObject) -> None:
     for condition, trust in read("trust_overrides").items():
         _check_condition("trust_overrides", str(condition), body)
-        read_trust(f"trust_overrides[{condition!r}]", trust)
+        read_value(TRUST, f"trust_overrides[{condition!r}]", trust)
 
 
-def _check_confirm_by(read: Read, body: Any) -> None:
+def _check_confirm_by(read: Read, body: GameObject) -> None:
     _check_condition("confirm_by", read("confirm_by"), body)
 
 
@@ -153,7 +154,7 @@ def _check_fallbacks(read: Read, _: Any) -> None:
     services.fallbacks(read("llm_fallback_models"), _endpoint(read))
 
 
-def _check_model(read: Read, body: Any) -> None:
+def _check_model(read: Read, body: GameObject) -> None:
     _check_fallbacks(read, body)
     _check_price(read, _budget(read).cost_cap)
 
@@ -166,7 +167,7 @@ def _check_budget(read: Read, _: Any) -> None:
 
 
 def _check_price(read: Read, path: str) -> None:
-    """Where money is capped, a model is not asked whose price nobody said."""
+    """Refuse a model whose price nobody said, where money is capped."""
     endpoint = _endpoint(read)
     if path and price_of(ledger.prices(), endpoint.provider, endpoint.model) is None:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))
@@ -190,7 +191,7 @@ def _check_prompts(read: Read, _: Any) -> None:
         )
 
 
-def _check_contexts(read: Read, body: Any) -> None:
+def _check_contexts(read: Read, body: GameObject) -> None:
     _check_prompts(read, body)
     for name, given in read("context_configs").items():
         for tool in given.get("tool_filter") or ():
@@ -210,7 +211,7 @@ def _check_tool(where: str, name: str) -> None:
     )
 
 
-def _check_template(read: Read, body: Any) -> None:
+def _check_template(read: Read, body: GameObject) -> None:
     """The ordinary one needs none of the others."""
     if read("applied_template") not in ("", DEFAULT):
         _check_prompts(read, body)

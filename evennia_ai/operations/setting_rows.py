@@ -31,7 +31,7 @@ CONTEXTS_NAME = "context_configs"
 
 
 def all_keys(script: AssistantScript) -> list[Keys]:
-    """What is listed: of a container with any keys, and of contexts, only what is set."""
+    """The settings that are listed: of open containers and of contexts, only what is set."""
     found: list[Keys] = []
     for name, schema in SCHEMAS.items():
         found.append((name,))
@@ -45,7 +45,7 @@ def all_keys(script: AssistantScript) -> list[Keys]:
     return found
 
 
-def _set_keys(own: Any, above: Keys, *, deep: bool) -> list[Keys]:
+def _set_keys(own: object, above: Keys, *, deep: bool) -> list[Keys]:
     if not isinstance(own, Mapping):
         return []
     found: list[Keys] = []
@@ -92,15 +92,15 @@ def _path(keys: Keys) -> str:
 
 
 def own_of(script: AssistantScript, name: str) -> Any:
-    """What is stored, UNSET where nothing is."""
+    """The stored value, UNSET where nothing is."""
     value = script.attributes.get(name)
     if value is None:
         return UNSET
     return value if isinstance(value, (str, int, float)) else deserialize(value)
 
 
-def _within(value: Any, keys: Keys) -> Any:
-    """What stands under some keys, UNSET where nothing does."""
+def _within(value: object, keys: Keys) -> Any:
+    """The value under some keys, UNSET where nothing is."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             return UNSET
@@ -109,7 +109,7 @@ def _within(value: Any, keys: Keys) -> Any:
 
 
 def _default(keys: Keys) -> Any:
-    """What holds while the assistant has nothing of its own there, as plain data."""
+    """The default of what the assistant has nothing of its own for, as plain data."""
     name, inside = str(keys[0]), keys[1:]
     if not inside:
         return _as_plain(ATTRIBUTES[name].default)
@@ -124,13 +124,13 @@ def _default(keys: Keys) -> Any:
     return _as_plain(_attribute(config, inside))
 
 
-def _attribute(value: Any, keys: Keys) -> Any:
+def _attribute(value: object, keys: Keys) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else getattr(value, str(key), None)
     return value
 
 
-def _as_plain(value: Any) -> Any:
+def _as_plain(value: object) -> Any:
     if is_dataclass(value) or isinstance(value, SettingsGroup):  # its keys have rows of their own
         return None
     if isinstance(value, Mapping):
@@ -142,13 +142,13 @@ def _as_plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _masked(value: Any, keys: Keys) -> Any:
+def _masked(value: object, keys: Keys) -> Any:
     """Nothing secret can be set here; what code put there all the same is not shown."""
     kept = _as_plain(value)
     return masked(kept, str(keys[-1])) if keys[0] == "llm_extra_params" else kept
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in a few words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -160,7 +160,7 @@ def shown(value: Any) -> str:
 
 
 def overruled(script: AssistantScript, keys: Keys) -> str:
-    """What holds in place of a cap that is looser than the game's, in a sentence, or ""."""
+    """A sentence on what holds in place of a cap that is looser than the game's, or ""."""
     own = _within(own_of(script, OWN_BUDGET), keys[1:])
     if keys[0] != OWN_BUDGET or own is UNSET or isinstance(own, Mapping):
         return ""

@@ -32,6 +32,7 @@ from evennia_ai.core.settings.paths import (
 from evennia_ai.core.settings.schema import kind_of, parse, with_ids
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.plain_data import plain
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.setting_checks import problem_of
@@ -118,7 +119,7 @@ def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
 # ---- judging -----------------------------------------------------------------------------------
 
 
-def prepare(changes: Mapping[str, Any], own: Own, body: Any = None) -> Prepared:
+def prepare(changes: Mapping[str, Any], own: Own, body: GameObject | None = None) -> Prepared:
     """Judge changes, alone and together, without storing any.
 
     Args:
@@ -144,7 +145,7 @@ def prepare(changes: Mapping[str, Any], own: Own, body: Any = None) -> Prepared:
     return found
 
 
-def _take(found: Prepared, path: str, given: Any, own: Own) -> None:
+def _take(found: Prepared, path: str, given: object, own: Own) -> None:
     """Put one change to the others.
 
     Raises:
@@ -170,7 +171,7 @@ def _take(found: Prepared, path: str, given: Any, own: Own) -> None:
     found.keys[path] = keys
 
 
-def _meant(schema: JsonSchemaValue, given: Any, *, is_nested: bool) -> Any:
+def _meant(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
     """The value that is meant, or UNSET."""
     may_be_none = is_nested and schema.get("nullable", False)
     if given is None:
@@ -184,7 +185,7 @@ def _meant(schema: JsonSchemaValue, given: Any, *, is_nested: bool) -> Any:
     return UNSET if value is None and not may_be_none else value
 
 
-def _replaced(container: Any, keys: Keys, value: Any, path: str) -> Any:
+def _replaced(container: Any, keys: Keys, value: object, path: str) -> Any:
     """A copy of a container with one entry set, or with UNSET taken out."""
     if not isinstance(container, Mapping):
         raise ConfigurationError(f"{path} is {shown(container)}, which has no keys; set it whole")
@@ -202,7 +203,9 @@ def _replaced(container: Any, keys: Keys, value: Any, path: str) -> Any:
 # ---- changing ----------------------------------------------------------------------------------
 
 
-def set_setting(script: AssistantScript, path: str, value: Any, *, by: str = "") -> Result[Changed]:
+def set_setting(
+    script: AssistantScript, path: str, value: object, *, by: str = ""
+) -> Result[Changed]:
     """Change one setting, or one key of one; the answer tells the old value and the new."""
     return update_settings(script, {path: value}, by=by)
 
@@ -247,7 +250,7 @@ def signed(by: str) -> AbstractContextManager[None]:
     return audit.acting(by) if by and not actor().by else nullcontext()
 
 
-def _differs(script: AssistantScript, name: str, value: Any) -> bool:
+def _differs(script: AssistantScript, name: str, value: object) -> bool:
     own = own_of(script, name)
     return bool((None if own is UNSET else own) != value)
 

@@ -90,7 +90,7 @@ def _found(script: AssistantScript, name: str, text: str) -> Result:
 
 
 def _problem(what: str, key: str) -> Result | None:
-    """What is wrong with the name of a text, or None."""
+    """The problem with the name of a text, or None."""
     if what not in TEXTS:
         return Result(False, f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
     words = key.split()

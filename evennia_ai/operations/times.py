@@ -36,7 +36,8 @@ class Span:
 
 def zone() -> tzinfo:
     """The game's time zone."""
-    return timezone.get_default_timezone()
+    here: tzinfo = timezone.get_default_timezone()
+    return here
 
 
 def as_shown(seconds: float) -> str:
@@ -59,7 +60,7 @@ def spoken(seconds: float, now: float) -> str:
 
 
 def in_the_game(seconds: float, now: float) -> str:
-    """What the game's own calendar showed at a moment; "" where the game has set none.
+    """The moment by the game's own calendar; "" where the game has set none.
 
     A calendar is set by TIME_GAME_EPOCH; without it game time begins with the server, and tells
     nobody anything.

@@ -25,6 +25,7 @@ from rest_framework.authentication import TokenAuthentication
 from rest_framework.settings import api_settings
 
 from evennia_ai.core.settings.services import NAME, ApiConfig
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
@@ -53,7 +54,7 @@ def now() -> int:
     return int(time.time())
 
 
-def make(account: Any, name: str, address: str = "") -> tuple[str, AccessToken]:
+def make(account: Account, name: str, address: str = "") -> tuple[str, AccessToken]:
     """Make a token. Beyond `MOST_OF_ONE` the one that was unused for longest ends.
 
     Args:
@@ -80,10 +81,8 @@ def find(key: str) -> AccessToken | None:
     rows = AccessToken.objects.filter(digest=_digest(key)).select_related("account")
     # As stored: the game's own copy of an account does not know what other programs changed.
     known = rows.annotate(stored=F("account__password"), is_active=F("account__is_active"))
-    row = known.first()
-    if row is None:
-        if not _adopt_key(key):
-            return None
+    row: Any = known.first()
+    if row is None and _adopt_key(key):
         row = known.first()
     if row is None:
         return None
@@ -91,7 +90,8 @@ def find(key: str) -> AccessToken | None:
         end([row.pk])
         return None
     note_use(row)
-    return row
+    good: AccessToken = row
+    return good
 
 
 def note_use(row: AccessToken) -> None:
@@ -101,7 +101,7 @@ def note_use(row: AccessToken) -> None:
         AccessToken.objects.filter(pk=row.pk).update(used_at=row.used_at)
 
 
-def of_account(account: Any) -> QuerySet[AccessToken]:
+def of_account(account: Account) -> QuerySet[AccessToken]:
     """The tokens of an account that are good."""
     mine = AccessToken.objects.filter(account_id=account.pk, ends_at__gt=now())
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
@@ -109,9 +109,9 @@ def of_account(account: Any) -> QuerySet[AccessToken]:
 
 
 def was_here(username: str, address: str) -> bool:
-    """Whether an account of this name got a token from this network before."""
+    """True where an account of this name got a token from this network before."""
     rows = AccessToken.objects.filter(account__username__iexact=username)
-    return rows.filter(place=_place(address)).exists()
+    return bool(rows.filter(place=_place(address)).exists())
 
 
 def end(numbers: Iterable[int]) -> int:
@@ -183,7 +183,7 @@ def adopt_all() -> int:
 
 
 def are_shared() -> bool:
-    """Whether other parts of the game take the tokens of Django REST framework too."""
+    """True where other parts of the game take the tokens of Django REST framework too."""
     from_settings = apps.is_installed(f"rest_framework.{OLD_APP}") and _is_default()
     return config().keeps_old_tokens or from_settings
 
@@ -219,7 +219,7 @@ def _adopt(token: Any) -> bool:
     return True
 
 
-def _insert(account: Any, key: str, name: str, address: str) -> AccessToken:
+def _insert(account: Account, key: str, name: str, address: str) -> AccessToken:
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
     at = now()
     row: AccessToken = AccessToken.objects.create(
@@ -242,15 +242,15 @@ def _of_banned(bans: Iterable[Any]) -> list[int]:
 
 
 def _digest(key: str) -> str:
-    """What is stored of a token. It is as random as the digest, so that no salt is needed."""
+    """The digest of a token. A token is as random as the digest, so that no salt is needed."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def _mark(password: str) -> str:
-    """What a token keeps of the account's password, which is stored salted and hashed already."""
+    """The mark of the account's password, which is stored salted and hashed already."""
     return sha256(f"evennia_ai.token {password}".encode()).hexdigest()
 
 
 def _place(address: str) -> str:
-    """What is kept of an address: nothing that can be read without the game's secret key."""
+    """The mark of an address: nothing that can be read without the game's secret key."""
     return salted_hmac("evennia_ai.token", address).hexdigest() if address else ""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from evennia.accounts.accounts import DefaultGuest
 from evennia.utils import logger
 from typing_extensions import TypedDict
 
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import token_store
 from evennia_ai.operations.result import Problem, Result, note
@@ -48,12 +49,12 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """How many tokens are worth nothing any more."""
+    """The number of tokens that are worth nothing any more."""
 
     count: int
 
 
-def refusal_of(account: Any) -> Result | None:
+def refusal_of(account: Account) -> Result | None:
     """None where an account may have tokens; else why not."""
     if not token_store.config().token_days:
         return Result(False, NO_TOKENS, problem=Problem.MISSING)
@@ -66,7 +67,7 @@ def refusal_of(account: Any) -> Result | None:
     return None
 
 
-def make_token(account: Any, name: str = "", *, address: str = "") -> Result[Token]:
+def make_token(account: Account, name: str = "", *, address: str = "") -> Result[Token]:
     """Make a token for an account.
 
     Args:
@@ -86,7 +87,7 @@ def make_token(account: Any, name: str = "", *, address: str = "") -> Result[Tok
     return Result(True, told, Token(key, row.pk, ends))
 
 
-def list_tokens(account: Any, *, current: int | None = None) -> Result[Tokens]:
+def list_tokens(account: Account, *, current: int | None = None) -> Result[Tokens]:
     """The tokens of an account that are good, the newest first.
 
     Args:
@@ -99,7 +100,7 @@ def list_tokens(account: Any, *, current: int | None = None) -> Result[Tokens]:
     return Result(True, "\n".join(lines) or "No tokens.", Tokens(rows))
 
 
-def revoke_token(account: Any, number: int, *, by: str) -> Result[Revoked]:
+def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
     """Let one token of an account be worth nothing from now on.
 
     Args:
@@ -113,7 +114,7 @@ def revoke_token(account: Any, number: int, *, by: str) -> Result[Revoked]:
     return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
 
 
-def revoke_tokens(account: Any, *, by: str) -> Result[Revoked]:
+def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
     """Let all tokens of an account be worth nothing from now on.
 
     Args:

@@ -27,11 +27,13 @@ from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source,
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import names, services, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
@@ -76,7 +78,7 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What came of running a tool."""
+    """The outcome of running a tool."""
 
     tool: str
     success: bool
@@ -136,7 +138,7 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 
 def execute_tool(
-    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Any
+    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Being
 ) -> Deferred[Result[Executed]]:
     """Run one tool as the assistant. What speaks is heard, and what acts is done.
 
@@ -184,8 +186,8 @@ def _outcome(outcome: ToolResult | Failure) -> ToolResult:
     return ToolResult(False, text, Fault.NOT_RUN)
 
 
-def _refusal(script: AssistantScript, name: str, arguments: Any, person: Any) -> Result | None:
-    """Why a tool is not even begun, or None."""
+def _refusal(script: AssistantScript, name: str, arguments: object, person: Being) -> Result | None:
+    """The refusal of a tool that is not even begun, or None."""
     spec = _specs().get(name)
     if spec is None:
         return _unknown(script, name)
@@ -215,8 +217,10 @@ def _unknown(script: AssistantScript, name: str) -> Result:
     return Result(False, told, problem=Problem.MISSING)
 
 
-def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> DecisionTrace:
-    """What `why` tells of it."""
+def _record(
+    script: Assistant, name: str, arguments: Mapping[str, Any], person: Being
+) -> DecisionTrace:
+    """The decision trace of it, for `why`."""
     heard = Heard(
         f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
         Source.WHISPER,
@@ -226,13 +230,12 @@ def _record(script: AssistantScript, name: str, arguments: Any, person: Any) -> 
         evidence=Evidence.KWARGS,
     )
     verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
-    work: Any = script.work
-    record: DecisionTrace = work.decisions.add(script.clock.seconds(), heard, verdict)
-    return record
+    trace: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
+    return trace
 
 
 def _event(script: AssistantScript, record: DecisionTrace) -> Event:
-    """What the tool is run for: a word of that person's, to which it answers where it answers."""
+    """The event that the tool is run for: a word of that person's, to which it answers."""
     heard = record.heard
     return Event(
         id=uuid4().hex[:12],
@@ -322,7 +325,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _coerced(schema: Any, value: str) -> Any:
+def _coerced(schema: Mapping[str, Any], value: str) -> Any:
     """A typed value as its schema wants it; what cannot be made so stays text."""
     for kind in _kinds(schema):
         made = _as_kind(kind, schema, value)
@@ -331,7 +334,7 @@ def _coerced(schema: Any, value: str) -> Any:
     return value
 
 
-def _kinds(schema: Any) -> list[str]:
+def _kinds(schema: Mapping[str, Any]) -> list[str]:
     """The types that a schema allows, text last: anything can be read as that."""
     if not isinstance(schema, Mapping):
         return []

@@ -23,10 +23,12 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import ANSWERED, FAILED, SILENT
 from evennia_ai.core.turn.react import ENDINGS, StopReason
 from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
 
 NOBODY = "the game itself"
@@ -82,7 +84,7 @@ _OUTCOMES = {
 
 
 def sentence(name: str, row: Row, now: float, *, whom: str = "") -> str:
-    """What was heard, what became of it, and what stood in the way, in one line.
+    """One line: what was heard, what became of it, and what stood in the way.
 
     Args:
         name: whose message it is, as whoever reads knows that assistant.
@@ -119,7 +121,7 @@ def _heard(row: Row, whom: str) -> str:
 
 
 def _did(row: Row) -> list[str]:
-    """What it did, and what stood in the way where there is something to say of that."""
+    """The deeds, and what stood in the way where there is something to say of that."""
     if "result" in row:
         paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
         return [f"{_DID.get(row['result'], 'I was at it')}{paid}", *_hindrance(row)]
@@ -159,7 +161,7 @@ _LAST = {"answered": "answered", "silent": "silent by choice", "failed": "failed
 
 
 class Step(TypedDict):
-    """What happened to a message."""
+    """A step on the way of a message."""
 
     step: str
     detail: str
@@ -234,9 +236,9 @@ def trace(
     limit: int = AT_ONCE,
     person: str | None = None,
     look: Look | None = None,
-    asker: Any = None,
+    asker: Being | None = None,
 ) -> Result[TracedPage]:
-    """What an assistant heard and how it answered, the newest first, as far as it is kept.
+    """The messages that an assistant heard, and its answers, the newest first, as far as kept.
 
     Args:
         span: only what was heard in that time; None: of all days that are kept.
@@ -269,7 +271,7 @@ def trace(
 
 
 def find(
-    script: AssistantScript,
+    script: Assistant,
     number: int | None = None,
     *,
     at: float | None = None,
@@ -282,14 +284,15 @@ def find(
         at: when it was heard, where that is known: a crash may have used a number twice.
         person: only of this person.
     """
-    found = tracing.of(script.pk, script.clock.seconds())
+    found = tracing.of(script.id, script.clock.seconds())
     if number is not None:
         found = found.filter(number=number)
     if at is not None:
         found = found.filter(at=at)
     if person is not None:
         found = found.filter(person=person)
-    return found.order_by("-pk").first()
+    newest: TracedMessage | None = found.order_by("-pk").first()
+    return newest
 
 
 def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
@@ -300,7 +303,7 @@ def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str,
 
 
 def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:
-    """What may be told of one message, under the names that `explaining.row_of` has, and more.
+    """The row of one message, under the names that `explaining.row_of` has, and more.
 
     Args:
         is_staff: whether causes are told that are for staff.
@@ -311,7 +314,7 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> T
     last = {"step": _LAST.get(facts["result"], facts["result"]), "detail": answer}
     if facts["result"] == "failed":
         last["detail"] = facts["why"] if is_staff else "its thoughts would not settle"
-    return {
+    row: Any = {
         "id": entry.pk,
         "number": entry.number,
         "at": iso(entry.at),
@@ -335,10 +338,12 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> T
         "steps": [*({"step": s, "detail": d} for s, d in facts.get("steps", ())), last],
         **costs_of(entry, is_staff=is_staff),
     }
+    told: Traced = row
+    return told
 
 
 def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:
-    """How it ended, and for staff by which means and for how much."""
+    """The end of a turn, and for staff by which means and for how much."""
     return {name: entry.facts[name] for name in (*FOR_ALL, *(FOR_STAFF if is_staff else ()))}
 
 

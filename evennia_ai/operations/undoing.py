@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import MASK, fact, kept
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.edits import (
     FINAL,
     REDONE,
@@ -43,7 +44,7 @@ CHANNELS = "channel_configs"
 
 
 class MadeEdit(TypedDict):
-    """What somebody changed of an assistant at one time."""
+    """The changes that somebody made to an assistant at one time."""
 
     number: int
     at: str
@@ -53,7 +54,7 @@ class MadeEdit(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class KnownEdits:
-    """What people changed of an assistant, the newest first."""
+    """The changes that people made to an assistant, the newest first."""
 
     edits: Annotated[list[MadeEdit], note("Those that can be taken back.")]
     undone: Annotated[list[MadeEdit], note("Those that were taken back, the next one first.")]
@@ -61,7 +62,7 @@ class KnownEdits:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was taken back, or made again."""
+    """The changes that were taken back, or made again."""
 
     number: Annotated[int, note("Of the edit.")]
     changes: Annotated[list[EditedValue], note("As each is now.")]
@@ -146,7 +147,7 @@ def _final(found: Edits, name: str) -> Result:
 
 
 def undo(
-    script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None
+    script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
 ) -> Result[Undone]:
     """Take an edit back.
 
@@ -160,7 +161,7 @@ def undo(
 
 
 def redo(
-    script: AssistantScript, edit: Edit, *, by: str = "", person: Any = None
+    script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
 ) -> Result[Undone]:
     """Make an edit again that was taken back; the arguments are those of `undo`."""
     end = f"Edit {edit.number} is made again. Back: assistant undo {script.key} {edit.number}"
@@ -174,7 +175,7 @@ def _apply(
     event: str,
     end: str,
     by: str,
-    person: Any,
+    person: Being | None,
 ) -> Result[Undone]:
     """Bring about what `new` of each change says, if it is what `old` says now; tell of each.
 
@@ -244,20 +245,20 @@ def _problem_of(script: AssistantScript, edit: Edit, changes: list[Change]) -> s
     return ""
 
 
-def _is_now(script: AssistantScript, name: str, recorded: Any) -> bool:
-    """Whether a setting is what the record says: None there is not set, or so by default."""
+def _is_now(script: AssistantScript, name: str, recorded: object) -> bool:
+    """True where a setting is what the record says: None there is not set, or so by default."""
     if recorded is None and own_of(script, name) is UNSET:
         return True
     return bool(_kept(name, state.read(script, name)) == recorded)
 
 
-def _kept(name: str, value: Any) -> Any:
+def _kept(name: str, value: object) -> Any:
     """A setting's value as the record keeps it."""
     return kept({"key": name, "value": value})["value"]
 
 
-def _is_whole(value: Any) -> bool:
-    """Whether a value from the record is the value itself, with nothing masked or left out."""
+def _is_whole(value: object) -> bool:
+    """True where a value from the record is the value itself, with nothing masked or left out."""
     if isinstance(value, Mapping):
         return set(value) != FINGERPRINT and all(map(_is_whole, value.values()))
     if isinstance(value, list):

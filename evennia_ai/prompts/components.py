@@ -134,7 +134,7 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     return dict(sorted(found.items()))
 
 
-def _read_part(number: Any, raw: Mapping[str, Any], where: str) -> PromptComponent | None:
+def _read_part(number: object, raw: Mapping[str, Any], where: str) -> PromptComponent | None:
     """One of the nine, switched on or off; None where it is none of them."""
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= LAST_ID:
         raise ConfigurationError(
@@ -191,7 +191,7 @@ def _read_own(number: int, raw: Mapping[str, Any], where: str) -> PromptComponen
     )
 
 
-def _flag(value: Any, where: str) -> bool:
+def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigurationError(f"{where} is {value!r}; it must be True or False")
     return value

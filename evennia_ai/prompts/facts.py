@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime.names import name_of
 
 MOST_NAMED = 20
 _SOMEBODY = "evennia.objects.objects.DefaultCharacter"
 
 
-def facts_of(body: Any, now: datetime) -> Mapping[str, str]:
+def facts_of(body: GameObject, now: datetime) -> Mapping[str, str]:
     """What is so right now, for an assistant in that body.
 
     Args:

@@ -90,17 +90,17 @@ class PromptRegistry:
         return self.templates[key].content
 
 
-def _mapping(given: Any, path: str, example: str) -> Mapping[Any, Any]:
+def _mapping(given: object, path: str, example: str) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"{path} is {given!r}; it must be like {example}")
     return given
 
 
-def _components(given: Any, path: str) -> Mapping[Any, Any]:
+def _components(given: object, path: str) -> Mapping[Any, Any]:
     return _mapping(given, path, "{250: {'key': 'mood', 'content': 'You are glad.'}}")
 
 
-def _templates(given: Any, path: str) -> dict[str, PromptTemplate]:
+def _templates(given: object, path: str) -> dict[str, PromptTemplate]:
     found = {}
     for key, text in _mapping(given, path, "{'stern': 'You are {name}. ...'}").items():
         if not isinstance(key, str) or not _TEMPLATE_KEY.match(key) or key == DEFAULT:

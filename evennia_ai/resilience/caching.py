@@ -18,11 +18,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.resilience.cache_key import get_cache_key
 from evennia_ai.resilience.clock import Clock
-from evennia_ai.resilience.copies import SCALARS, is_frozen, own_copy
-from evennia_ai.resilience.deferreds import is_deferred, refuse_coroutine
-from evennia_ai.resilience.flight import Flight
+from evennia_ai.resilience.deferreds import DeferredLike, Flight, is_deferred, refuse_coroutine
+from evennia_ai.resilience.plain_values import SCALARS, get_cache_key, is_frozen, own_copy
 
 __all__ = ["CacheEntry", "ToolResultCache", "get_cache_key", "is_success"]
 
@@ -57,7 +55,7 @@ class CacheEntry:
         return self.usable_from <= now < self.usable_until
 
 
-def is_success(result: Any) -> bool:
+def is_success(result: object) -> bool:
     """True where a tool's result, a mapping or an object with `success`, says that it worked."""
     if isinstance(result, Mapping):
         return bool(result.get("success"))
@@ -125,7 +123,9 @@ class ToolResultCache:
         self._misses += 1
         return None
 
-    def set(self, key: Hashable, value: Any, scope: str = TICK, ttl: float | None = None) -> None:
+    def set(
+        self, key: Hashable, value: object, scope: str = TICK, ttl: float | None = None
+    ) -> None:
         """Keep a value in place of the one before. None stands for nothing, so it only forgets.
 
         Args:
@@ -210,7 +210,7 @@ class ToolResultCache:
             "entries_by_scope": {scope: scopes.count(scope) for scope in SCOPES},
         }
 
-    def _make_entry(self, value: Any, scope: str, ttl: float | None) -> CacheEntry:
+    def _make_entry(self, value: object, scope: str, ttl: float | None) -> CacheEntry:
         needs_no_copy = type(value) in SCALARS or is_frozen(value)
         kept = value if needs_no_copy else own_copy(value)
         if ttl is None:
@@ -221,7 +221,7 @@ class ToolResultCache:
     def _share(
         self,
         key: Hashable,
-        outcome: Any,
+        outcome: DeferredLike,
         scope: str,
         ttl: float | None,
         is_success: Callable[[Any], bool],
@@ -232,14 +232,14 @@ class ToolResultCache:
                 del self._flights[key]
             return is_current
 
-        def land(value: Any) -> None:
+        def land(value: object) -> None:
             is_current = end(flight)
             entry = self._make_entry(value, scope, ttl)
             if is_current and is_success(value):
                 self._keep(key, entry)
             flight.land(entry.take)
 
-        def crash(failure: Any) -> None:
+        def crash(failure: object) -> None:
             end(flight)
             flight.crash(failure)
 

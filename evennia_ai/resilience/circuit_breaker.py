@@ -25,10 +25,9 @@ from enum import StrEnum
 from typing import Any
 
 from evennia_ai.errors import CircuitOpenError
-from evennia_ai.resilience.clock import Clock, seconds_left
+from evennia_ai.resilience.clock import Clock, SlidingCount, seconds_left
 from evennia_ai.resilience.deferreds import error_of, is_cancellation
 from evennia_ai.resilience.permit import Permit
-from evennia_ai.resilience.sliding import SlidingCount
 
 LONGEST_ERROR_TEXT = 200
 

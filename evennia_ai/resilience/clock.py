@@ -1,8 +1,10 @@
-"""Time, as an argument: what the rooms of this floor are given instead of reading it."""
+"""Time as an argument, and counts that forget with it."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 Clock = Callable[[], float]
 
@@ -14,3 +16,48 @@ def seconds_left(since: float, span_seconds: float, now: float) -> float:
     """
     elapsed = now - since
     return span_seconds - elapsed if 0.0 <= elapsed < span_seconds else 0.0
+
+
+SLOTS = 24
+
+
+@dataclass(slots=True)
+class _Slot:
+    number: int
+    calls: int = 0
+    failures: int = 0
+
+
+class SlidingCount:
+    """A count that forgets. Its memory is the same however many calls there were.
+
+    Args:
+        seconds: how long a call counts; up to one slot of 1/24 of it less.
+    """
+
+    __slots__ = ("_slot_seconds", "_slots")
+
+    def __init__(self, seconds: float) -> None:
+        self._slot_seconds = seconds / SLOTS
+        self._slots: deque[_Slot] = deque(maxlen=SLOTS)
+
+    def add(self, now: float, *, is_failure: bool) -> None:
+        """Count a call that has ended now."""
+        number = int(now // self._slot_seconds)
+        if self._slots and self._slots[-1].number > number:  # the clock was set back
+            self._slots.clear()
+        if not self._slots or self._slots[-1].number != number:
+            self._slots.append(_Slot(number))
+        slot = self._slots[-1]
+        slot.calls += 1
+        slot.failures += is_failure
+
+    def totals(self, now: float) -> tuple[int, int]:
+        """The calls that count now, and how many of them failed."""
+        oldest = int(now // self._slot_seconds) - SLOTS
+        counted = [slot for slot in self._slots if oldest < slot.number <= oldest + SLOTS]
+        return sum(slot.calls for slot in counted), sum(slot.failures for slot in counted)
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._slots.clear()

@@ -29,6 +29,7 @@ class Assistant(Script, Protocol):
         changing: a block in which settings of these names change together.
     """
 
+    pk: int
     work: Work
     clock: Clock
     silence: str

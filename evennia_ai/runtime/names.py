@@ -128,7 +128,7 @@ def found_by_game(looker: GameObject, name: str, beings: Collection[Any]) -> lis
     return [being for being in found if being in beings]
 
 
-def eyes_of(being: Being) -> Any:
+def eyes_of(being: Being | None) -> Any:
     """By whose eyes somebody sees: of an account the character it plays, which knows names."""
     plays = getattr(being, "get_all_puppets", None)
     return next(iter(plays()), being) if plays is not None else being

@@ -14,17 +14,17 @@ from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.hearing.calling import read_most
+from evennia_ai.core.hearing.calling import MOST_ANSWERS
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
-from evennia_ai.llm.bridge import as_deferred
+from evennia_ai.llm.bridge import Pacer, as_deferred
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
 from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
-from evennia_ai.llm.pacing import Pacer
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
@@ -179,7 +179,7 @@ def answers_per_line() -> int:
         ConfigurationError: the setting is wrong.
     """
     name = "EVENNIA_AI_ANSWERS_PER_LINE"
-    return read_most(name, getattr(settings, name, GAME_SETTINGS[name].default))
+    return read_value(MOST_ANSWERS, name, getattr(settings, name, GAME_SETTINGS[name].default))
 
 
 def mcp_configs() -> dict[str, ServerConfig]:

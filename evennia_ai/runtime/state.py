@@ -34,6 +34,7 @@ from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
@@ -41,7 +42,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
-ExtraWrites = Callable[[], None]
+ExtraWrites = Callable[[], object]
 G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
 
@@ -191,7 +192,7 @@ def flush(script: Assistant) -> None:
     work = script.work
     now: dict[str, Any] = {
         "company": work.senders.as_stored(),
-        "overheard": [item.as_stored() for item in work.overheard],
+        "overheard": [to_stored(item) for item in work.overheard],
         "records": work.decisions.as_stored() if work.decisions.count else {},
     }
     changed = {name: value for name, value in now.items() if value != read(script, name)}

@@ -24,8 +24,7 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tools.base import Tool
-from evennia_ai.tools.capture import captured, tells_of_a_crash
-from evennia_ai.tools.guarding import FAILED_INSIDE, Guarded
+from evennia_ai.tools.commanding import FAILED_INSIDE, Guarded, captured, tells_of_a_crash
 from evennia_ai.tools.orders import givers, refused
 from evennia_ai.tools.registry import register, tool
 from evennia_ai.tools.senses import find_here, told

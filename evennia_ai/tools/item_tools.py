@@ -16,7 +16,7 @@ from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import marks
 from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Character
-from evennia_ai.tools.capture import captured, refusal
+from evennia_ai.tools.commanding import captured, refusal
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.places import ways_out

@@ -1,18 +1,20 @@
-"""The toolbox that runs the registered tools as one character."""
+"""The toolboxes of a character: the registered tools, and those of MCP servers beside them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
-from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.ports import Specs, Toolbox
 from evennia_ai.errors import ToolError, ToolTimeoutError
+from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.runtime.assistant import Character, Clock
 from evennia_ai.tools.orders import as_ordered, may
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
@@ -112,3 +114,37 @@ def _within(seconds: float, outcome: Deferred[Any], clock: Clock, name: str) -> 
     timer = clock.callLater(seconds, give_up)
     outcome.addBoth(pass_on)
     return waited
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTools:
+    """Adds what the servers offer; a tool of the game goes before one of the same name.
+
+    Args:
+        check: raises ToolError where the character may not use the tool of that name.
+    """
+
+    inner: Toolbox
+    servers: RemoteServers
+    check: Callable[[str, Turn], None]
+
+    def specs(self) -> Specs:
+        """The tools on offer, by name."""
+        return self.servers.beside(self.inner.specs())
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run one call.
+
+        Raises:
+            ToolError: the tool says that it could not, or took too long.
+            CircuitOpenError: its server is not being asked now.
+        """
+        if call.name in self.inner.specs() or call.name not in self.servers.specs():
+            return await self.inner.run(call, turn)
+        self.check(call.name, turn)
+        try:
+            given = fitted(self.servers.specs()[call.name], call.arguments)
+            text = await self.servers.call(call.name, given, call.deadline_seconds)
+        except ConnectionError as error:
+            return ToolResult(False, str(error), Fault.UNAVAILABLE, error)
+        return ToolResult(True, text)

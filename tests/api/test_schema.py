@@ -11,8 +11,8 @@ from django.test.utils import override_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft4Validator
 
-from evennia_ai.api import asked, results, schema, urls
-from evennia_ai.api.table import TABLE
+from evennia_ai.api import requests, results, schema, urls
+from evennia_ai.api.schema import TABLE
 from evennia_ai.operations import add_goal
 from tests.api.cases import CASES, LORE, MEMORY, OWN, ROOM, Case
 from tests.api.contract import resolved
@@ -92,7 +92,7 @@ class TestSchema(ApiTest):
 
     def test_no_two_shapes_share_a_name(self) -> None:
         """A result called like a body would take its place."""
-        bodies = {name for name, kind in vars(asked).items() if isinstance(kind, type)}
+        bodies = {name for name, kind in vars(requests).items() if isinstance(kind, type)}
         sent = results.components(TABLE)
         assert {"Status", "Done", "Problem"} <= set(sent)
         assert not bodies & set(sent)

@@ -15,7 +15,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from evennia_ai import audit
 from evennia_ai.audit.aggregates import AssistantAggregate
-from evennia_ai.audit.events import add
 from evennia_ai.audit.streams import id_of
 from evennia_ai.core.safety.audit_events import EVENTS, Fact, fact, kept
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
@@ -182,7 +181,7 @@ def test_no_fact_spoils_a_record(facts: list[Fact]) -> None:
     app = audit.application()
     live = AssistantAggregate.create(id_of("Ada"), "Ada", {}, NOON)
     for told in facts:
-        add(live, told.event, kept(told.details), NOON)
+        live.add(told.event, kept(told.details), NOON)
     replayed: Any = None
     for event in live.collect_events():
         read = app.mapper.to_domain_event(app.mapper.to_stored_event(event))
@@ -210,7 +209,7 @@ def test_no_state_grows_without_end(event: str, name: str) -> None:
     sizes = []
     for number in range(3_000):
         own = event if event != "own" else f"own {number:05}"
-        add(live, own, {name: f"{number:05}", "new_value": 1, "description": "x" * 30_000}, NOON)
+        live.add(own, {name: f"{number:05}", "new_value": 1, "description": "x" * 30_000}, NOON)
         live.collect_events()
         if number % 1_000 == 999:
             sizes.append(len(str(live.as_data())))
@@ -227,11 +226,11 @@ class TestKinds(unittest.TestCase):
 
     def tell(self, event: str, **details: Any) -> None:
         """A fact."""
-        add(self.live, event, kept(details), NOON)
+        self.live.add(event, kept(details), NOON)
 
     def test_tools_and_ticks(self) -> None:
         """Calls are counted by tool, and what they used adds up."""
-        self.live.execute_tool("say")
+        self.tell("ToolExecuted", tool_name="say")
         self.tell("ToolExecuted", tool_name="look", success=False)
         self.tell("TickCompleted", calls=2, prompt_tokens=30, completion_tokens=4)
         self.tell("UsageCounted", purpose="summary", calls=1, prompt_tokens=5)
@@ -251,7 +250,7 @@ class TestKinds(unittest.TestCase):
         self.tell("GoalUpdated", goal_id=3, status="dropped")
         self.tell("GoalUpdated", goal_id=2, priority=9)
         self.tell("GoalCompleted", goal_id=1, outcome="done")
-        self.live.update_goal(7, status="completed")
+        self.tell("GoalUpdated", goal_id=7, status="completed")
         assert ["2"] == list(self.live.goals)
         assert ("goal 2", 9) == tuple(
             self.live.goals["2"][name] for name in ("description", "priority")

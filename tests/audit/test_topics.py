@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from evennia_ai import audit
-from evennia_ai.audit.events import forms_of
-from evennia_ai.audit.game_aggregate import GameAggregate
+from evennia_ai.audit.aggregates import GameAggregate
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.models import RecordedEvent
 from tests.audit.support import AuditTest, notes
@@ -38,8 +37,8 @@ class TestTopics(AuditTest):
     def test_no_topic_names_a_module(self) -> None:
         """Topics are short names of our own, and the same name is never another topic."""
         for aggregate in (audit.AssistantAggregate, GameAggregate):
-            for name, form in forms_of(aggregate).items():
-                assert f"{aggregate.TOPIC}:{name}" == form.event_class.TOPIC
+            for name, kind in aggregate.kinds.items():
+                assert f"{aggregate.TOPIC}:{name}" == kind.TOPIC
         self.fill(100)
         topics = set(RecordedEvent.objects.values_list("topic", flat=True))
         assert {"assistant:AssistantCreated", "assistant:TickCompleted"} == topics

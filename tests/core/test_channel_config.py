@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evennia_ai.core.hearing.perception import (
+    ADDRESSED_BY,
+    MODE,
+    TRUST,
     AddressedBy,
     ChannelConfig,
     Outcome,
-    read_addressed_by,
-    read_mode,
-    read_trust,
 )
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 
 TRIGGER, CONTEXT, IGNORE = Outcome.TRIGGER, Outcome.CONTEXT, Outcome.IGNORE
@@ -71,28 +72,28 @@ def test_a_bad_trust_is_told_in_one_sentence() -> None:
     assert problem == str(caught.value)
 
 
-def test_read_trust() -> None:
+def test_a_trust_is_read() -> None:
     """A trust is any number from 0 to 1, and the sentence about another says where it stands."""
-    read = [read_trust("it", value) for value in (0, 1, 0.25)]
+    read = [read_value(TRUST, "it", value) for value in (0, 1, 0.25)]
     assert [0.0, 1.0, 0.25] == read
     assert {float} == set(map(type, read))
     with pytest.raises(ConfigurationError) as caught:
-        read_trust("trust_override of perm(Builder)", "high")
+        read_value(TRUST, "trust_override of perm(Builder)", "high")
     problem = "trust_override of perm(Builder) is 'high'; it must be a number from 0 to 1"
     assert problem == str(caught.value)
 
 
-def test_read_mode() -> None:
+def test_a_mode_is_read() -> None:
     """A mode is one of three words, and the sentence about another says where it stands."""
     assert [TRIGGER, CONTEXT, IGNORE] == [
-        read_mode("it", word) for word in ("trigger", "context", "ignore")
+        read_value(MODE, "it", word) for word in ("trigger", "context", "ignore")
     ]
-    with pytest.raises(ConfigurationError, match="room_messages is 7; it must be trigger, context"):
-        read_mode("room_messages", 7)
+    with pytest.raises(ConfigurationError, match="room_messages is 7; it must be one of trig"):
+        read_value(MODE, "room_messages", 7)
 
 
-def test_read_addressed_by() -> None:
+def test_a_way_of_addressing_is_read() -> None:
     """What she answers to is one of two words, and the sentence about another names both."""
-    assert list(AddressedBy) == [read_addressed_by("it", word) for word in ("name", "at")]
-    with pytest.raises(ConfigurationError, match="addressed_by is 'x'; it must be name or at"):
-        read_addressed_by("addressed_by", "x")
+    assert list(AddressedBy) == [read_value(ADDRESSED_BY, "it", word) for word in ("name", "at")]
+    with pytest.raises(ConfigurationError, match="addressed_by is 'x'; it must be one of name, at"):
+        read_value(ADDRESSED_BY, "addressed_by", "x")

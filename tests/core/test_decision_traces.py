@@ -19,6 +19,7 @@ from evennia_ai.core.hearing.decision_traces import (
 from evennia_ai.core.hearing.perception import Ear, Heard, Outcome, Standing, Verdict
 from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.text.plain_data import from_stored
 from tests.core.samples import EARS, HEARD, STANDINGS, make_heard
 
 IGNORED = Verdict(Outcome.IGNORE, 7, "default", Basis("say", 0.4))
@@ -130,7 +131,7 @@ def test_it_survives_storing(
 ) -> None:
     """What is stored of a record is plain data and reads back as the same, the text cut short."""
     record = DecisionTrace(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
-    again = DecisionTrace.from_stored(json.loads(json.dumps(record.as_stored())))
+    again = from_stored(DecisionTrace, json.loads(json.dumps(record.as_stored())))
     assert record == again
     assert MOST_SHOWN >= len(again.heard.body)
 
@@ -144,7 +145,7 @@ def test_a_record_of_another_version_is_read(part: str) -> None:
     record = DecisionTrace(1, 0.0, make_heard(), ANSWERED)
     stored = record.as_stored()
     stored[part]["mood"] = "sour"
-    assert record == DecisionTrace.from_stored(stored | {"mood": "sour"})
+    assert record == from_stored(DecisionTrace, stored | {"mood": "sour"})
 
 
 def test_a_record_of_an_older_version_is_read() -> None:
@@ -152,13 +153,13 @@ def test_a_record_of_an_older_version_is_read() -> None:
     stored = DecisionTrace(1, 0.0, make_heard(), ANSWERED).as_stored()
     for name in ("person", "place", "hops", "is_relayed", "is_for_another"):
         del stored["heard"][name]
-    assert make_heard(person="") == DecisionTrace.from_stored(stored).heard
+    assert make_heard(person="") == from_stored(DecisionTrace, stored).heard
 
 
 def test_long_speech_is_cut_when_stored() -> None:
     """A restart keeps the first 120 characters of what was said."""
     stored = DecisionTrace(1, 0.0, make_heard(body="x" * 500), ANSWERED).as_stored()
-    assert "x" * 120 == DecisionTrace.from_stored(stored).heard.body
+    assert "x" * 120 == from_stored(DecisionTrace, stored).heard.body
 
 
 def test_records_survive_storing() -> None:
@@ -200,5 +201,5 @@ def test_a_record_that_cannot_be_read_is_left_out() -> None:
     for _ in range(2):
         records.add(0.0, make_heard(), ANSWERED)
     stored = records.as_stored()
-    del stored["judged"][0]["heard"]["evidence"]
+    del stored["judged"][0]["verdict"]
     assert [2] == [record.number for record in DecisionTraces.from_stored(stored).judged]

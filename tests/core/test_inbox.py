@@ -66,31 +66,11 @@ def test_event_of_another_version_is_read() -> None:
     assert make_event() == Event.from_stored(older)
 
 
-def test_oldest_ambient_event_makes_room() -> None:
-    """When the inbox is full, the oldest event that nobody waits on leaves it."""
-    events = [stored("m1"), stored("a1", "ambient"), stored("a2", "ambient")]
-    kept, dropped = push(events, stored("m2"), limit=3)
-    assert ("m1 a2 m2", "a1") == (names(kept), names(dropped))
-
-
-def test_ambient_newcomer_displaces_nobody_who_waits() -> None:
-    """When all others are waited on, a new ambient event is itself the one that leaves."""
-    kept, dropped = push([stored("m1"), stored("m2")], stored("a1", "ambient"), limit=2)
-    assert ("m1 m2", "a1") == (names(kept), names(dropped))
-
-
 def test_oldest_message_leaves_but_not_the_one_being_answered() -> None:
-    """With no ambient event the oldest leaves that is not being answered already."""
+    """The oldest leaves that is not being answered already."""
     events = [stored("m1"), stored("m2"), stored("m3")]
     kept, dropped = push(events, stored("m4"), limit=3, busy={"m1"})
     assert ("m1 m3 m4", "m2") == (names(kept), names(dropped))
-
-
-def test_ambient_event_being_answered_stays() -> None:
-    """What is being answered is never taken away from under its tick, ambient or not."""
-    events = [stored("a1", "ambient"), stored("m1")]
-    kept, dropped = push(events, stored("m2"), limit=2, busy={"a1"})
-    assert ("a1 m2", "m1") == (names(kept), names(dropped))
 
 
 def test_a_newcomer_stays_beside_what_is_being_answered() -> None:
@@ -135,7 +115,7 @@ def test_limit_below_one_counts_as_one() -> None:
 
 
 ARRIVALS = st.lists(
-    st.tuples(st.sampled_from(["message", "ambient"]), st.sampled_from("abc"), st.booleans()),
+    st.tuples(st.sampled_from(["message", "notice"]), st.sampled_from("abc"), st.booleans()),
     max_size=12,
 )
 
@@ -146,8 +126,7 @@ def test_bounded_and_nothing_lost_silently(
 ) -> None:
     """However events come, the inbox keeps its bound and order, and each is kept or handed out.
 
-    What is being answered stays, no message leaves while an ambient event waits, and a message that
-    leaves is of whoever has the most.
+    What is being answered stays, and what leaves is of whoever has the most.
     """
     inbox: list[Stored] = []
     gone: list[Stored] = []
@@ -160,11 +139,8 @@ def test_bounded_and_nothing_lost_silently(
         assert max(1, limit, len(busy) + 1) >= len(inbox)
         assert not busy & {item["id"] for item in dropped}
         for item in dropped:
-            kinds = {other["kind"] for other in waiting}
-            assert item["kind"] == ("ambient" if "ambient" in kinds else "message")
-            if item["kind"] == "message":
-                counts = Counter(other["person"] for other in waiting)
-                assert max(counts.values()) == counts[item["person"]]
+            counts = Counter(other["person"] for other in waiting)
+            assert max(counts.values()) == counts[item["person"]]
             waiting.remove(item)
     assert pushed == sorted(inbox + gone, key=lambda event: int(event["id"]))
     assert inbox == sorted(inbox, key=lambda event: int(event["id"]))
@@ -186,7 +162,7 @@ def test_push_leaves_its_argument_alone() -> None:
         pytest.param(False, {"place": "#9"}, id="at another place"),
         pytest.param(False, {"sender_id": "#8"}, id="as another character"),
         pytest.param(False, {"person": "*#4"}, id="of another player"),
-        pytest.param(False, {"kind": "ambient"}, id="of another kind"),
+        pytest.param(False, {"kind": "notice"}, id="of another kind"),
     ],
 )
 def test_joins(expected: bool, changes: dict[str, object]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evennia_ai.core.hearing.calling import Offer, read_most
+from evennia_ai.core.hearing.calling import MOST_ANSWERS, Offer
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 
 LONG_AGO = float("inf")
@@ -27,7 +28,7 @@ def test_who_comes_first(first: Offer, second: Offer) -> None:
 
 def test_how_many_may_be_set() -> None:
     """A whole number from 0 up, whatever it is set for."""
-    assert [0, 1, 7] == [read_most("here", value) for value in (0, 1, 7)]
+    assert [0, 1, 7] == [read_value(MOST_ANSWERS, "here", value) for value in (0, 1, 7)]
     for wrong in (-1, 1.0, True, "2", None):
         with pytest.raises(ConfigurationError, match="here is "):
-            read_most("here", wrong)
+            read_value(MOST_ANSWERS, "here", wrong)

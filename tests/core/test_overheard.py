@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.hearing.overheard import MOST_OF_ONE, Overheard, keep, tellable
 from evennia_ai.core.hearing.perception import PRIVATE, Heard, Source
+from evennia_ai.core.text.plain_data import to_stored
 from tests.core.samples import HEARD, make_heard
 
 SIZES = st.lists(st.sampled_from([0, 1, 5, 50, 400]), max_size=12)
@@ -41,7 +42,7 @@ def test_long_speech_is_cut(length: int, said: int) -> None:
 def test_it_survives_storing(heard: Heard, trust: float) -> None:
     """What is stored is plain data, bounded, and reads back as the same."""
     item = Overheard.from_heard(heard, trust)
-    assert item == Overheard(**pickle.loads(pickle.dumps(item.as_stored())))
+    assert item == Overheard(**pickle.loads(pickle.dumps(to_stored(item))))
     assert MOST_OF_ONE >= len(item.body)
 
 

@@ -94,7 +94,7 @@ def build() -> None:
     people["Tom"].permissions.add("Developer")
     made = operations.create_assistant("Ada", location=room)
     assert made.ok, made.message
-    state.write(made.data["script"], hearing_config=UNHURRIED)
+    state.write(made.data.script, hearing_config=UNHURRIED)
     pump()
 
 

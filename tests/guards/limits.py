@@ -91,7 +91,7 @@ LIMITS = (
     ),
     guard(
         "what was granted to a task is gone with it",
-        "agent/answering.py",
+        "agent/turn_lifecycle.py",
         "    work = script.work\n    work.extensions.end(turn.scope)\n",
         "    work = script.work\n",
         "test_c10_c16_a_grant_is_on_record_and_gone_with_its_task",

@@ -82,7 +82,7 @@ STOPPING = (
     ),
     guard(
         "a turn that was dropped is not settled",
-        "agent/answering.py",
+        "agent/turn_lifecycle.py",
         "    if turn.epoch != work.epoch:\n        return\n    work.in_flight = None",
         "    work.in_flight = None",
         "test_hole_d30_a_dropped_turn_settles_nothing",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.llm import encoding
-from evennia_ai.llm.encoding import encode
+from evennia_ai.llm import offers
+from evennia_ai.llm.offers import encode
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"é": ["\u2028", 1.5]}}}
 
@@ -43,18 +43,18 @@ def test_any_body(text: str, number: int) -> None:
 def test_a_tool_is_written_once() -> None:
     """The same object is not written again; another with the same words is."""
     encode({"model": "m", "tools": [TOOL]})
-    before = len(encoding._kept)
+    before = len(offers._kept)
     encode({"model": "m", "tools": [TOOL]})
-    assert before == len(encoding._kept)
+    assert before == len(offers._kept)
     encode({"model": "m", "tools": [dict(TOOL)]})
-    assert before + 1 == len(encoding._kept)
+    assert before + 1 == len(offers._kept)
 
 
 def test_what_is_kept_is_bounded() -> None:
     """Tools that are made anew for each request do not fill the memory."""
-    for number in range(encoding.MOST_KEPT + 10):
+    for number in range(offers.MOST_KEPT + 10):
         encode({"model": "m", "tools": [{"name": str(number)}]})
-    assert encoding.MOST_KEPT == len(encoding._kept)
+    assert offers.MOST_KEPT == len(offers._kept)
 
 
 @pytest.mark.parametrize("value", [float("nan"), object()], ids=["no number", "no JSON"])

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from twisted.internet.threads import blockingCallFromThread
 from twisted.logger import globalLogPublisher
 
-from evennia_ai.llm.pacing import Pacer
+from evennia_ai.llm.bridge import Pacer
 
 
 def test_a_call_runs_soon_but_not_at_once() -> None:

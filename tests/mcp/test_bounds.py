@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from evennia_ai.mcp import tether
-from evennia_ai.mcp.answers import as_text, bounded
+from evennia_ai.mcp.listing import as_text, bounded
 from evennia_ai.mcp.streams import MOST_BODY_BYTES, MOST_BRACKETS, MOST_LINES, LineLog, limit_bodies
 from tests.llm.web import BareServer, reply
 

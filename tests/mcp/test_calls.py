@@ -6,7 +6,7 @@ import pytest
 
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ToolError
-from evennia_ai.mcp.answers import MOST_RESULT_CHARS
+from evennia_ai.mcp.listing import MOST_RESULT_CHARS
 from tests.mcp.harness import Remote
 
 

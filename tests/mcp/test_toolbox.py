@@ -47,7 +47,7 @@ def _forbid(*names: str) -> Any:
 
 
 def _tools(own: OwnTools, remote: Remote, *forbidden: str) -> Any:
-    from evennia_ai.tools.remote import RemoteTools  # it wants Evennia to be set up
+    from evennia_ai.tools.running import RemoteTools  # it wants Evennia to be set up
 
     return RemoteTools(own, remote.servers, _forbid(*forbidden))
 

@@ -17,11 +17,10 @@ from evennia_ai.core.text.cleaning import sendable
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.checks import checked_collection, checked_items
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.opening import MemorySettings, open_store
 from evennia_ai.memory_store.port import Hit, Item, MemoryStore, Sought
-from evennia_ai.memory_store.shelf import Row
-from evennia_ai.memory_store.table_vectors import TableVectors
+from evennia_ai.memory_store.table import Row
 from evennia_ai.models import Memory
 
 WORLD, ROOM, OTHER = "world", "room:object-2", "room:object-9"

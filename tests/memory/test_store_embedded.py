@@ -18,9 +18,9 @@ from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.index import Index
 from evennia_ai.memory_store.mem0_parts import GameVectors, Places, RefusingModel, read_filters
+from evennia_ai.memory_store.mem0_store import TableVectors
 from evennia_ai.memory_store.port import Sought
 from evennia_ai.memory_store.table import Table
-from evennia_ai.memory_store.table_vectors import TableVectors
 from evennia_ai.models import Memory, MemoryVector
 from tests.memory.store_support import (
     CASTLE,

@@ -226,7 +226,7 @@ def _make_people() -> tuple[dict[str, Any], dict[str, Any]]:
 def _make_assistant(room: Any, clock: Any) -> Any:
     made = create_assistant("Ada", location=room, persona="You keep the library.")
     assert made.ok, made.message
-    script = made.data["script"]
+    script = made.data.script
     script.clock = clock
     state.write(
         script,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.resilience import CircuitBreaker
-from evennia_ai.resilience.sliding import SLOTS, SlidingCount
+from evennia_ai.resilience.clock import SLOTS, SlidingCount
 from tests.resilience.manual_clock import BREAKER_CONFIG, ManualClock
 
 RATE = replace(BREAKER_CONFIG, failure_rate=0.5, least_calls=10)

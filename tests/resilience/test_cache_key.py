@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.resilience import get_cache_key
-from evennia_ai.resilience.cache_key import canonical
+from evennia_ai.resilience.plain_values import canonical
 
 
 class Floor(IntEnum):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.turn.toolspec import ToolResult
-from evennia_ai.resilience.copies import is_frozen, own_copy
+from evennia_ai.resilience.plain_values import is_frozen, own_copy
 
 
 class Colour(Enum):

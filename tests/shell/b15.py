@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
 from evennia_ai import approvals, emergency, operations
-from evennia_ai.agent import compaction, excuses
+from evennia_ai.agent import compaction, failure_notices
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.emergency import RETURNED_LINE
@@ -36,7 +36,7 @@ LINES = {
     "deaf": outgoing.STOPPED_LINE,
     "busy": outgoing.TOO_MUCH_LINE,
     "spent": "{name} stifles a yawn.",
-    "cooled": excuses.COOLING_LINE.partition("{while}")[0],
+    "cooled": failure_notices.COOLING_LINE.partition("{while}")[0],
 }
 OLD_TALK = [
     {"role": role, "content": f"{number}: {'about storms and the sea ' * 20}"}

@@ -11,10 +11,9 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory import indexing, keeping
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.hashing import make
-from evennia_ai.memory_store.mem0_store import Mem0Store
+from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.port import ByWords, Hit, Sought
 from evennia_ai.memory_store.table import Table
-from evennia_ai.memory_store.table_vectors import TableVectors
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.runtime import services
 from tests.shell.support import ShellTest, pump

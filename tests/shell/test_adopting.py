@@ -85,8 +85,8 @@ class AdoptingTest(StaffCommandTest):
         """The script of a being that is given a mind."""
         made = operations.adopt(being or self.bram, name, person=self.tom)
         assert made.ok, made.message
-        self.answer_at_once(made.data["script"])
-        return made.data["script"]
+        self.answer_at_once(made.data.script)
+        return made.data.script
 
     def refused(self, being: Any, *words: str, name: str = "") -> Any:
         """The refusal of a being, which says these words and changes nothing."""

@@ -55,7 +55,7 @@ class TestAgree(CheckTest):
     def test_before_anything_is_told(self) -> None:
         """A record begins with the settings of that moment, and with nothing else."""
         made = operations.create_assistant("Finn", location=self.room1, persona="a fisher")
-        script = made.data["script"]
+        script = made.data.script
         for fresh in (False, True):
             assert [] == auditing.check_audit(script, fresh=fresh).data["differences"]
         script.attributes.put("usage", {"calls": 3})

@@ -93,7 +93,7 @@ class TestDefaultBody(BodyTest):
     def test_hole_a1_nobody_enters_it(self) -> None:
         """Loose locks of the game's class do not hold for her; she is no player's character."""
         golem = self.make("Brick", typeclass=Brickman)[1]
-        copied = clone_assistant(self.ada_script, "Copy").data["character"]
+        copied = clone_assistant(self.ada_script, "Copy").data.character
         for body in (self.ada, golem, copied):
             for account in (self.account, self.account2):
                 account.permissions.clear()

@@ -33,7 +33,7 @@ class AbilityTest(HearingTest):
         super().setUp()
         self.tom.cmdset.add(AssistantCmdSet)
         self.bram: Any = create_object(Guard, key="Bram", location=self.room1, home=self.room1)
-        self.script = operations.adopt(self.bram, person=self.tom).data["script"]
+        self.script = operations.adopt(self.bram, person=self.tom).data.script
         self.answer_at_once(self.script)
 
     def kill(self) -> None:

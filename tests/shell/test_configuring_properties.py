@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evennia_ai.agent import autonomy, listening, preparation
+from evennia_ai.agent import autonomy, ear_settings, preparation
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED
 from evennia_ai.core.turn.contexts import ContextType
@@ -53,7 +53,7 @@ class TestAnyText(ShellTest):
         """What the running assistant says of its settings, in all the places that read them."""
         script = self.ada_script
         script.work.read_anew()
-        listening.listen(script)
+        ear_settings.read_ear(script)
         state.safety_config(script)
         state.hearing_config(script)
         wanted = state.read(script, "autonomy_config")

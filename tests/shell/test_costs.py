@@ -52,13 +52,13 @@ class TestCreation(ShellTest):
 
     def test_only_what_was_given_is_stored(self) -> None:
         """Defaults are read and not written."""
-        script = operations.create_assistant("Edda", persona="Copies charts.").data["script"]
+        script = operations.create_assistant("Edda", persona="Copies charts.").data.script
         stored = {attribute.key for attribute in script.attributes.all()}
         assert {"assistant_key", "persona"} == stored
 
     def test_reading_a_default_stores_nothing(self) -> None:
         """Looking at an assistant leaves it as it was."""
-        script = operations.create_assistant("Edda").data["script"]
+        script = operations.create_assistant("Edda").data.script
         for name in state.DEFAULTS:
             state.read(script, name)
         operations.status(script)

@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError
 from evennia.utils import create
 
-from evennia_ai.agent import answering
+from evennia_ai.agent import turn_lifecycle
 from evennia_ai.core.memory.recollection import person_audience, place_audience
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.llm.scripted import completion
@@ -203,7 +203,7 @@ class TestOneTransaction(MemoryTest):
         """A stop came before it was closed."""
         turn = self.turn("hello")
         state.bump_epoch(self.ada_script)
-        answering.close(self.ada_script, turn, Stop(StopReason.NOOP))
+        turn_lifecycle.close(self.ada_script, turn, Stop(StopReason.NOOP))
         assert (0, 0) == self.counts()
 
     def test_a_reload_keeps_it(self) -> None:

@@ -7,7 +7,7 @@ from evennia.objects.objects import DefaultExit, DefaultObject
 from evennia.utils.create import create_object
 
 from evennia_ai.core.hearing.perception import Evidence, Source
-from evennia_ai.tools.capture import captured
+from evennia_ai.tools.commanding import captured
 from tests.shell.listening import HearingTest
 from tests.shell.support import says, whispers
 

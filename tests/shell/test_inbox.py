@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from evennia.scripts.models import ScriptDB
 
-from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
@@ -125,12 +124,3 @@ class TestFull(ShellTest):
         pump()
         expected = [SORRY, SORRY, 'Ada whispers: "One."', 'Ada whispers: "Four."']
         assert expected == self.tom.heard_from(self.ada)
-
-    def test_an_ambient_event_goes_first(self) -> None:
-        """What nobody waits for makes room before what somebody does."""
-        self.type(self.tom, "whisper Ada = one")
-        ambient = Event("a1", "ambient", "emit", "", "", "thunder", 0.2, 0, 0, 0.0)
-        self.ada_script.enqueue(ambient)
-        self.type(self.mira, "whisper Ada = two")
-        assert ["one", "two"] == [event.body for event in self.waiting()]
-        assert [] == self.mira.heard_from(self.ada)

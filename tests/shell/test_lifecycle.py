@@ -69,7 +69,7 @@ class TestCreate(SafetyTest):
         assert "look is a command" in operations.create_assistant("Edda", aliases=["look"]).message
         assert count == ObjectDB.objects.count()
         right = {"tick_rate": "30", "max_own_turns": 3, "llm_model": "none"}
-        script = operations.create_assistant("Edda", settings=right, by="Tom").data["script"]
+        script = operations.create_assistant("Edda", settings=right, by="Tom").data.script
         assert 30 == state.read(script, "tick_rate")
         assert {"loop": {"max_own_turns": 3}} == state.read(script, "safety_config")
         assert not script.attributes.has("llm_model")
@@ -179,7 +179,7 @@ class TestClone(SafetyTest):
         self.ada_script.trigger_emergency_stop("test")
         result = lifecycle.clone_assistant(self.ada_script, "Bea", by="Tom")
         assert result.ok, result.message
-        script, body = result.data["script"], result.data["character"]
+        script, body = result.data.script, result.data.character
         assert ("Bea", "Bea", "Grey.", self.room1) == (
             script.key,
             state.read(script, "assistant_key"),
@@ -200,9 +200,9 @@ class TestClone(SafetyTest):
         state.write(self.ada_script, execution_config={"calls_per_reply": 2})
         copy = lifecycle.clone_assistant(self.ada_script, "Bea", location=self.room2).data
         state.write(self.ada_script, execution_config={"calls_per_reply": 3})
-        assert {"calls_per_reply": 2} == state.read(copy["script"], "execution_config")
-        assert "Bea is an assistant, an AI." == copy["character"].db.desc
-        assert self.room2 == copy["character"].location
+        assert {"calls_per_reply": 2} == state.read(copy.script, "execution_config")
+        assert "Bea is an assistant, an AI." == copy.character.db.desc
+        assert self.room2 == copy.character.location
 
     def test_what_is_wrong_is_not_copied(self) -> None:
         """Neither a bad name nor a setting that code broke."""

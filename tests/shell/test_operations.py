@@ -36,7 +36,7 @@ class TestOperations(ShellTest):
             aliases=("edda",),
             lines={"thinking": ["{name} hums."], "failure": "{name} coughs."},
         )
-        script, body = result.data["script"], result.data["character"]
+        script, body = result.data.script, result.data.character
         assert result.ok
         assert "Old Edda is awake in Room2. Try: whisper Old Edda = hello" == result.message
         assert ("Old Edda", "Grey.", self.room2) == (body.key, body.db.desc, body.location)
@@ -77,7 +77,7 @@ class TestOperations(ShellTest):
             "Edda is awake, but nowhere: it needs a room. Try: whisper Edda = hello"
             == result.message
         )
-        assert None is operations.status(result.data["script"]).data.location
+        assert None is operations.status(result.data.script).data.location
 
     def test_the_status_is_the_same_for_people_and_programs(self) -> None:
         """One word for the mood, and everything behind it."""

@@ -10,10 +10,11 @@ from evennia.commands.command import Command
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import operations
+from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from evennia_ai.tools.capture import captured
+from evennia_ai.tools.commanding import captured
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
@@ -259,7 +260,7 @@ class TestLasting(OverheardTest):
         work = self.ada_script.work
         return (
             work.senders.as_stored(),
-            [item.as_stored() for item in work.overheard],
+            [to_stored(item) for item in work.overheard],
             work.decisions.as_stored(),
             set(work.muted),
         )

@@ -175,7 +175,7 @@ class TestAsked(RemovingTest):
     def test_whoever_cannot_go_is_named_and_the_others_go(self) -> None:
         """Stopped, as its body's hook refuses; the same line again, when that is mended."""
         made = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
-        golem = made.data["character"]
+        golem = made.data.character
         done = removing.remove_all(by="Tom")
         assert not done.ok
         (left,) = done.data["left"]

@@ -51,7 +51,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("channel_configs", "trigger", "channel_configs is"),
     ("channel_configs", 7, "channel_configs is"),
     ("room_messages", "loud", "room_messages is 'loud'"),
-    ("addressed_by", "shouting", "addressed_by is 'shouting'; it must be name or at"),
+    ("addressed_by", "shouting", "addressed_by is 'shouting'; it must be one of name, at"),
     ("addressed_by", ["at"], "addressed_by is ['at']"),
     ("room_messages", True, "room_messages is True"),
     ("room_messages", ["trigger"], "room_messages is ['trigger']"),

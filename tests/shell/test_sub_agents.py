@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.agent import excuses
+from evennia_ai.agent import failure_notices
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
@@ -142,7 +142,7 @@ class TestRefusals(DelegationTest):
         assert [{"id": "t1"}] == self.facts("report_unheard")
         refused = self.refusal("delegate_task", turn=turn, task="Count.")
         assert "nobody waits for your own task" in refused
-        assert not excuses.excuse(self.brass_script, event)
+        assert not failure_notices.notify_failure(self.brass_script, event)
 
     def test_a_report_needs_words(self) -> None:
         """The model is told so, and may try again."""

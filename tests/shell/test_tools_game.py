@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import formatEvent, globalLogPublisher
 
 from evennia_ai.runtime import state
-from evennia_ai.tools.capture import tells_of_a_crash
+from evennia_ai.tools.commanding import tells_of_a_crash
 from tests.shell.tool_case import ToolTest
 
 RAN: list[tuple[str, str]] = []

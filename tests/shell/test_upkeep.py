@@ -268,9 +268,9 @@ class TestHeard(UpkeepTest):
         """Whatever is in the inbox can be told."""
         self.type(self.tom, "whisper Ada = one")
         event = self.ada_script.work.inbox[0]
-        for kind in ("task", "own", "notice", "ambient"):
+        for kind in ("task", "own", "notice"):
             self.ada_script.work.inbox.append({**event, "id": kind, "kind": kind})
-        assert 5 == len(self.heard_rows()["waiting"])
+        assert 4 == len(self.heard_rows()["waiting"])
 
     def test_pages(self) -> None:
         """The newest first, and a number to go on with."""

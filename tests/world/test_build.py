@@ -142,7 +142,7 @@ class TestBuildAgain(LibraryTest):
         delete_assistant(find_assistant("Brass"))
         made = create_assistant("Brass", location=find("lamp_room"), desc="A door knocker.")
         assert "nothing was missing" in build_world(reset_descriptions=True)
-        brass = made.data["character"]
+        brass = made.data.character
         assert (find("lamp_room"), "A door knocker.") == (brass.location, brass.db.desc)
 
     def test_a_deleted_room_calls_back_what_it_held(self) -> None:

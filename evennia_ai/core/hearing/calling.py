@@ -13,10 +13,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field, TypeAdapter
 
 from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is_addressed, one_of
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.core.settings.model import Count
 
 
 class NameCall(IntEnum):
@@ -140,6 +142,10 @@ def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()
 
 # So long after it last spoke with somebody an assistant comes first with their next line.
 TALK_SECONDS = 300.0
+# The most assistants that answer such a line.
+MOST_ANSWERS: TypeAdapter[int] = TypeAdapter(
+    Annotated[Count, Field(json_schema_extra={"note": "0 for all that hear a line"})]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +167,3 @@ class Offer:
         """Lowest first: who is in a talk with the speaker, who spoke last with them, whose turn."""
         spoke_of_late = self.ago_seconds < TALK_SECONDS
         return not self.is_talking, self.ago_seconds if spoke_of_late else TALK_SECONDS, self.chosen
-
-
-def read_most(where: str, value: Any) -> int:
-    """The most assistants that answer such a line; 0: all that would.
-
-    Raises:
-        ConfigurationError: it is no whole number from 0 up; the message begins with `where`.
-    """
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise ConfigurationError(
-        f"{where} is {value!r}; it must be a whole number from 0 up, 0 for all that hear a line"
-    )

@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evennia_ai.core.hearing.perception import IGNORE, Evidence, Heard, Outcome, Source, Verdict
-from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.hearing.perception import IGNORE, Heard, Verdict
+from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MOST_PASSED, MOST_JUDGED = 60, 60
 MOST_SHOWN, MOST_KEPT = 120, 2000
-
-
-def _known_fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in stored.items() if key in kind.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
 @dataclass(slots=True)
@@ -47,28 +43,9 @@ class DecisionTrace:
             self.steps += ((step, detail),)
 
     def as_stored(self) -> dict[str, Any]:
-        """Plain data for the database."""
-        heard, verdict = asdict(self.heard), asdict(self.verdict)
-        plain = {"source": str(self.heard.source), "evidence": str(self.heard.evidence)}
-        return {
-            "number": self.number,
-            "at": self.at,
-            "heard": heard | plain | {"body": self.heard.body[:MOST_SHOWN]},
-            "verdict": verdict | {"outcome": str(self.verdict.outcome)},
-            "steps": [list(step) for step in self.steps],
-            "is_private": self.is_private,
-        }
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> DecisionTrace:
-        """Read back what `as_stored` wrote."""
-        heard = _known_fields(Heard, stored["heard"])
-        verdict = _known_fields(Verdict, stored["verdict"])
-        heard |= {"source": Source(heard["source"]), "evidence": Evidence(heard["evidence"])}
-        verdict |= {"outcome": Outcome(verdict["outcome"]), "basis": Basis(**verdict["basis"])}
-        steps = tuple((step, detail) for step, detail in stored["steps"])
-        told = Heard(**heard), Verdict(**verdict), steps, bool(stored.get("is_private"))
-        return cls(stored["number"], stored["at"], *told)
+        """Plain data for the database, with the beginning of what was said."""
+        heard = replace(self.heard, body=self.heard.body[:MOST_SHOWN])
+        return to_stored(replace(self, heard=heard))
 
 
 @dataclass(slots=True)
@@ -133,6 +110,6 @@ class DecisionTraces:
         """Read back what `as_stored` wrote."""
         records = cls(count=stored.get("count", 0))
         for item in stored.get("judged", ()):
-            with suppress(KeyError, TypeError, ValueError):  # as another version wrote it
-                records.judged.append(DecisionTrace.from_stored(item))
+            with suppress(ValueError):  # as another version wrote it
+                records.judged.append(from_stored(DecisionTrace, item))
         return records

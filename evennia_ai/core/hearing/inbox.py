@@ -10,6 +10,7 @@ from typing import Any
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.perception import PRIVATE, Heard, Source, Verdict
 from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MESSAGE, NOTICE, OWN, TASK = "message", "notice", "own", "task"
 # Beside what an event holds: the turn it is part of, which waits for whoever asked, and its tray.
@@ -22,9 +23,9 @@ class Event:
 
     Attributes:
         id: unique within the assistant.
-        kind: "message" (somebody waits for an answer), "ambient" (nobody does), "notice" (the game
-            tells what came of something, and somebody waits), "task" (another assistant waits for
-            its report), or "own" (its own idea).
+        kind: "message" (somebody waits for an answer), "notice" (the game tells what came of
+            something, and somebody waits), "task" (another assistant waits for its report), or
+            "own" (its own idea).
         source, sender_id, sender_name, body, hops, hops_granted, chain, begun_by, trust, rule,
             person: as heard and judged.
         mask: as heard: what a masked sender is known by, else "".
@@ -99,12 +100,11 @@ class Event:
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Event:
         """Read back what `as_stored` wrote, perhaps by another version."""
-        known = {name: stored[name] for name in cls.__dataclass_fields__ if name in stored}
-        return cls(**known | {"audience": tuple(stored.get("audience", ()))})
+        return from_stored(cls, stored)
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return to_stored(self)
 
 
 Stored = dict[str, Any]
@@ -120,8 +120,8 @@ def push(
 ) -> tuple[list[Stored], list[Stored]]:
     """Add an event to a bounded inbox.
 
-    When the inbox is full the oldest ambient event makes room, be it the new one; with none, the
-    oldest event of whoever has the most waiting does. Those being answered stay in either case.
+    When the inbox is full the oldest event of whoever has the most waiting makes room. Those that
+    are being answered stay.
 
     Args:
         busy: ids of the events that are being answered.
@@ -135,9 +135,7 @@ def push(
         waiting = [item for item in kept if item["id"] not in busy]
         if len(waiting) < 2:
             break
-        leaving = next((i for i in waiting if i["kind"] == "ambient"), None) or _of_the_loudest(
-            waiting
-        )
+        leaving = _of_the_loudest(waiting)
         kept.remove(leaving)
         dropped.append(leaving)
     return kept, dropped

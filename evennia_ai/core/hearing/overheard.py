@@ -6,8 +6,7 @@ Private words are kept with whoever said them and are never part of a turn for s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from evennia_ai.core.hearing.perception import PRIVATE, Heard, Source
 
@@ -41,10 +40,6 @@ class Overheard:
             body = body[: MOST_OF_ONE - 1] + "…"
         said = (heard.source.value, heard.person, heard.sender_name, heard.place, body)
         return cls(*said, trust, heard.mask)
-
-    def as_stored(self) -> dict[str, Any]:
-        """Plain data for the database."""
-        return asdict(self)
 
     def may_be_told_to(self, person: str) -> bool:
         """True where a turn for that person may know of it."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
 
 from evennia_ai.core.hearing.mention import folded_name
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.model import Part, SettingsGroup, setting
-from evennia_ai.errors import ConfigurationError
 
 MAX_AGENT_HOPS = 3
 
@@ -130,6 +129,10 @@ Mode = Annotated[
     WithJsonSchema({"type": "string", "enum": [str(each) for each in (TRIGGER, CONTEXT, IGNORE)]}),
 ]
 
+TRUST: TypeAdapter[float] = TypeAdapter(Part)
+MODE: TypeAdapter[Outcome] = TypeAdapter(Mode)
+ADDRESSED_BY = TypeAdapter(AddressedBy)
+
 
 class ChannelConfig(SettingsGroup):
     """The treatment of one channel, and the trust in its speech."""
@@ -146,40 +149,6 @@ class ChannelConfig(SettingsGroup):
         """
         given = {"mode": stored} if isinstance(stored, str) else stored
         return cls.from_stored(given, f"channel_configs[{name!r}]")
-
-
-def read_trust(where: str, value: Any) -> float:
-    """A trust that somebody set.
-
-    Raises:
-        ConfigurationError: it is no number from 0 to 1; the message begins with `where`.
-    """
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if is_number and 0 <= value <= 1:
-        return float(value)
-    raise ConfigurationError(f"{where} is {value!r}; it must be a number from 0 to 1")
-
-
-def read_addressed_by(where: str, value: object) -> AddressedBy:
-    """A setting that is name or at.
-
-    Raises:
-        ConfigurationError: it is something else; the message begins with `where`.
-    """
-    if value in tuple(AddressedBy):
-        return AddressedBy(str(value))
-    raise ConfigurationError(f"{where} is {value!r}; it must be name or at")
-
-
-def read_mode(where: str, value: object) -> Outcome:
-    """A setting that is trigger, context or ignore.
-
-    Raises:
-        ConfigurationError: it is something else; the message begins with `where`.
-    """
-    if value in ("trigger", "context", "ignore"):
-        return Outcome(value)
-    raise ConfigurationError(f"{where} is {value!r}; it must be trigger, context or ignore")
 
 
 class Switches(NamedTuple):

@@ -196,13 +196,13 @@ def _drawn(
     )
 
 
-def plain_text(value: Any) -> str:
+def plain_text(value: object) -> str:
     """A model's text as one plain line; "" where it is none, or too long to be one fact."""
     line = " ".join(clean_speech(_text(value)).split())
     return line if len(line) <= LONGEST_FACT else ""
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -210,12 +210,13 @@ def _mappings(found: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
     return (item for item in found if isinstance(item, dict))
 
 
-def _whole(value: Any, most: int) -> int | None:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_whole and 1 <= value <= most else None
+def _whole(value: object, most: int) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
+        return value
+    return None
 
 
-def _indices(given: Any, count: int) -> tuple[int, ...]:
+def _indices(given: object, count: int) -> tuple[int, ...]:
     """Numbers from 1 as indices from 0; what was not shown is left out."""
     items = given[:MOST_CITED] if isinstance(given, list) else []
     return tuple(sorted({i - 1 for item in items if (i := _whole(item, count)) is not None}))

@@ -64,7 +64,7 @@ def _pattern(pattern: str, names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(pattern if names else r"(?!)")
 
 
-def hide(value: Any, name: PersonNames) -> Any:
+def hide(value: object, name: PersonNames) -> Any:
     """Plain data whose texts name nobody of these names."""
     if isinstance(value, str):
         return name.hidden(value)
@@ -75,7 +75,7 @@ def hide(value: Any, name: PersonNames) -> Any:
     return value
 
 
-def without_marked(value: Any, marks: frozenset[str], name: PersonNames) -> Any:
+def without_marked(value: object, marks: frozenset[str], name: PersonNames) -> Any:
     """Plain data without what is a person's in it, and without their names.
 
     Args:
@@ -91,7 +91,7 @@ def without_marked(value: Any, marks: frozenset[str], name: PersonNames) -> Any:
     return hide(value, name)
 
 
-def _is_row(item: Any, marks: frozenset[str]) -> bool:
+def _is_row(item: object, marks: frozenset[str]) -> bool:
     """True for a person's row: a mark itself, or a mapping with one as a value."""
     values = item.values() if isinstance(item, Mapping) else (item,)
     return any(isinstance(value, str) and value in marks for value in values)

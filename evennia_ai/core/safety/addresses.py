@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any
 
 from evennia_ai.errors import ConfigurationError
 
@@ -73,7 +72,7 @@ def counted_as(text: str) -> str:
     return text if address is None else str(address)
 
 
-def read_networks(path: str, value: Any) -> tuple[str, ...]:
+def read_networks(path: str, value: object) -> tuple[str, ...]:
     """Addresses and networks, as a game sets them.
 
     Args:

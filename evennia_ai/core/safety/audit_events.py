@@ -161,7 +161,7 @@ def kind_of(event: str) -> EventKind:
     return EVENTS["limit_exceeded"] if event.endswith(EXCEEDED) else _OTHER
 
 
-def masked(value: Any, name: str = "") -> Any:
+def masked(value: object, name: str = "") -> Any:
     """A value without what is secret in it.
 
     That is what stands under a name that sounds like a secret, and in texts what looks like one.
@@ -203,13 +203,13 @@ def _without_secrets(text: str) -> str:
     return text
 
 
-def bounded(value: Any, longest: int = LONGEST_VALUE) -> Any:
+def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
     """A value as it is kept: plain, and what is too long is known by its size and its fingerprint.
 
     Args:
         longest: characters as JSON.
     """
-    if value is None or (type(value) in (bool, int) and abs(value) < MOST_EXACT):
+    if value is None or (isinstance(value, int) and abs(value) < MOST_EXACT):
         return value
     if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
         return sendable(value)  # what JSON would make of it, there and back
@@ -226,7 +226,7 @@ def kept(details: Mapping[str, Any]) -> dict[str, Any]:
     return plain if size <= LONGEST_EVENT else {"too_long": bounded(plain, 0)}
 
 
-def _kept(value: Any, name: str) -> Any:
+def _kept(value: object, name: str) -> Any:
     if isinstance(value, str) and len(value) > LONGEST_VALUE and not _is_secret(name):
         return bounded(value)  # its size and its fingerprint hold no secret
     try:
@@ -247,7 +247,7 @@ def _pairs(details: Mapping[str, Any]) -> Iterator[str]:
     return (f"{name} {_shown(value)}" for name, value in details.items() if value not in ("", None))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return one_line(str(value), LONGEST_SHOWN)
 
 

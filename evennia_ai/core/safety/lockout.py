@@ -134,7 +134,7 @@ class Lockout:
         return {"cause": self.cause.value, "reason": self.reason, "at": self.at, "by": self.by}
 
     @classmethod
-    def from_stored(cls, stored: Any) -> Lockout | None:
+    def from_stored(cls, stored: object) -> Lockout | None:
         """Read back what `as_stored` wrote; None when there is nothing, or nothing readable.
 
         What cannot be read frees nobody: whether an assistant may act does not depend on it.

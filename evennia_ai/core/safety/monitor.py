@@ -57,7 +57,7 @@ class Halt:
 Verdict = Proceed | Caution | Halt
 
 
-def fingerprint(name: str, arguments: Any) -> str:
+def fingerprint(name: str, arguments: object) -> str:
     """16 hex digits that are the same for calls that ask for the same.
 
     The order of keys does not count, and equal numbers are equal: 1 and 1.0, but not True or "1".
@@ -70,7 +70,7 @@ def fingerprint(name: str, arguments: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

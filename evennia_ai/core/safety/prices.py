@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from typing import Any
 
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
@@ -36,7 +35,7 @@ class Price:
 FREE = Price(Decimal(0), Decimal(0))
 
 
-def read_prices(setting: Any) -> Mapping[str, Price]:
+def read_prices(setting: object) -> Mapping[str, Price]:
     """The prices of a game, by `provider/model` or by the model alone.
 
     Raises:
@@ -47,7 +46,7 @@ def read_prices(setting: Any) -> Mapping[str, Price]:
     return {model: _read_price(f"{NAME}[{model!r}]", value) for model, value in setting.items()}
 
 
-def _read_price(path: str, given: Any) -> Price:
+def _read_price(path: str, given: object) -> Price:
     if not isinstance(given, Mapping) or {"input", "output"} != set(given):
         raise ConfigurationError(
             f"{path} is {given!r}; it must say what a million tokens cost in US dollars: "
@@ -56,11 +55,12 @@ def _read_price(path: str, given: Any) -> Price:
     return Price(*(_read_dollars(f"{path}[{key!r}]", given[key]) for key in ("input", "output")))
 
 
-def _read_dollars(path: str, value: Any) -> Decimal:
-    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < 0:
-        raise ConfigurationError(f"{path} is {value!r}; it must be a number of dollars from 0 up")
-    return Decimal(str(value))
+def _read_dollars(path: str, value: object) -> Decimal:
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        dollars = Decimal(str(value))
+        if dollars.is_finite() and dollars >= 0:
+            return dollars
+    raise ConfigurationError(f"{path} is {value!r}; it must be a number of dollars from 0 up")
 
 
 def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | None:
@@ -86,7 +86,7 @@ def answer_tokens_for(nano: int, price: Price | None) -> int:
     return math.ceil(nano / (price.output * _NANO_PER_DOLLAR_PER_MILLION)) + 1
 
 
-def reported(raw: Any, written: Callable[[], int]) -> TokenUsage:
+def reported(raw: object, written: Callable[[], int]) -> TokenUsage:
     """The usage that a service reports of one reply, made credible field by field.
 
     A total above the sum is believed: what a model thought is often in it alone.
@@ -107,7 +107,7 @@ def reported(raw: Any, written: Callable[[], int]) -> TokenUsage:
     return TokenUsage(prompt, completion + spare) if prompt else TokenUsage(spare, completion)
 
 
-def counted(usage: Any, estimate: TokenUsage) -> TokenUsage:
+def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
     """The usage that a call counts as, whatever the service reports.
 
     A report that cannot be (NaN, negative, no number, absurdly large) and a missing one count as
@@ -122,7 +122,7 @@ def counted(usage: Any, estimate: TokenUsage) -> TokenUsage:
     )
 
 
-def _tokens(value: Any, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:
+def _tokens(value: object, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:
     """A number of tokens; None where it is none."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MOST_SHOWN = 400
 MOST_DETAIL = 200
 MOST_NAME = 60
-_TEXTS = ("key", "kind", "prompt", "detail", "actor")
 LIMIT_PREFIX, TOOL_PREFIX = "safety.limit.", "tool."
 
 
@@ -36,11 +36,6 @@ class Choice:
     id: str
     label: str = ""
     hotkey: str = ""
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Choice:
-        """Read back what was stored; what is absent is empty."""
-        return cls(*(str(stored.get(name, "")) for name in ("id", "label", "hotkey")))
 
     def cleaned(self) -> Choice:
         """The same, harmless to print."""
@@ -101,17 +96,6 @@ class ApprovalRequest:
             actor=one_line(self.actor, MOST_NAME),
             choices=tuple(choice.cleaned() for choice in self.choices),
         )
-
-    def as_stored(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
-        return {**asdict(self), "choices": [asdict(choice) for choice in self.choices]}
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> ApprovalRequest:
-        """Read back what `as_stored` wrote; what is absent is empty, and choices are yes and no."""
-        key, kind, prompt, detail, actor = (str(stored.get(name, "")) for name in _TEXTS)
-        choices = tuple(map(Choice.from_stored, stored.get("choices", ())))
-        return cls(key, kind, prompt, detail, actor, choices or YES_NO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +162,15 @@ class Question:
         return person in self.people and person not in self.told
 
     def as_stored(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
-        own = {name: getattr(self, name) for name in _OWN_FIELDS}
-        lists = {"people": list(self.people), "told": list(self.told)}
-        things = {"call": dict(self.call), "event": dict(self.event)}
-        return self.asking.as_stored() | own | lists | things
+        """Plain data, fit for JSON; the request stands among the question's own fields."""
+        own = to_stored(self)
+        return {**own.pop("asking"), **own}
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Question:
         """Read back what `as_stored` wrote, perhaps by another version."""
-        own = {name: stored[name] for name in _OWN_FIELDS if name in stored}
-        own |= {name: tuple(own[name]) for name in ("people", "told") if name in own}
-        return cls(ApprovalRequest.from_stored(stored), **own)
+        asking = from_stored(ApprovalRequest, {"key": "", "kind": "", "prompt": "", **stored})
+        return from_stored(cls, {**stored, "asking": asking})
 
     def line(self) -> str:
         """It as those are told who are asked."""
@@ -218,9 +199,6 @@ class Question:
     def _words(self) -> str:
         asking = self.asking
         return f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
-
-
-_OWN_FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "asking")
 
 
 def next_for(person: str, questions: Iterable[Question]) -> Question | None:

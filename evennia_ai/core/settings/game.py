@@ -28,7 +28,7 @@ class Setting:
     is_state: bool = False
 
 
-def _as_stored(default: Any) -> Any:
+def _as_stored(default: object) -> Any:
     """A default as an attribute would hold it: of a group nothing is set."""
     return default.model_dump(exclude_unset=True) if isinstance(default, SettingsGroup) else default
 

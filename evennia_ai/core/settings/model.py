@@ -18,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -48,7 +49,9 @@ Limit = Annotated[Count, Field(json_schema_extra=NO_LIMIT)]
 LimitAmount = Annotated[Amount, Field(json_schema_extra=NO_LIMIT)]
 
 
-def setting(default: Any, text: str, *, note: str = "", example: str = "", **bounds: float) -> Any:
+def setting(
+    default: object, text: str, *, note: str = "", example: str = "", **bounds: float
+) -> Any:
     """One setting of a group.
 
     Args:
@@ -145,7 +148,7 @@ class LenientGroup(SettingsGroup):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_wholes(cls, given: Any) -> Any:
+    def _with_wholes(cls, given: object) -> object:
         if not isinstance(given, Mapping):
             return given
         return {key: _as_whole(value) for key, value in given.items()}
@@ -158,21 +161,34 @@ def _as_whole(value: object) -> object:
     return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
-def merged(below: Mapping[str, Any], above: Any) -> Any:
+def merged(below: Mapping[str, Any], above: object) -> Any:
     """The settings below with those above over them; mappings in both are merged in turn."""
     if not isinstance(above, Mapping):
         return above
     return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}
 
 
-def _over(below: Any, above: Any) -> Any:
+def _over(below: object, above: object) -> Any:
     return merged(below, above) if isinstance(below, Mapping) else above
+
+
+def read_value(adapter: TypeAdapter[T], path: str, value: object) -> T:
+    """A setting that stands alone, read as strictly as one of a group.
+
+    Raises:
+        ConfigurationError: it is not what the adapter takes; the text begins with `path`.
+    """
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        told = wanted_in_code(adapter.json_schema())
+        raise ConfigurationError(f"{path} is {_shown(value)}; it must be {told}") from None
 
 
 # ---- errors ------------------------------------------------------------------------------------
 
 
-def _refusal(group: type[SettingsGroup], path: str, given: Any, error: ValidationError) -> str:
+def _refusal(group: type[SettingsGroup], path: str, given: object, error: ValidationError) -> str:
     """The first error in a sentence: which setting, what it is, and what would be right."""
     first = error.errors(include_url=False)[0]
     keys = [key for key in first["loc"] if key != "[key]"]

@@ -37,7 +37,7 @@ def schema_of(group: type[BaseModel]) -> JsonSchemaValue:
     return found
 
 
-def _inlined(node: Any, defs: Mapping[str, Any]) -> Any:
+def _inlined(node: object, defs: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
         return [_inlined(each, defs) for each in node]
     if not isinstance(node, dict):
@@ -221,7 +221,7 @@ _PARSERS: Mapping[str, Callable[[JsonSchemaValue, str], Any]] = {
 }
 
 
-def with_ids(schema: JsonSchemaValue, value: Any) -> Any:
+def with_ids(schema: JsonSchemaValue, value: object) -> Any:
     """A plain value with whole numbers as keys where these are wanted: JSON has none."""
     if not isinstance(value, Mapping):
         return value
@@ -229,7 +229,8 @@ def with_ids(schema: JsonSchemaValue, value: Any) -> Any:
     return {_as_id(key): item for key, item in below.items()} if is_numbered(schema) else below
 
 
-def _as_id(key: Any) -> Any:
+def _as_id(key: object) -> Any:
     """A number that came as a text, as all keys of JSON are."""
-    is_number = isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 9
-    return int(key) if is_number else key
+    if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 9:
+        return int(key)
+    return key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -40,7 +40,7 @@ def _as_word(value: object) -> object:
     return value
 
 
-def _as_networks(value: Any) -> tuple[str, ...]:
+def _as_networks(value: object) -> tuple[str, ...]:
     return read_networks(f"{NAME}.trusted_proxies", value)
 
 

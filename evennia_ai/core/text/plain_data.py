@@ -1,21 +1,51 @@
-"""Data as it is kept: texts, finite numbers, lists, mappings, and nothing else."""
+"""Data as it is kept: texts, finite numbers, lists, mappings, and nothing else.
+
+A dataclass becomes such data by `to_stored`, and comes back by `from_stored`.
+"""
 
 from __future__ import annotations
 
 import json
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
+
+T = TypeVar("T")
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
 LONGEST_VALUE = 20_000
 LARGEST_NUMBER = 2**53
 DEEPEST = 8
 
 
-def plain(value: Any, path: str) -> Any:
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """A reader of a dataclass, made once: that takes longer than a thousand readings."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def to_stored(value: object) -> dict[str, Any]:
+    """A dataclass as plain data: enums as texts, tuples as lists."""
+    stored: dict[str, Any] = _adapter(type(value)).dump_python(value, mode="json")
+    return stored
+
+
+def from_stored(kind: type[T], stored: Mapping[str, Any]) -> T:
+    """The dataclass that `to_stored` was given; keys of other versions are left out.
+
+    Raises:
+        ValueError: a field is missing that has no default, or does not fit.
+    """
+    return _adapter(kind).validate_python(dict(stored))
+
+
+def plain(value: object, path: str) -> Any:
     """A value as plain data.
 
     Raises:
@@ -31,7 +61,7 @@ def plain(value: Any, path: str) -> Any:
     return kept
 
 
-def _plain(value: Any, path: str, depth: int) -> Any:
+def _plain(value: object, path: str, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -67,7 +97,7 @@ def _plain_text(value: str, path: str) -> str:
     return value
 
 
-def _plain_key(key: Any, path: str) -> Any:
+def _plain_key(key: object, path: str) -> Any:
     if isinstance(key, str):
         return _plain_text(str(key), path)
     if isinstance(key, int) and not isinstance(key, bool) and abs(key) <= LARGEST_NUMBER:

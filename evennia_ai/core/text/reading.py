@@ -108,7 +108,7 @@ class JsonText:
             return _PATIENT.raw_decode(self.text, start)
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: object) -> bool:
     level = [value]
     for _ in range(DEEPEST):
         level = [
@@ -119,7 +119,7 @@ def _is_deep(value: Any) -> bool:
     return True
 
 
-def _held(value: Any) -> Any:
+def _held(value: object) -> Any:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
@@ -211,13 +211,13 @@ def _check_size(given: Mapping[str, Any]) -> None:
         level = [inner for item in level for inner in _parts(item)]
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: object) -> Iterator[Any]:
     if isinstance(value, dict):
         yield from value
     yield from _held(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, str):
         return few_marks(value)
     if isinstance(value, dict):

@@ -102,7 +102,7 @@ def shown(arguments: Mapping[str, Any], *, is_private: bool) -> dict[str, Any]:
     return {str(name): _value(value, is_private) for name, value in some}
 
 
-def _value(value: Any, is_private: bool) -> Any:
+def _value(value: object, is_private: bool) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, (int, float)):

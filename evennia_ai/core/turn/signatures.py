@@ -8,7 +8,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
+from enum import EnumType
 from typing import Any, Literal
 
 from evennia_ai.core.turn.toolspec import ToolSpec
@@ -37,7 +37,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
         ) from None
 
 
-def _plain_type(annotation: Any) -> Any:
+def _plain_type(annotation: object) -> Any:
     """The type itself, with an optional `None` taken away."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         rest = [arm for arm in typing.get_args(annotation) if arm is not type(None)]
@@ -45,9 +45,8 @@ def _plain_type(annotation: Any) -> Any:
     return annotation
 
 
-def _is_text_enum(annotation: Any) -> bool:
-    is_class = isinstance(annotation, type)
-    return is_class and issubclass(annotation, str) and issubclass(annotation, Enum)
+def _is_text_enum(annotation: object) -> bool:
+    return isinstance(annotation, EnumType) and issubclass(annotation, str)
 
 
 def _choice(values: Iterable[Any]) -> dict[str, Any] | None:
@@ -58,7 +57,7 @@ def _choice(values: Iterable[Any]) -> dict[str, Any] | None:
     return {"type": kind, "enum": listed} if kind else None
 
 
-def _container(kind: Any, inner: Sequence[Any]) -> dict[str, Any] | None:
+def _container(kind: object, inner: Sequence[Any]) -> dict[str, Any] | None:
     """The schema of a list, or of a dict whose keys are texts."""
     if kind is dict and inner and inner[0] is not str:
         return None
@@ -70,7 +69,7 @@ def _container(kind: Any, inner: Sequence[Any]) -> dict[str, Any] | None:
     return {"type": "object", "additionalProperties": held}
 
 
-def _schema_of(annotation: Any) -> dict[str, Any] | None:
+def _schema_of(annotation: object) -> dict[str, Any] | None:
     """The JSON schema of an annotation, or None when it has none."""
     plain = _plain_type(annotation)
     kind, inner = typing.get_origin(plain) or plain, typing.get_args(plain)
@@ -84,16 +83,16 @@ def _schema_of(annotation: Any) -> dict[str, Any] | None:
     return {"type": name} if name else None
 
 
-def _as_annotated(annotation: Any, value: Any) -> Any:
+def _as_annotated(annotation: object, value: object) -> Any:
     plain = _plain_type(annotation)
     if value is None:
         return None
     if _is_text_enum(plain):
         return plain(value)
     inner = typing.get_args(plain)
-    if inner and typing.get_origin(plain) is list:
+    if inner and isinstance(value, list):
         return [_as_annotated(inner[0], item) for item in value]
-    if inner and typing.get_origin(plain) is dict:
+    if inner and isinstance(value, dict):
         return {key: _as_annotated(inner[1], item) for key, item in value.items()}
     return value
 
@@ -146,7 +145,7 @@ def _default(parameter: inspect.Parameter) -> dict[str, Any]:
         return {}
 
 
-def _property_of(tool: str, parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
+def _property_of(tool: str, parameter: inspect.Parameter, hint: object) -> dict[str, Any]:
     """The schema of one argument, without its text."""
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
         raise TypeError(

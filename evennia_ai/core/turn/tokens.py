@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
-from typing import Any
 
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
@@ -127,10 +126,10 @@ def count_message(message: Message, count: Counter) -> int:
     return tokens + count(message.get("tool_call_id") or "")
 
 
-def _count_content(content: Any, count: Counter) -> int:
+def _count_content(content: object, count: Counter) -> int:
     if isinstance(content, list):
         return sum(count(part["text"]) for part in content if "text" in part)
-    return count(content or "")
+    return count(str(content or ""))
 
 
 def count_messages(messages: Sequence[Message], count: Counter) -> int:

@@ -10,7 +10,7 @@ from evennia_ai.runtime.rights.game import is_staff
 from evennia_ai.runtime.rights.table import Right
 
 
-def knows_key(script: Assistant, person: Being) -> bool:
+def knows_key(script: Assistant, person: Being | None) -> bool:
     """Whether somebody may name an assistant by its key.
 
     Args:
@@ -22,7 +22,7 @@ def knows_key(script: Assistant, person: Being) -> bool:
     return has_right(script, person, Right.CONTROL, is_staff=is_staff(person))
 
 
-def name_before(script: Assistant, person: Being) -> str:
+def name_before(script: Assistant, person: Being | None) -> str:
     """What an assistant is called in what somebody reads.
 
     Args:

@@ -10,22 +10,24 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai.core.hearing.perception import (
+    ADDRESSED_BY,
+    MODE,
+    TRUST,
     AddressedBy,
     ChannelConfig,
     Ear,
     Outcome,
-    read_addressed_by,
-    read_mode,
-    read_trust,
 )
 from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import sender_of
 from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import meets
 
 
-def listen(script: Any) -> Ear:
+def read_ear(script: Assistant) -> Ear:
     """Read the assistant's ear anew, and keep it until a setting changes or the next beat.
 
     A setting that cannot be read counts as not set; what is wrong with it is logged once.
@@ -39,12 +41,12 @@ def listen(script: Any) -> Ear:
         id=body.dbref,
         interaction_enabled=bool(state.read(script, "interaction_enabled")),
         enable_addressing=bool(state.read(script, "enable_addressing")),
-        addressed_by=_check(partial(read_addressed_by, "addressed_by", stored_way), problems)
+        addressed_by=_check(partial(read_value, ADDRESSED_BY, "addressed_by", stored_way), problems)
         or AddressedBy.NAME,
         max_agent_hops=_hops(script, problems),
         is_capturing=work.capture is not None,
         channels=_channels(script, problems),
-        room_messages=_check(partial(read_mode, "room_messages", stored_mode), problems)
+        room_messages=_check(partial(read_value, MODE, "room_messages", stored_mode), problems)
         or Outcome.IGNORE,
         trigger_permissions=_conditions(script, problems),
         trust_overrides=_overrides(script, problems),
@@ -54,16 +56,16 @@ def listen(script: Any) -> Ear:
     if problem and problem != work.ear_problem:
         logger.log_err(f"[assistant] {script.key} does without some of its settings: {problem}")
     work.ear_problem = problem
-    return work.ear  # type: ignore[no-any-return]
+    return work.ear
 
 
-def _own_name(script: Any) -> tuple[str, ...]:
+def _own_name(script: Assistant) -> tuple[str, ...]:
     """The name of one that was adopted, where the game calls its body otherwise."""
     is_other = state.read(script, "adopted") and script.key != script.obj.key
     return (str(script.key),) if is_other else ()
 
 
-def ear_for(script: Any, from_obj: Any) -> Ear:
+def ear_for(script: Assistant, from_obj: object) -> Ear:
     """The ear for what somebody says: each may call it as it appears to them.
 
     Where a reference to it is shown to it as its own name, that counts too.
@@ -71,7 +73,7 @@ def ear_for(script: Any, from_obj: Any) -> Ear:
     Args:
         from_obj: who says it, as of a message; None: the game itself.
     """
-    ear: Ear = script.work.ear or listen(script)
+    ear: Ear = script.work.ear or read_ear(script)
     body = script.obj
     if from_obj is None or names.is_alike_for_all(body):
         return ear
@@ -80,7 +82,7 @@ def ear_for(script: Any, from_obj: Any) -> Ear:
     return replace(ear, names=tuple(dict.fromkeys(own)))
 
 
-def _mapping(script: Any, name: str, problems: list[str]) -> Mapping[str, Any]:
+def _mapping(script: Assistant, name: str, problems: list[str]) -> Mapping[str, Any]:
     stored = state.read(script, name)
     if isinstance(stored, Mapping):
         return stored
@@ -88,7 +90,7 @@ def _mapping(script: Any, name: str, problems: list[str]) -> Mapping[str, Any]:
     return {}
 
 
-def _hops(script: Any, problems: list[str]) -> int:
+def _hops(script: Assistant, problems: list[str]) -> int:
     name = "max_agent_hops"
     stored = state.read(script, name)
     if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0:
@@ -97,7 +99,7 @@ def _hops(script: Any, problems: list[str]) -> int:
     return int(state.DEFAULTS[name])
 
 
-def _is_condition(script: Any, name: str, condition: object, problems: list[str]) -> bool:
+def _is_condition(script: Assistant, name: str, condition: object, problems: list[str]) -> bool:
     """Whether a permission or lock string can be asked for at all."""
     if not isinstance(condition, str):
         problems.append(f"{name} holds {condition!r}; it must be a permission or a lock string")
@@ -105,7 +107,7 @@ def _is_condition(script: Any, name: str, condition: object, problems: list[str]
     return _check(partial(meets, script.obj, condition, script.obj), problems) is not None
 
 
-def _conditions(script: Any, problems: list[str]) -> tuple[str, ...]:
+def _conditions(script: Assistant, problems: list[str]) -> tuple[str, ...]:
     stored = state.read(script, "trigger_permissions")
     name = "trigger_permissions"
     given = [stored] if isinstance(stored, str) else stored
@@ -115,18 +117,18 @@ def _conditions(script: Any, problems: list[str]) -> tuple[str, ...]:
     return tuple(item for item in given if _is_condition(script, name, item, problems))
 
 
-def _overrides(script: Any, problems: list[str]) -> tuple[tuple[str, float], ...]:
+def _overrides(script: Assistant, problems: list[str]) -> tuple[tuple[str, float], ...]:
     name, kept = "trust_overrides", []
     for condition, given in _mapping(script, name, problems).items():
         if not _is_condition(script, name, condition, problems):
             continue
-        trust = _check(partial(read_trust, f"{name}[{condition!r}]", given), problems)
+        trust = _check(partial(read_value, TRUST, f"{name}[{condition!r}]", given), problems)
         if trust is not None:
             kept.append((condition, trust))
     return tuple(kept)
 
 
-def _channels(script: Any, problems: list[str]) -> dict[str, ChannelConfig]:
+def _channels(script: Assistant, problems: list[str]) -> dict[str, ChannelConfig]:
     configs = {}
     for name, given in _mapping(script, "channel_configs", problems).items():
         config = _check(partial(ChannelConfig.of_channel, str(name), given), problems)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
 from uuid import UUID, uuid5
 
 from evennia_ai.agent.compaction import Fence
@@ -24,25 +23,29 @@ from evennia_ai.memory.consent import names_of
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Sought
 from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Assistant
 
 LONGEST_QUERY = 1_000
 _SPACE = UUID("6b1f0a52-6a0e-4c37-9d2c-0f8a6d3b7e11")
 
 
-def days_of(script: Any, memories: Sequence[Recollection]) -> list[date]:
+def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
     """The days on which memories were made, in the game's time zone."""
     now = modes.hour(script)
     return [dates.moment(memory.at, now).date() for memory in memories]
 
 
-def shown(script: Any, memories: Sequence[Recollection]) -> list[Shown]:
+def shown(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
     """Memories as a model is shown them at night: each with its day."""
     days = days_of(script, memories)
     return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
 
 
 def memories_of(
-    script: Any, kind: MemoryKind, drawn: Sequence[DerivedMemory], sources: Sequence[Recollection]
+    script: Assistant,
+    kind: MemoryKind,
+    drawn: Sequence[DerivedMemory],
+    sources: Sequence[Recollection],
 ) -> list[Recollection | None]:
     """What was drawn, as memories of their sources' audience, in the same order.
 
@@ -89,7 +92,7 @@ def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]
 
 
 async def nearest(
-    script: Any,
+    script: Assistant,
     text: str,
     audience: str,
     *,
@@ -121,7 +124,7 @@ async def nearest(
 
 
 def unknown(
-    script: Any, memories: Sequence[Recollection], without: Sequence[str] = ()
+    script: Assistant, memories: Sequence[Recollection], without: Sequence[str] = ()
 ) -> list[Recollection]:
     """Those whose words are not stored already for the same audience.
 

@@ -1,4 +1,4 @@
-"""A command of the game whose defects are for the log, and not for whoever typed it.
+"""A command of the game as an assistant runs it: what it tells, and how its defects end.
 
 Evennia shows a traceback to whoever typed a command that fails inside, and writes the whole line
 into the log. What an assistant typed is a model's, and what it reads goes to a model's service.
@@ -6,7 +6,8 @@ into the log. What an assistant typed is a model's, and what it reads goes to a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from types import GeneratorType
@@ -16,6 +17,10 @@ from evennia.commands.command import Command, InterruptCommand
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
+
+from evennia_ai.core.text.cleaning import cut_at_sentence, quote
+from evennia_ai.errors import ToolError
+from evennia_ai.runtime.assistant import Assistant
 
 FAILED_INSIDE = "failed inside; staff can read why in the log. Do something else"
 HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
@@ -84,3 +89,41 @@ class Guarded:
             logger.log_trace(told)
         else:
             logger.log_err(f"{told}: {failure.getTraceback()}")
+
+
+MOST_TOLD = 300
+TRACEBACK = "Traceback (most recent call last)"
+
+
+@contextmanager
+def captured(script: Assistant | None) -> Generator[list[str]]:
+    """Collect what commands tell the assistant while they run: up to 200 lines of output.
+
+    Args:
+        script: the assistant's script; without one, as of a body that nobody moves, nothing is
+            heard.
+    """
+    work = getattr(script, "work", None)
+    lines: list[str] = []
+    if work is None:
+        yield lines
+        return
+    before = work.capture
+    work.capture, work.ear = lines, None
+    try:
+        yield lines
+    finally:
+        work.capture, work.ear = before, None
+
+
+def tells_of_a_crash(lines: Sequence[str]) -> bool:
+    """True where the game itself failed, and sent a traceback, which is for staff alone."""
+    return any(line.lstrip().startswith(TRACEBACK) for line in lines)
+
+
+def refusal(lines: list[str], otherwise: str) -> ToolError:
+    """The game's reason for a refusal: in its own words, quoted, or in ours."""
+    if tells_of_a_crash(lines):
+        return ToolError(otherwise)
+    told = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)
+    return ToolError(f"the game says {quote(told)}" if told else otherwise)

@@ -7,13 +7,13 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.agent import queueing, resting, tracing
-from evennia_ai.agent.excuses import (
+from evennia_ai.agent import model_outages, queueing, tracing
+from evennia_ai.agent.failure_notices import (
     UNHEARD,
     cooling_line,
     empty_queue,
-    excuse,
     expire,
+    notify_failure,
     spent_line,
     whether,
 )
@@ -35,13 +35,14 @@ from evennia_ai.errors import LimitReachedError
 from evennia_ai.memory import episodes
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations
 
 OF_A_PLAYER = "player "
 
 
-def take(script: Any) -> Turn | float | None:
+def take(script: Assistant) -> Turn | float | None:
     """The turn that is due: for the oldest event of somebody who is there, and need not wait.
 
     Returns:
@@ -64,7 +65,7 @@ def take(script: Any) -> Turn | float | None:
     return _begin(script, stored, config.batch_messages)
 
 
-def _begin(script: Any, stored: Stored, most: int) -> Turn:
+def _begin(script: Assistant, stored: Stored, most: int) -> Turn:
     """Take the turn of an event and those that join it, or go on with what was set aside."""
     if TRAY in stored:
         return _note_resumed(script, aside.take_up(script, stored))
@@ -74,19 +75,19 @@ def _begin(script: Any, stored: Stored, most: int) -> Turn:
     return turn
 
 
-def _note_resumed(script: Any, turn: Turn) -> Turn:
+def _note_resumed(script: Assistant, turn: Turn) -> Turn:
     note(script, turn, "taken up again", f"after {turn.iterations} steps")
     return turn
 
 
-def note(script: Any, turn: Turn, step: str, detail: str = "") -> None:
+def note(script: Assistant, turn: Turn, step: str, detail: str = "") -> None:
     """Add a step to the records of a turn's messages."""
     is_private = turn.is_private or turn.event.face in turn.asides.values()
     numbers = [event.number for event in turn.events]
     script.work.decisions.note(numbers, step, detail, is_private=is_private)
 
 
-def close(script: Any, turn: Turn, stop: Stop) -> None:
+def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     """Close a turn: count, tell whoever waits and staff if it failed, stop after too many."""
     work = script.work
     work.extensions.end(turn.scope)
@@ -108,7 +109,7 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     if turn.event.kind == OWN:
         work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
     if turn.iterations and not stop.trouble:
-        resting.end(script)
+        model_outages.end(script)
     if stop.is_failure:
         _report(script, turn, stop, judged)
     else:
@@ -117,7 +118,7 @@ def close(script: Any, turn: Turn, stop: Stop) -> None:
     _follow(script, turn, stop, judged)
 
 
-def break_off(script: Any, turn: Turn, why: str, *, is_unheard: bool) -> None:
+def break_off(script: Assistant, turn: Turn, why: str, *, is_unheard: bool) -> None:
     """End a turn that was dropped; what it used is counted.
 
     Args:
@@ -142,7 +143,7 @@ def break_off(script: Any, turn: Turn, why: str, *, is_unheard: bool) -> None:
     )
 
 
-def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
+def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:
     work = script.work
     is_silent = stop.reason is StopReason.NOOP
     note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
@@ -157,7 +158,7 @@ def _note_answer(script: Any, turn: Turn, stop: Stop) -> None:
     _engage(script, turn, stop)
 
 
-def pause(script: Any, turn: Turn, stop: Stop) -> None:
+def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
     """Go on with the next beat, where an assistant may do one thing a beat."""
     script.work.in_flight = None
     turns.pause(script, turn, stop)
@@ -170,7 +171,7 @@ def _last_act(turn: Turn) -> str:
     return last_act(parted(turn.said, turn.asides, face), face)
 
 
-def _engage(script: Any, turn: Turn, stop: Stop) -> None:
+def _engage(script: Assistant, turn: Turn, stop: Stop) -> None:
     """After an answer in the open, its asker need not repeat the name for a while."""
     event, config = turn.event, state.hearing_config(script)
     is_open = event.source == Source.CHANNEL or event.source in SPOKEN
@@ -181,13 +182,13 @@ def _engage(script: Any, turn: Turn, stop: Stop) -> None:
         )
 
 
-def _report(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
+def _report(script: Assistant, turn: Turn, stop: Stop, judged: Judgement) -> None:
     line = cooling_line(judged.cools) if judged.cools else spent_line(stop)
-    told = excuse(script, turn.event, _why(stop), line=line)
-    told = "waited" if turn.event.kind == OWN else whether(told)
+    is_told = notify_failure(script, turn.event, _why(stop), line=line)
+    told = "waited" if turn.event.kind == OWN else whether(is_told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
     if stop.trouble:
-        resting.tell(script, stop, f"{_waiting(turn)} {told}")
+        model_outages.tell(script, stop, f"{_waiting(turn)} {told}")
         return
     errors, limit = judged.errors, _most_errors(script)
     detail = f"{stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a row)"
@@ -199,7 +200,7 @@ def _waiting(turn: Turn) -> str:
     return turn.event.sender_name or "Nobody"
 
 
-def _follow(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
+def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Judgement) -> None:
     """Lock the assistant, or let whoever asked wait, where the end of a turn calls for it."""
     if judged.locks is not None:
         why = _cause_to_lock(script, turn, stop)[1]
@@ -211,7 +212,7 @@ def _follow(script: Any, turn: Turn, stop: Stop, judged: Judgement) -> None:
         _cool_off(script, turn, stop, judged.cools)
 
 
-def _cool_off(script: Any, turn: Turn, stop: Stop, seconds: float) -> None:
+def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None:
     """Tell everybody whom it concerns that somebody has to wait."""
     name, account, wait = _waiting(turn), _name_of(turn.event.person), in_words(seconds)
     whom = name if account == name else f"{name} ({account})"
@@ -220,7 +221,7 @@ def _cool_off(script: Any, turn: Turn, stop: Stop, seconds: float) -> None:
     facts = {"person": turn.event.person, "seconds": round(seconds)}
     audit.record("cooled_off", script, cause=cause or stop.reason.value, **facts)
     if not stop.is_failure and turn.event.kind != TASK:
-        excuse(script, turn.event, line=cooling_line(seconds))
+        notify_failure(script, turn.event, line=cooling_line(seconds))
     outgoing.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
 
 
@@ -228,7 +229,7 @@ def _name_of(person: str) -> str:
     return str(getattr(incoming.find_being(person), "key", person))
 
 
-def _judge(script: Any, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, Any]]:
+def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, Any]]:
     """What follows from the end of a turn, and what of it has to be stored."""
     blame, now = script.work.blame, script.clock.seconds()
     config, event = state.safety_config(script).cooling, turn.event
@@ -258,7 +259,7 @@ def _is_assistant(person: str) -> bool:
     return being is not None and is_assistant(being)
 
 
-def _cause_to_lock(script: Any, turn: Turn, stop: Stop) -> tuple[Cause | None, str, bool]:
+def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | None, str, bool]:
     """Why an assistant would have to be locked, the gravest cause first.
 
     Returns:
@@ -282,7 +283,7 @@ def _locks(hit: LimitReachedError) -> bool:
     return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 
-def _most_errors(script: Any) -> int:
+def _most_errors(script: Assistant) -> int:
     return int(state.read(script, "max_consecutive_errors"))
 
 
@@ -291,7 +292,7 @@ def _why(stop: Stop) -> str:
     return f"limit {stop.limit.kind}" if stop.limit else ENDINGS[stop.reason].text
 
 
-def _is_gone(script: Any, event: Event) -> bool:
+def _is_gone(script: Assistant, event: Event) -> bool:
     """Whether the asker left or muted the assistant, so that no answer could reach them."""
     if event.kind in (OWN, TASK):
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from evennia.utils import logger
 
@@ -17,6 +16,7 @@ from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import audience, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations
 
@@ -35,7 +35,9 @@ SPENT_LINES: Mapping[str, str] = MappingProxyType(
 UNHEARD = "nobody is there any more to hear it"
 
 
-def excuse(script: Any, event: Event, why: str = "it was given up", *, line: str = "") -> bool:
+def notify_failure(
+    script: Assistant, event: Event, why: str = "it was given up", *, line: str = ""
+) -> bool:
     """Tell whoever waits for an answer, once and in character, that none will come.
 
     Args:
@@ -72,7 +74,7 @@ def spent_line(stop: Stop) -> str:
     return SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
 
 
-def expire(script: Any, oldest: float) -> None:
+def expire(script: Assistant, oldest: float) -> None:
     """Give up what waited too long, as after a day on which the game was down.
 
     A task that nobody waits for, as after a restart, is given up as well: no call is made for it.
@@ -89,13 +91,13 @@ def expire(script: Any, oldest: float) -> None:
 
 
 def _drop(
-    script: Any, waiting: list[Stored], step: str, *, line: str = "", knows: str = ""
+    script: Assistant, waiting: list[Stored], step: str, *, line: str = "", knows: str = ""
 ) -> None:
     """Give up what waits; each sender is told once, however much of theirs it is.
 
     Args:
         step: what became of it, for the record.
-        line: as of `excuse`.
+        line: as of `notify_failure`.
         knows: the id of a sender who was told already, or "".
     """
     if not waiting:
@@ -106,11 +108,11 @@ def _drop(
         logger.log_warn(f"[assistant] {script.key}: a message of {event.sender_name} {step}")
         sender = event.id if event.kind == TASK else event.sender_id
         if sender not in told:
-            told[sender] = excuse(script, event, line=line)
+            told[sender] = notify_failure(script, event, line=line)
         script.work.decisions.note([event.number], step, whether(told[sender]))
 
 
-def empty_queue(script: Any, turn: Turn, stop: Stop) -> None:
+def empty_queue(script: Assistant, turn: Turn, stop: Stop) -> None:
     """Where a cap is used up, what waits and would meet it too is given up now, with a word.
 
     Of a player's own cap that is what this player said; of any other all that waits.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evennia_ai.consolidation import drawing
+from evennia_ai.consolidation import derive_memories
 from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory.extraction import Shown
 from evennia_ai.core.memory.portraits import Portrait, nudge, portrait_request, read_portrait
@@ -15,6 +15,7 @@ from evennia_ai.core.text import dates
 from evennia_ai.memory import modes, profiles
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile
+from evennia_ai.runtime.assistant import Assistant
 
 AT_ONCE = 30
 
@@ -72,11 +73,11 @@ async def _look(
     known = [item for item in profile.attributes if item["audience"] == audience]
     now = modes.hour(night.script)
     known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
-    asked = portrait_request(profile.name, drawing.shown(night.script, group), known_shown)
+    asked = portrait_request(profile.name, derive_memories.shown(night.script, group), known_shown)
     portrait = read_portrait(await night.ask(asked, "profiles"))
     if portrait is None:
         return None
-    days = drawing.days_of(night.script, group)
+    days = derive_memories.days_of(night.script, group)
     settled = (dates.settled(text, days) for text in portrait.attributes)
     return replace(portrait, attributes=tuple(settled))
 
@@ -95,7 +96,7 @@ def _with(
 
 
 def _is_as_it_was(
-    script: Any, entity: str, known: list[Attribute], seen: Sequence[Recollection]
+    script: Assistant, entity: str, known: list[Attribute], seen: Sequence[Recollection]
 ) -> bool:
     """Whether nobody corrected or forgot anything of it meanwhile."""
     now = rows.by_keys(script.pk, [item.key for item in seen])

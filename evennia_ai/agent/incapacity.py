@@ -7,14 +7,13 @@ One whose body is gone keeps all that it knows, and is locked until it is given 
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import approvals, audit, emergency
 from evennia_ai.agent import admission
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import ability, state, turns
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import OF_ASSISTANTS
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations
@@ -26,7 +25,7 @@ ADVICE = (
 )
 
 
-def heed(script: Any) -> None:
+def heed(script: Assistant) -> None:
     """Fall silent where the body cannot act any more; begin anew where it can again."""
     work, body = script.work, script.obj
     if work.is_closing or body is None:
@@ -39,7 +38,7 @@ def heed(script: Any) -> None:
         _fall_silent(script, line)
 
 
-def _fall_silent(script: Any, line: str) -> None:
+def _fall_silent(script: Assistant, line: str) -> None:
     """Drop what is under way and what waits, and tell each sender, once and in private."""
     work = script.work
     state.bump_epoch(script)
@@ -62,13 +61,13 @@ def _fall_silent(script: Any, line: str) -> None:
         work.decisions.note([event.number], "dropped", f"{why}{told}")
 
 
-def why_cut_off(script: Any) -> str:
+def why_cut_off(script: Assistant) -> str:
     """Why a turn was dropped, in words."""
     why = ability.reason_of(script.obj) if script.obj is not None else GONE
     return why or "by a stop, a reset or a restart"
 
 
-def lose_body(script: Any) -> None:
+def lose_body(script: Assistant) -> None:
     """Let go of a body that the game deletes: the assistant is locked and keeps what it knows."""
     body, name = script.obj, str(script.key)
     emergency.trigger_emergency_stop(script, GONE, cause=Cause.BODY, is_alarm=False)

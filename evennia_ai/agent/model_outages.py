@@ -7,7 +7,6 @@ first answer ends it, and staff are told of that, too.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from evennia.utils import logger
 
@@ -17,11 +16,12 @@ from evennia_ai.errors import CircuitOpenError, ConfigurationError
 from evennia_ai.messages import outgoing
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState
 from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Assistant
 
 ANY = CircuitOpenError.trouble
 
 
-def breaker_of(script: Any) -> CircuitBreaker | None:
+def breaker_of(script: Assistant) -> CircuitBreaker | None:
     """The breaker of an assistant's model, None where it is set up wrongly."""
     try:
         return services.pool().breaker_of(script.endpoint())
@@ -29,13 +29,13 @@ def breaker_of(script: Any) -> CircuitBreaker | None:
         return None
 
 
-def is_resting(script: Any) -> bool:
+def is_resting(script: Assistant) -> bool:
     """Tell whether an assistant's model is left alone now, or has yet to answer after that."""
     breaker = breaker_of(script)
     return breaker is not None and breaker.state is not CircuitBreakerState.CLOSED
 
 
-def tell(script: Any, stop: Stop, told: str) -> None:
+def tell(script: Assistant, stop: Stop, told: str) -> None:
     """Tell of a turn that failed by the service: to staff the first time, then to the log.
 
     Args:
@@ -64,7 +64,7 @@ def _when(wait: float | None) -> str:
     return f"{f'in {wait:.0f} s' if wait else 'with the next message'}, until it answers"
 
 
-def end(script: Any) -> None:
+def end(script: Assistant) -> None:
     """Note that an assistant's model has answered; staff who read of its trouble are told."""
     troubles = services.pool().troubles
     breaker = breaker_of(script) if troubles else None

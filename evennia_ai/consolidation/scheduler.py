@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -26,6 +25,7 @@ from evennia_ai.errors import (
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
 SMALL = "the embedded model is asked nothing at night"
@@ -35,7 +35,7 @@ NO_BUDGET = "sleep_schedule.token_budget is 0"
 # ---- awake or asleep ---------------------------------------------------------------------------
 
 
-def move_of(script: Any) -> SleepMove | None:
+def move_of(script: Assistant) -> SleepMove | None:
     """What the next beat does about sleep. Asked of every idle beat: no statement."""
     is_called = queueing.is_called(script)
     if modes.is_asleep(script):
@@ -55,7 +55,7 @@ def move_of(script: Any) -> SleepMove | None:
 
 
 def put_to_sleep(
-    script: Any, reason: str, *, until: datetime | None = None, by: str = ""
+    script: Assistant, reason: str, *, until: datetime | None = None, by: str = ""
 ) -> datetime:
     """Put it to sleep, as `modes.fall_asleep`, before the eyes of the room."""
     slept = modes.is_asleep(script)
@@ -65,7 +65,7 @@ def put_to_sleep(
     return wakes_at
 
 
-def wake_up(script: Any, reason: str, *, by: str = "") -> bool:
+def wake_up(script: Assistant, reason: str, *, by: str = "") -> bool:
     """Wake it, as `modes.wake`, before the eyes of the room. Returns whether it slept."""
     woke = modes.wake(script, reason, by=by)
     if woke:
@@ -73,7 +73,7 @@ def wake_up(script: Any, reason: str, *, by: str = "") -> bool:
     return woke
 
 
-def rest(script: Any) -> Deferred[bool]:
+def rest(script: Assistant) -> Deferred[bool]:
     """What a beat does about sleep, done.
 
     Returns:
@@ -94,7 +94,7 @@ def rest(script: Any) -> Deferred[bool]:
 # ---- a piece of a night ------------------------------------------------------------------------
 
 
-def step(script: Any) -> Deferred[None]:
+def step(script: Assistant) -> Deferred[None]:
     """One piece of the night's work. It never fails, and can be stopped as a tick."""
     work = script.work
     work.is_ticking = True
@@ -104,13 +104,13 @@ def step(script: Any) -> Deferred[None]:
     return running.addBoth(partial(_close, script, work))
 
 
-def _close(script: Any, work: Work, outcome: Failure | None) -> None:
+def _close(script: Assistant, work: Work, outcome: Failure | None) -> None:
     work.resting, work.is_ticking = None, False
     if isinstance(outcome, Failure) and not outcome.check(CancelledError, StaleEpochError):
         logger.log_err(f"[assistant] {script.key}: {outcome.getTraceback()}")
 
 
-async def _piece(script: Any) -> None:
+async def _piece(script: Assistant) -> None:
     """Go through the steps until one of them finds something to do."""
     night = _open(script)
     while (due := rules.step_of(night.progress)) is not None:
@@ -121,7 +121,7 @@ async def _piece(script: Any) -> None:
         night.keep()
 
 
-def _open(script: Any) -> Night:
+def _open(script: Assistant) -> Night:
     progress = state.read(script, "consolidation_progress")
     night = Night(script, fence_of(script), progress)
     budget = modes.nights(script).token_budget
@@ -139,7 +139,7 @@ def _open(script: Any) -> Night:
     return night
 
 
-async def _try(night: Night, due: rules.Step) -> bool:
+async def _try(night: Night, due: rules.NightStep) -> bool:
     """Do a piece of a step, or leave the step for another night. Whether something was done."""
     script = night.script
     if due.needs_memory and not state.memory_config(script).enabled:

@@ -1,9 +1,11 @@
-"""The key of a tool call in the cache: the tool, and all of its arguments to the letter."""
+"""Plain values in the cache: the key of a tool call, and copies that nobody else can change."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping, Set
+from enum import Enum
 from typing import Any
 
 DIGEST_BYTES = 6
@@ -56,3 +58,37 @@ def canonical(value: object) -> str:
     else:
         raise TypeError(f"an argument is a {kind.__name__}; numbers, texts, lists and dicts can be")
     return f"{name}({','.join(parts)})"
+
+
+SCALARS = frozenset((str, bool, int, float, complex, bytes, type(None)))
+
+
+def is_frozen(value: object) -> bool:
+    """True where nothing in the value can be changed, so that it needs no copy."""
+    kind = type(value)
+    if kind in SCALARS or isinstance(value, Enum):
+        return True
+    if kind in (tuple, frozenset) and isinstance(value, (tuple, frozenset)):
+        return all(map(is_frozen, value))
+    parameters = getattr(kind, "__dataclass_params__", None)
+    if not getattr(parameters, "frozen", False) or not dataclasses.is_dataclass(value):
+        return False
+    return all(is_frozen(getattr(value, field.name)) for field in dataclasses.fields(value))
+
+
+def own_copy(value: Any) -> Any:
+    """A copy that shares nothing changeable with the value.
+
+    Raises:
+        TypeError: the value is, or holds, something that is neither frozen nor plain.
+    """
+    if is_frozen(value):
+        return value
+    kind = type(value)
+    if kind is dict:
+        return {own_copy(key): own_copy(item) for key, item in value.items()}
+    if kind in (list, tuple, set, frozenset):
+        return kind(map(own_copy, value))
+    raise TypeError(
+        f"a {kind.__name__} cannot be kept; texts, numbers, lists, dicts and frozen dataclasses can"
+    )

@@ -1,0 +1,167 @@
+"""Letting assistants act or not: starting, silencing and stopping one, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from evennia_ai import operations
+from evennia_ai.api import requests
+from evennia_ai.api.base import NOT_YOURS
+from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.operations import Result, control
+from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.rights import refusal
+
+TAG, SAFETY = "Assistants", "Safety"
+
+
+T = TypeVar("T")
+
+
+Change = Callable[[list[Any]], Result[control.ChangedAll]]
+
+
+@dataclass(frozen=True, slots=True)
+class AllStopped:
+    """The number of assistants that were stopped."""
+
+    stopped: int
+    refused: Annotated[list[str], note("Those that you have no say over.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AllChanged:
+    """A count of those for which something changed."""
+
+    changed: int
+    refused: Annotated[list[str], note("Those that you have no say over.")]
+
+
+def _stop(call: Call) -> Result:
+    reason = call.body.get("reason", f"stopped by {call.by}")
+    return control.stop(call.script, reason, by=call.by)
+
+
+def _to_all(
+    call: Call, act: str, do: Callable[[list[Any]], Result[T]]
+) -> tuple[Result[T], list[str]]:
+    """Do an act to all assistants that somebody has a say over; the names of the others."""
+    mine, refused = [], []
+    for script in operations.list_assistants():
+        if refusal(act, call.account, script) is not None:
+            refused.append(str(script.key))
+        else:
+            mine.append(script)
+    if refused and not mine:
+        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+    return do(mine), refused
+
+
+def _stop_all(call: Call) -> Result[AllStopped]:
+    reason = call.body.get("reason", f"all were stopped by {call.by}")
+    stop = partial(control.stop_all, reason=reason, by=call.by)
+    done, refused = _to_all(call, "emergency stop", stop)
+    return done.holding(AllStopped(done.data.stopped, refused))
+
+
+def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
+    done, refused = _to_all(call, act, change)
+    return done.holding(AllChanged(done.data.changed, refused))
+
+
+def _clear_all(call: Call) -> Result[AllChanged]:
+    return _change_all(call, "emergency clear", partial(control.clear_all, by=call.by))
+
+
+def _start_all(call: Call) -> Result[AllChanged]:
+    start = partial(control.set_all_enabled, enabled=True, by=call.by)
+    return _change_all(call, "start", start)
+
+
+def _silence_all(call: Call) -> Result[AllChanged]:
+    silence = partial(control.set_all_enabled, enabled=False, by=call.by)
+    return _change_all(call, "stop", silence)
+
+
+ROWS = (
+    Row(
+        Route("POST", "emergency/stop/", "stop-all", "list", SAFETY),
+        _stop_all,
+        "Stop all assistants at once",
+        "All that you have a say over; the others are named.",
+        result=AllStopped,
+        body=requests.Reason,
+        action="emergency stop all",
+        example={"reason": "The model says strange things."},
+        answer={"message": "2 assistants are stopped.", "stopped": 2, "refused": []},
+    ),
+    Row(
+        Route("POST", "emergency/clear/", "clear-all", "list", SAFETY),
+        _clear_all,
+        "Let all stopped assistants go on",
+        "All that you have a say over: stops, lockouts and waits; the others are named.",
+        result=AllChanged,
+        action="emergency clear all",
+        answer={"message": "2 assistants are cleared.", "changed": 2, "refused": []},
+    ),
+    Row(
+        Route("POST", "start/", "start-all", "list", TAG),
+        _start_all,
+        "Let all assistants answer",
+        "All that you have a say over; the others are named.",
+        result=AllChanged,
+        action="start all",
+        answer={"message": "2 assistants are awake.", "changed": 2, "refused": []},
+    ),
+    Row(
+        Route("POST", "stop/", "silence-all", "list", TAG),
+        _silence_all,
+        "Keep all assistants silent",
+        "All that you have a say over, until they are started again; the others are named.",
+        result=AllChanged,
+        action="stop all",
+        answer={"message": "2 assistants are silent.", "changed": 2, "refused": []},
+    ),
+    Row(
+        Route("GET", f"{ONE}status/", "status", "status", TAG),
+        lambda call: control.status(call.script),
+        "See what an assistant is doing",
+        "Whether it may act, with which model, and what it has used.",
+        result=control.Status,
+        says="text",
+    ),
+    Row(
+        Route("POST", f"{ONE}start/", "start", "start", TAG),
+        lambda call: control.set_enabled(call.script, True, by=call.by),
+        "Let an assistant answer",
+        "It goes on with what waits.",
+        answer={"message": "Edda is awake."},
+    ),
+    Row(
+        Route("POST", f"{ONE}stop/", "stop", "stop", TAG),
+        lambda call: control.set_enabled(call.script, False, by=call.by),
+        "Keep an assistant silent",
+        "Until it is started again; what waits goes on waiting.",
+        answer={"message": "Edda is silent until: assistant start Edda"},
+    ),
+    Row(
+        Route("POST", f"{ONE}emergency/stop/", "emergency-stop", "emergency stop", SAFETY),
+        _stop,
+        "Stop an assistant at once",
+        "Whatever is under way is dropped, and it stays stopped over restarts until cleared.",
+        result=control.Stopped,
+        body=requests.Reason,
+        example={"reason": "It talks to itself."},
+    ),
+    Row(
+        Route("POST", f"{ONE}emergency/clear/", "emergency-clear", "emergency clear", SAFETY),
+        lambda call: control.clear(call.script, by=call.by),
+        "Let a stopped assistant go on",
+        "Clears an emergency stop or a lockout; nothing is refunded.",
+        answer={"message": "Edda: Emergency stop cleared; the assistant goes on."},
+    ),
+)

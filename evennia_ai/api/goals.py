@@ -1,0 +1,136 @@
+"""An assistant's work: its goals, what it is told to do, and its tools by hand."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai import operations
+from evennia_ai.api import requests
+from evennia_ai.api.base import locate, missing
+from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.core.turn.goals import COMPLETED
+from evennia_ai.operations import Result, conversation, goals, tools
+from evennia_ai.operations.result import Problem
+
+WORK = "Goals and tools"
+
+
+NO_TOOL = "{who} has no tool {name!r}."
+
+
+# ---- goals -------------------------------------------------------------------------------------
+
+
+def _add_goal(call: Call) -> Result:
+    text, priority = call.body["text"], call.body.get("priority", 5)
+    added = operations.add_goal(call.script, text, priority)
+    if added.ok:
+        locate(call, "goal", key=str(call.script.key), number=added.data.id)
+    return added
+
+
+def _end_goal(call: Call) -> Result:
+    number = call.path["number"]
+    known = operations.list_goals(call.script).data
+    if number not in {goal["id"] for goal in (*known.goals, *known.closed)}:
+        raise missing(f"{call.script.key} has no goal {number}.")
+    is_completed = call.body["status"] == COMPLETED
+    closed = operations.close_goal(call.script, number, is_completed=is_completed)
+    if not closed.ok:
+        raise problem(Problem.CONFLICT, closed.message)
+    return closed
+
+
+def _execute(call: Call) -> Deferred[Result]:
+    name = call.path["name"]
+    known = {row["name"] for row in tools.list_tools(call.script).data.tools}
+    if name not in known:
+        raise missing(NO_TOOL.format(who=call.script.key, name=name[:60]))
+    arguments = call.body.get("arguments", {})
+    return tools.execute_tool(call.script, name, arguments, person=call.account)
+
+
+ROWS = (
+    Row(
+        Route("GET", f"{ONE}goals/", "goals", "status", WORK),
+        lambda call: operations.list_goals(call.script),
+        "List an assistant's goals",
+        "The open ones, the most pressing first, and those that ended.",
+        result=goals.Goals,
+    ),
+    Row(
+        Route("POST", f"{ONE}goals/", "goals", "goal", WORK),
+        _add_goal,
+        "Give an assistant a goal",
+        "It works on it by itself, as often as its `autonomy_config` says.",
+        result=goals.GoalNumber,
+        body=requests.NewGoal,
+        status=201,
+        example={"text": "Find the lost atlas.", "priority": 7},
+        answer={"message": "Edda has goal 1.", "id": 1},
+    ),
+    Row(
+        Route("PATCH", f"{ONE}goals/<ai_number:number>/", "goal", "goal", WORK),
+        _end_goal,
+        "End a goal",
+        "As reached, or as given up.",
+        body=requests.EndOfGoal,
+        example={"status": "completed"},
+        answer={"message": "Edda: goal 1 is completed."},
+    ),
+    Row(
+        Route("POST", f"{ONE}tell/", "tell", "tell", WORK),
+        lambda call: conversation.tell(
+            call.script, call.account, call.body["instruction"], name=call.body.get("name", "")
+        ),
+        "Tell an assistant to do something",
+        "It is done under the same limits as ever, and this waits for it. With a `name` it is done "
+        "once, and its answer can be had again.",
+        result=conversation.Told,
+        body=requests.Instruction,
+        is_long=True,
+        example={"instruction": "Say good night to everybody here."},
+        answer={"message": "Good night, all.", "answer": "Good night, all.", "number": 12},
+    ),
+    Row(
+        Route("GET", f"{ONE}requests/<str:name>/", "request", "tell", WORK),
+        lambda call: conversation.find_request(call.script, call.account, call.path["name"]),
+        "Show what came of a task that you told it by a name",
+        "For a day after the time for it; also where the game was stopped meanwhile.",
+        result=conversation.Asked,
+        answer={
+            "name": "dinner-7",
+            "state": "answered",
+            "answer": "Good night, all.",
+            "reason": "",
+            "number": 12,
+            "began_at": "2026-11-24T18:00:00+00:00",
+            "ends_at": "2026-11-24T18:01:00+00:00",
+        },
+    ),
+    Row(
+        Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),
+        lambda call: tools.list_tools(call.script),
+        "List an assistant's tools",
+        "Each with the JSON schema of what it takes, and whether it may be used.",
+        result=tools.Tools,
+    ),
+    Row(
+        Route("POST", f"{ONE}tools/<str:name>/execute/", "execute", "execute tool", WORK),
+        _execute,
+        "Run one tool by hand",
+        "As the assistant, under the same locks and limits as ever.",
+        result=tools.Executed,
+        body=requests.Arguments,
+        is_long=True,
+        example={"arguments": {"message": "Good night."}},
+        answer={
+            "message": "say: done.",
+            "tool": "say",
+            "success": True,
+            "result": "said",
+            "duration_ms": 2,
+        },
+    ),
+)

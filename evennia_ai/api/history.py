@@ -1,0 +1,102 @@
+"""An assistant's talk: what was said, what it heard, and how it came to its answers."""
+
+from __future__ import annotations
+
+from evennia_ai import operations
+from evennia_ai.api import requests
+from evennia_ai.api.base import existing, limit_of, look_of, require
+from evennia_ai.api.problems import problem
+from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.operations import Result, conversation, explaining
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.times import WHEN, span_of
+from evennia_ai.operations.traces import TracedPage
+
+TALK = "Talk"
+
+
+# ---- talk --------------------------------------------------------------------------------------
+
+
+def _history(call: Call) -> Result:
+    if call.query.get("format") == "export":
+        require(call.account, "export history", call.script)
+        return conversation.export_history(call.script, look=look_of(call))
+    before, limit = call.query.get("before"), limit_of(call.query)
+    return conversation.show_history(call.script, before=before, limit=limit, look=look_of(call))
+
+
+def _events(call: Call) -> Result:
+    before, limit = call.query.get("before"), limit_of(call.query)
+    return explaining.heard(call.script, before=before, limit=limit, look=look_of(call))
+
+
+def _why(call: Call) -> Result:
+    result = explaining.why(call.script, number=call.path["number"], look=look_of(call))
+    return existing(result)
+
+
+def _trace(call: Call) -> Result:
+    query, span = call.query, None
+    if when := query.get("when", ""):
+        span = span_of(when, call.script.clock.seconds())
+        if span is None:
+            raise problem(Problem.INVALID, f"{when!r} is no time; a time is like {WHEN}.")
+    found = operations.trace(
+        call.script,
+        span=span,
+        words=query.get("words", ""),
+        before=query.get("before"),
+        limit=limit_of(query),
+        look=look_of(call),
+    )
+    # Where the game keeps no trace there is none, which is no mistake of whoever asks.
+    return Result(True, found.message, found.data)
+
+
+ROWS = (
+    Row(
+        Route("GET", f"{ONE}history/", "history", "show history", TALK),
+        _history,
+        "Read an assistant's conversation",
+        "The newest messages, or with `format=export` all of it as the model is sent it.\n\n"
+        "What is private to others is masked, unless `reveal` is true.",
+        result=conversation.Talk,
+        query=requests.TalkBefore,
+    ),
+    Row(
+        Route("DELETE", f"{ONE}history/", "history", "reset history", TALK),
+        lambda call: operations.reset_history(call.script, by=call.by),
+        "Begin an assistant's conversation anew",
+        "What was said is forgotten, what is under way is dropped, and a stop is cleared.",
+        answer={"message": "Edda starts a new conversation."},
+    ),
+    Row(
+        Route("GET", f"{ONE}events/", "events", "events", TALK),
+        _events,
+        "List what an assistant heard, and what became of it",
+        "The newest first, with the rule that decided and each step since.\n\n"
+        "What was whispered or paged by others is masked, unless `reveal` is true.",
+        result=explaining.HeardPage,
+        query=requests.HeardBefore,
+    ),
+    Row(
+        Route("GET", f"{ONE}events/<ai_number:number>/", "event", "events", TALK),
+        _why,
+        "Read why an assistant answered a message, or did not",
+        "The rule, how far it trusted what it heard, and everything that came after.",
+        result=explaining.Why,
+        says="text",
+        query=requests.Revealing,
+    ),
+    Row(
+        Route("GET", f"{ONE}trace/", "trace", "events", TALK),
+        _trace,
+        "Read how an assistant came to its answers, days later",
+        "The newest first: rule, model, calls, tokens, cost, tools, limits and prompt.\n\n"
+        "What was said in private is not kept, unless the game keeps it: then it is masked, unless "
+        "`reveal` is true. `words` finds only what was said publicly.",
+        result=TracedPage,
+        query=requests.TracedBefore,
+    ),
+)

@@ -1,0 +1,91 @@
+"""Questions of assistants to people, and their answers."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai import operations
+from evennia_ai.api import requests
+from evennia_ai.api.base import missing
+from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.operations import Result
+from evennia_ai.operations.questions import Questions
+from evennia_ai.operations.rights import is_staff
+
+QUESTIONS = "Questions"
+
+
+ASKED = {
+    "number": 3,
+    "assistant": "Edda",
+    "kind": "safety.limit.max_iterations",
+    "prompt": "I have used my 5 steps. 5 more?",
+    "detail": "",
+    "choices": [{"id": "yes", "label": "yes", "hotkey": "y"}],
+    "is_stalled": False,
+}
+
+
+def _open(call: Call) -> Questions:
+    """The open questions that the caller may answer, of one assistant or of all."""
+    found = operations.questions(call.account, is_staff=is_staff(call.account)).data.questions
+    key = None if call.script is None else call.script.key
+    return Questions([each for each in found if key in (None, each["assistant"])])
+
+
+def _answer(call: Call) -> Deferred[Result]:
+    number = call.path["number"]
+    if number not in {each["number"] for each in _open(call).questions}:
+        raise missing(f"No question {number} that you may answer is open.")
+    text = call.body["answer"]
+    return operations.answer(number, call.account, text, is_staff=is_staff(call.account))
+
+
+def _list(path: str, name: str, act: str, summary: str) -> Row:
+    """Address of the questions that wait for the caller, with or without an assistant."""
+    return Row(
+        Route("GET", path, name, act, QUESTIONS),
+        _open,
+        summary,
+        "Of all assistants, or of the one in the address.",
+        result=Questions,
+        answer={"questions": [ASKED]},
+    )
+
+
+def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
+    """Address of the answer to a question, with or without an assistant."""
+    return Row(
+        Route("POST", path, name, act, QUESTIONS),
+        _answer,
+        summary,
+        "Where a call waits for a yes it is run at once, and this waits for it.",
+        body=requests.GivenAnswer,
+        is_long=True,
+        action="answer",
+        needs=needs,
+        example={"answer": "yes"},
+        answer={"message": "Edda goes on with your yes."},
+    )
+
+
+ONE_QUESTION = "questions/<ai_number:number>/answer/"
+
+
+ROWS = (
+    _list("questions/", "my-questions", "", "List the questions that you may answer"),
+    _take(
+        ONE_QUESTION,
+        "answer-mine",
+        "",
+        "Answer a question",
+        "For whom the question was put to, and who may answer in their place.",
+    ),
+    _list(
+        f"{ONE}questions/",
+        "questions",
+        "status",
+        "List the questions of an assistant that you may answer",
+    ),
+    _take(f"{ONE}{ONE_QUESTION}", "answer", "status", "Answer a question of an assistant"),
+)
