@@ -27,9 +27,10 @@ from evennia_ai.core.hearing.mention import without_address
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard
 from evennia_ai.core.hearing.rate_limits import Admission
-from evennia_ai.core.safety.limits import LIMITS, REASONS, Decision, LimitKind, denial_text, number
+from evennia_ai.core.safety.limits import LIMITS, Decision, LimitKind, denial_text
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence
+from evennia_ai.core.text.words import number
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.lines import literal
@@ -285,7 +286,7 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
     decision = await _decide(script, hit, task=task, times=times)
     if decision.allow_continue:
         more = int(decision.extension)
-        record.note("granted", f"{more} hops more: {REASONS[decision.reason]}")
+        record.note("granted", f"{more} hops more: {decision.reason.text}")
         granted = heard.hops_granted + more
         queue(script, record, replace(heard, hops_granted=granted))
         return

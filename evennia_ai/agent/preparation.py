@@ -8,7 +8,7 @@ from django.conf import settings
 
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
-from evennia_ai.core.memory.grounding import split_persona
+from evennia_ai.core.memory.phrasing import split_persona
 from evennia_ai.core.text.pronouns import told_to_model
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.assessment import (

@@ -35,9 +35,9 @@ from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.limits import number
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
+from evennia_ai.core.text.words import number
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
 from evennia_ai.runtime import names, state
@@ -127,17 +127,23 @@ def begin(
     if name:
         programs.keep(request, name, body, seconds, is_order=is_order)
     programs.expect(request, seconds)
+    answer = _queue(script, request)
+    trace.note("queued", "a program waits for the report")
+    return Begun(trace.number, answer)
+
+
+def _queue(script: Assistant, request: Request) -> Deferred[str]:
+    """Put a request into the inbox. Returns what fires with its answer."""
     answer = request.wait()
     try:
         script.enqueue(request.event)
     except Exception:  # it could not be stored, so nobody will take it up
         request.answer.addErrback(lambda _: None).cancel()
         answer.addErrback(lambda _: None)
-        if name:
+        if request.is_kept:
             store.remove(request.event.id)
         raise
-    trace.note("queued", "a program waits for the report")
-    return Begun(trace.number, answer)
+    return answer
 
 
 def _request(script: Assistant, trace: DecisionTrace, body: str, is_order: bool) -> Request:

@@ -28,7 +28,7 @@ from evennia_ai.core.safety.cooling import NOBODY, Ended, Judgement, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.conversation import last_act, parted
-from evennia_ai.core.turn.react import ENDINGS, Stop, StopReason
+from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import LimitReachedError
@@ -289,7 +289,7 @@ def _most_errors(script: Assistant) -> int:
 
 def _why(stop: Stop) -> str:
     """Why there is no report, as another assistant may know it."""
-    return f"limit {stop.limit.kind}" if stop.limit else ENDINGS[stop.reason].text
+    return f"limit {stop.limit.kind}" if stop.limit else stop.reason.text
 
 
 def _is_gone(script: Assistant, event: Event) -> bool:

@@ -1,6 +1,6 @@
 """The REST API: reads and checks what is asked over HTTP, calls an operation, gives its result.
 
-What there is stands in `table`, a row for each method of each address; `base` serves every row.
+What there is stands in `schema.TABLE`, a row for each method of each address; `base` serves it.
 
 Nothing here decides anything about an assistant. A game switches it on in its `urls.py`, with
 `path("api/ai/", include("evennia_ai.api.urls"))`; nobody else imports this package.

@@ -16,11 +16,6 @@ def _record(call: Call) -> Result:
     return auditing.audit_log(call.script, before=before, limit=limit, events=events)
 
 
-def _past(call: Call) -> Result:
-    result = auditing.audit_state(call.script, call.path["version"])
-    return existing(result)
-
-
 def _reset(call: Call) -> Result:
     found = existing(control.find_breaker(call.script, call.path["name"]))
     name, scope = found.data["name"], found.data["scope"]
@@ -57,7 +52,7 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),
-        _past,
+        lambda call: existing(auditing.audit_state(call.script, call.path["version"])),
         "See what an assistant was like at a version",
         "Right after that event of its record.",
         result=auditing.PastState,

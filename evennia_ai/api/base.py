@@ -140,7 +140,10 @@ class ApiView(APIView):
                 if wrong is not None:
                     raise wrong
                 call = Call(account, script, body, query, path, address, token, headers)
-                return _finished(row.operation(call), row)
+                outcome = row.operation(call)
+                if isinstance(outcome, Deferred):  # the reactor's hop waits for it
+                    return outcome.addCallback(_payload, row)
+                return _payload(outcome, row)
 
         seconds = config.long_timeout_seconds if row.is_long else config.timeout_seconds
         own_room = LONG.place(config.long_requests) if row.is_long else nullcontext()
@@ -165,13 +168,6 @@ class ApiView(APIView):
 def _validated(kind: type[Field], given: object) -> dict[str, Any]:
     """The input as a serializer or a field reads it."""
     return dict(kind().run_validation(given))
-
-
-def _finished(outcome: object, row: Row) -> Any:
-    """The response to an outcome; a Deferred is waited for."""
-    if isinstance(outcome, Deferred):
-        return outcome.addCallback(_payload, row)
-    return _payload(outcome, row)
 
 
 def _payload(outcome: object, row: Row) -> Any:

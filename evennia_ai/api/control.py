@@ -73,18 +73,8 @@ def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
     return done.holding(AllChanged(done.data.changed, refused))
 
 
-def _clear_all(call: Call) -> Result[AllChanged]:
-    return _change_all(call, "emergency clear", partial(control.clear_all, by=call.by))
-
-
-def _start_all(call: Call) -> Result[AllChanged]:
-    start = partial(control.set_all_enabled, enabled=True, by=call.by)
-    return _change_all(call, "start", start)
-
-
-def _silence_all(call: Call) -> Result[AllChanged]:
-    silence = partial(control.set_all_enabled, enabled=False, by=call.by)
-    return _change_all(call, "stop", silence)
+def _enable_all(call: Call, act: str, *, enabled: bool) -> Result[AllChanged]:
+    return _change_all(call, act, partial(control.set_all_enabled, enabled=enabled, by=call.by))
 
 
 ROWS = (
@@ -101,7 +91,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "emergency/clear/", "clear-all", "list", SAFETY),
-        _clear_all,
+        lambda call: _change_all(call, "emergency clear", partial(control.clear_all, by=call.by)),
         "Let all stopped assistants go on",
         "All that you have a say over: stops, lockouts and waits; the others are named.",
         result=AllChanged,
@@ -110,7 +100,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "start/", "start-all", "list", TAG),
-        _start_all,
+        lambda call: _enable_all(call, "start", enabled=True),
         "Let all assistants answer",
         "All that you have a say over; the others are named.",
         result=AllChanged,
@@ -119,7 +109,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "stop/", "silence-all", "list", TAG),
-        _silence_all,
+        lambda call: _enable_all(call, "stop", enabled=False),
         "Keep all assistants silent",
         "All that you have a say over, until they are started again; the others are named.",
         result=AllChanged,

@@ -26,16 +26,6 @@ def _history(call: Call) -> Result:
     return conversation.show_history(call.script, before=before, limit=limit, look=look_of(call))
 
 
-def _events(call: Call) -> Result:
-    before, limit = call.query.get("before"), limit_of(call.query)
-    return explaining.heard(call.script, before=before, limit=limit, look=look_of(call))
-
-
-def _why(call: Call) -> Result:
-    result = explaining.why(call.script, number=call.path["number"], look=look_of(call))
-    return existing(result)
-
-
 def _trace(call: Call) -> Result:
     query, span = call.query, None
     if when := query.get("when", ""):
@@ -73,7 +63,12 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}events/", "events", "events", TALK),
-        _events,
+        lambda call: explaining.heard(
+            call.script,
+            before=call.query.get("before"),
+            limit=limit_of(call.query),
+            look=look_of(call),
+        ),
         "List what an assistant heard, and what became of it",
         "The newest first, with the rule that decided and each step since.\n\n"
         "What was whispered or paged by others is masked, unless `reveal` is true.",
@@ -82,7 +77,9 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}events/<ai_number:number>/", "event", "events", TALK),
-        _why,
+        lambda call: existing(
+            explaining.why(call.script, number=call.path["number"], look=look_of(call))
+        ),
         "Read why an assistant answered a message, or did not",
         "The rule, how far it trusted what it heard, and everything that came after.",
         result=explaining.Why,

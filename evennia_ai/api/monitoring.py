@@ -17,7 +17,7 @@ from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.operations import Result, monitoring
+from evennia_ai.operations import monitoring
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import is_staff
 
@@ -73,10 +73,6 @@ class MetricsPage(ApiView):
         return HttpResponse(payload, status=status, content_type=monitoring.METRICS_TYPE)
 
 
-def _health(call: Call) -> Result:
-    return monitoring.health(with_reasons=call.account is not None and is_staff(call.account))
-
-
 def _metrics(call: Call) -> bytes:
     is_open = api_config().metrics is Metrics.ALL
     if not is_open and not is_staff(call.account):
@@ -87,7 +83,9 @@ def _metrics(call: Call) -> bytes:
 ROWS = (
     Row(
         Route("GET", "health/", "health", "", TAG),
-        _health,
+        lambda call: monitoring.health(
+            with_reasons=call.account is not None and is_staff(call.account)
+        ),
         "See whether the assistants are well",
         "`ok`, `degraded`, or `stopped` where all of them are.",
         result=monitoring.Health,

@@ -116,15 +116,6 @@ def _thing(row: Mapping[str, Any]) -> Any:
     return {"id": str(row["number"]), **{name: row[name] for name in row if name != "number"}}
 
 
-def _set_remembered(call: Call) -> Result:
-    return own_memory.set_remembered(call.script, call.account, call.body["is_remembered"])
-
-
-def _correct(call: Call) -> Result:
-    number, text = call.path["id"], call.body["text"]
-    return own_memory.correct_known(call.script, call.account, number, text)
-
-
 # ---- for staff ---------------------------------------------------------------------------------
 
 
@@ -167,7 +158,9 @@ ROWS = (
     ),
     Row(
         Route("PATCH", f"{ONE}me/memory/", "my-memory", "", TAG),
-        _set_remembered,
+        lambda call: own_memory.set_remembered(
+            call.script, call.account, call.body["is_remembered"]
+        ),
         "Say whether an assistant may remember you",
         "What is remembered already stays; to have that forgotten is a thing of its own.",
         body=requests.Remembering,
@@ -197,7 +190,9 @@ ROWS = (
     ),
     Row(
         Route("PATCH", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
-        _correct,
+        lambda call: own_memory.correct_known(
+            call.script, call.account, call.path["id"], call.body["text"]
+        ),
         "Correct what an assistant remembers of you",
         "Believed as what you say of yourself, no more; what says it as it was is forgotten.",
         result=ForgottenThing,

@@ -14,17 +14,22 @@ import math
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
+import httpx2
 
 from evennia_ai.errors import ConfigurationError, ToolError
 from evennia_ai.mcp import tether
 from evennia_ai.mcp.config import SETTING, ServerConfig
 from evennia_ai.mcp.listing import MOST_ERROR_CHARS, Listed, as_text, bounded
-from evennia_ai.mcp.streams import LineLog, Watched, limit_bodies
+from evennia_ai.mcp.streams import LineLog, Watched, limit_body
+
+if TYPE_CHECKING:
+    from mcp import Client, MCPError
+    from mcp.types import Tool
 
 CONNECT_SECONDS = 60.0
 MOST_PAGES = 50
@@ -66,10 +71,10 @@ class Connection:
         self.is_lost = False
         self._config = config
         self._news = asyncio.Event()
-        self._client: Any = None
+        self._client: Client = None
         self._error: Any = None
 
-    def attach(self, client: Any, error: Any) -> None:
+    def attach(self, client: Client, error: type[MCPError]) -> None:
         """Give it the SDK's client, entered, and the SDK's kind of error."""
         self._client, self._error = client, error
 
@@ -127,7 +132,7 @@ class Connection:
         return self._config.without_secrets(text)
 
 
-def _read_tool(tool: Any) -> Listed:
+def _read_tool(tool: Tool) -> Listed:
     hints = tool.annotations
     return Listed(
         tool.name,
@@ -185,7 +190,7 @@ def _modern_versions() -> Any:
     return importlib.import_module("mcp_types.version").MODERN_PROTOCOL_VERSIONS
 
 
-async def _listen(client: Any, connection: Connection) -> None:
+async def _listen(client: Client, connection: Connection) -> None:
     """Hear of changes where the protocol wants a subscription; without one, calls still work."""
     try:
         async with client.listen(tools_list_changed=True) as changes:
@@ -198,7 +203,9 @@ async def _listen(client: Any, connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+async def _watched(
+    transport: AbstractAsyncContextManager[Any], on_end: Callable[[], None]
+) -> AsyncIterator[Any]:
     """A transport whose end is noticed when nobody is waiting for an answer, too."""
     async with transport as (read, write):
         yield Watched(read, on_end), write
@@ -236,9 +243,8 @@ def _tethered(command: tuple[str, ...]) -> list[str]:
 async def _web(config: ServerConfig, _log: Callable[[str], None]) -> AsyncIterator[Any]:
     """The transport to a server on the web."""
     web = importlib.import_module("mcp.client.streamable_http")
-    httpx = importlib.import_module("httpx2")
-    timeout = httpx.Timeout(config.timeout_seconds, read=None)
-    hooks = {"response": [limit_bodies(httpx)]}
+    timeout = httpx2.Timeout(config.timeout_seconds, read=None)
+    hooks = {"response": [limit_body]}
     headers = dict(config.headers)
-    async with httpx.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client:
+    async with httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client:
         yield web.streamable_http_client(config.url, http_client=client)

@@ -8,11 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 from evennia_ai.mcp.config import ServerConfig
+
+if TYPE_CHECKING:
+    from mcp.types import ContentBlock
 
 MOST_TOOLS = 200
 MOST_NAME_CHARS = 64
@@ -149,7 +152,7 @@ MOST_RESULT_CHARS = 8_000
 MOST_ERROR_CHARS = 1_000
 
 
-def as_text(content: Iterable[Any], structured: object) -> str:
+def as_text(content: Iterable[ContentBlock], structured: object) -> str:
     """The answer as text: its texts one below the other, anything else named.
 
     Args:
@@ -174,7 +177,7 @@ def bounded(text: str, most: int) -> str:
     return f"{text[:most].rstrip()}… [cut: the whole has {size} characters]"
 
 
-def _name(block: Any) -> str:
+def _name(block: ContentBlock) -> str:
     if block.type == "resource":
         resource = block.resource
         text = getattr(resource, "text", None)

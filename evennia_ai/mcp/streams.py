@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
+
+from anyio.abc import ObjectReceiveStream
+from httpx2 import AsyncByteStream, Response, StreamError
 
 from evennia_ai.core.text.cleaning import one_line
 
@@ -19,7 +22,7 @@ MOST_WAITING_BYTES = 4 * MOST_LINE_CHARS
 class Watched:
     """A stream of messages that tells when there will be no more."""
 
-    def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
+    def __init__(self, stream: ObjectReceiveStream[Any], on_end: Callable[[], None]) -> None:
         self._stream = stream
         self._on_end = on_end
 
@@ -71,49 +74,32 @@ class LineLog(asyncio.Protocol):
         self._log(text if self._lines <= MOST_LINES else "it goes on; no more of it is shown")
 
 
-class _Measure:
-    """Size of the body so far, in bytes."""
+class _Limited(AsyncByteStream):
+    """A body that ends with an error when it is too large."""
 
-    size = brackets = 0
+    def __init__(self, body: AsyncByteStream) -> None:
+        self._body = body
 
-    def problem(self, part: bytes) -> str:
-        """The reason to read no more after this part, or ""."""
-        self.size += len(part)
-        self.brackets += part.count(b"[") + part.count(b"{")
-        if self.size > MOST_BODY_BYTES:
-            return f"it is larger than {MOST_BODY_BYTES} bytes"
-        if self.brackets > MOST_BRACKETS:
-            return f"it holds more than {MOST_BRACKETS} brackets"
-        return ""
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = brackets = 0
+        async for part in self._body:
+            size += len(part)
+            brackets += part.count(b"[") + part.count(b"{")
+            if size > MOST_BODY_BYTES:
+                raise StreamError(f"it is larger than {MOST_BODY_BYTES} bytes")
+            if brackets > MOST_BRACKETS:
+                raise StreamError(f"it holds more than {MOST_BRACKETS} brackets")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
 
 
-def limit_bodies(httpx: Any) -> Callable[[Any], Awaitable[None]]:
+async def limit_body(response: Response) -> None:
     """A hook for the SDK's HTTP client: a whole answer may not be larger than four megabytes.
 
     A stream of events is bounded by the SDK, event by event.
-
-    Args:
-        httpx: the module, which is an optional part.
     """
-
-    class Limited(httpx.AsyncByteStream):
-        """A body that ends with an error when it is too large."""
-
-        def __init__(self, body: Any) -> None:
-            self._body = body
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            measure = _Measure()
-            async for part in self._body:
-                if problem := measure.problem(part):
-                    raise httpx.StreamError(problem)
-                yield part
-
-        async def aclose(self) -> None:
-            await self._body.aclose()
-
-    async def limit(response: Any) -> None:
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            response.stream = Limited(response.stream)
-
-    return limit
+    is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    if not is_events and isinstance(response.stream, AsyncByteStream):
+        response.stream = _Limited(response.stream)

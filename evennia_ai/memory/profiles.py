@@ -22,6 +22,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text import dates
 from evennia_ai.core.text.cleaning import name_as_data, one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import talks
@@ -153,9 +154,9 @@ def _speaker_lines(
     if talk is None:
         when = f"last {dates.ago(now - profile.last_at)}"
     else:
-        turns = core.counted(talk.turns, "answer")
+        turns = counted(talk.turns, "answers")
         when = f"in talk with you, begun {dates.ago(now - talk.began_at)}, {turns} so far"
-    details = (f"met {core.counted(profile.meetings, 'time')}", when)
+    details = (f"met {counted(profile.meetings, 'times')}", when)
     known = _known_to(profile, seeker, points)
     if talk is not None and profile.meetings == 1 and not known:
         return []

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from django.db import connection
 
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.models import PendingTask
 
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
@@ -63,9 +64,12 @@ def remove(event: str) -> None:
     PendingTask.objects.filter(pk=event).delete()
 
 
-def forget(assistant: int, person: str) -> None:
-    """Take out all that a person asked an assistant."""
-    PendingTask.objects.filter(assistant=assistant, person=person).delete()
+def forget(assistant: int, person: str, name: PersonNames) -> None:
+    """Take out all that a person asked an assistant, and their name in what it told others."""
+    tasks = PendingTask.objects.filter(assistant=assistant)
+    tasks.filter(person=person).delete()
+    for task in tasks:
+        tasks.filter(pk=task.pk).update(answer=name.hidden(task.answer))
 
 
 def remove_all(assistant: int) -> None:

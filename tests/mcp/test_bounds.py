@@ -13,7 +13,7 @@ import pytest
 
 from evennia_ai.mcp import tether
 from evennia_ai.mcp.listing import as_text, bounded
-from evennia_ai.mcp.streams import MOST_BODY_BYTES, MOST_BRACKETS, MOST_LINES, LineLog, limit_bodies
+from evennia_ai.mcp.streams import MOST_BODY_BYTES, MOST_BRACKETS, MOST_LINES, LineLog, limit_body
 from tests.llm.web import BareServer, reply
 
 
@@ -86,7 +86,7 @@ def test_complaints_are_bounded() -> None:
 
 def _fetch(body: str) -> str:
     async def fetch(url: str) -> str:
-        hooks = {"response": [limit_bodies(httpx2)]}
+        hooks = {"response": [limit_body]}
         async with httpx2.AsyncClient(event_hooks=hooks, trust_env=False) as client:
             return (await client.get(url)).text
 
