@@ -32,6 +32,7 @@ from evennia_ai.memory import grounding, modes, recalling
 from evennia_ai.memory.recalling import NOTHING, Recalled
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.pronouns import pronouns
@@ -77,7 +78,6 @@ def scene_of(
         ConfigurationError: something of it is set wrongly.
     """
     counter, text = counter_of(client), state.read(script, "persona")
-    wanted = goals.active(state.read(script, "current_goals"))
     return stage(
         partial(state.read, script),
         context_type,
@@ -92,7 +92,7 @@ def scene_of(
         hears_history=not is_small(client),
         hint=hint,
         text=split_persona(text)[0] if hint else text,
-        goals=tuple(goal["text"] for goal in wanted),
+        goals=tuple(goal["text"] for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),
     )

@@ -74,12 +74,13 @@ def _powers(script: Assistant) -> dict[str, Any]:
     return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
 
 
-def _active(script: Assistant) -> list[dict[str, Any]]:
+def _active(script: Assistant) -> list[goals.Goal]:
     return goals.active(state.read(script, "current_goals"))
 
 
-def _goal(goal: dict[str, Any]) -> dict[str, Any]:
-    told = {"description": goal["text"], "priority": goal["priority"], "parent_id": None}
+def _goal(goal: goals.Goal) -> dict[str, Any]:
+    told = {"description": goal["text"], "priority": goal["priority"]}
+    told["parent_id"] = goal.get("parent")
     return {**told, "status": "active"}
 
 

@@ -1,8 +1,7 @@
 """A person's own rights: to read what an assistant remembers of them, mend it, and be forgotten.
 
 They read only what is theirs: what they said or caused, what is private to them, and what was made
-of it. Staff do the same for another by giving that being, and themselves as `by`, which is on
-record.
+of it. Staff do the same for another by giving that being, and themselves as `by`, on record.
 """
 
 from __future__ import annotations
