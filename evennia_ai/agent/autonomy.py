@@ -33,7 +33,7 @@ SPEAK_UP = (
 
 
 def config(script: Assistant) -> AutonomyConfig:
-    """How often it may act; what makes no sense counts as not set."""
+    """Its settings of acting unasked; one that makes no sense counts as not set."""
     try:
         return AutonomyConfig.from_stored(state.read(script, "autonomy_config"))
     except (ConfigurationError, TypeError):
@@ -41,7 +41,7 @@ def config(script: Assistant) -> AutonomyConfig:
 
 
 def reason(script: Assistant) -> ActReason | None:
-    """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
+    """The reason to act unasked at this beat, or None. Asked at every idle beat: no statement."""
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
     wanted = config(script)
@@ -70,7 +70,7 @@ def _has_company(body: GameObject) -> bool:
 
 
 def _is_anybody_online() -> bool:
-    """Whether anybody plays: a bot, such as that of a chat relay, does not."""
+    """True where somebody plays; a bot, such as that of a chat relay, does not."""
     accounts = (session.get_account() for session in evennia.SESSION_HANDLER.get_sessions())
     return any(account is not None and not account.is_bot for account in accounts)
 
@@ -127,7 +127,7 @@ def _ask_for_more(script: Assistant) -> None:
 
 
 async def _extend(script: Assistant) -> None:
-    """What is granted is taken off the count, which a person's message ends in any case."""
+    """Ask for more, and take it off the count, which a person's message ends in any case."""
     work, cap = script.work, state.safety_config(script).loop.max_own_turns
     used = int(state.read(script, "own_turns"))
     hit = LimitReachedError(

@@ -205,7 +205,7 @@ def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
 
 
 def _admitted(script: Assistant, trace: DecisionTrace, body: str) -> str:
-    """What of it may wait in the inbox.
+    """The words that may wait in the inbox, perhaps cut.
 
     Raises:
         NoAnswerError: nothing.
