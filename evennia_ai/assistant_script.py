@@ -39,7 +39,7 @@ from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
-from evennia_ai.core.turn.autonomy import GateState, may_tick
+from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -289,9 +289,9 @@ class AssistantScript(DefaultScript):
         endpoint, own = self.endpoint(), state.read(self, "llm_fallback_models")
         return services.pool().client(endpoint, generation, services.fallbacks(own, endpoint))
 
-    def _snapshot(self) -> GateState:
+    def _skips(self) -> Skip | None:
         work = self.work
-        return GateState(
+        return may_tick(
             emergency_stop=bool(state.read(self, "emergency_stop")),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
@@ -307,7 +307,7 @@ class AssistantScript(DefaultScript):
     def at_tick(self) -> Any:
         """One pass: take what is due, answer it, settle it."""
         work = self.work
-        if work is None or may_tick(self._snapshot()) is not None:
+        if work is None or self._skips() is not None:
             return
         self._recover()
         if (yield consolidation.rest(self)):
