@@ -47,7 +47,7 @@ STEPS: Mapping[str, Piece] = MappingProxyType(
     {
         "score": scoring.score,
         "consolidate": consolidating.consolidate,
-        "profiles": profile_update.portray,
+        "profiles": profile_update.update_profiles,
         "reflect": reflecting.reflect,
         "compact": tidying.compact,
         "prune": tidying.prune,
