@@ -1,7 +1,15 @@
 """The one door: everything people and programs can do with an assistant is a function here.
 
 Each gives a `Result` with a sentence and a typed value; commands and other front ends check rights
-and format, nothing more.
+and format, nothing more. The modules by what they are about:
+
+    being there   assistants, adoption, lifecycle, removing, naming, guarding (of names), leftovers
+    acting        control, models, tools, questions, conversation, goals, prompts, texts
+    hearing       hearing, listening, explaining, traces
+    settings      settings, setting_rows, setting_checks, edits, undoing
+    memory        memories, memory_rows, memory_upkeep, own_memory, lore, profiles, exports
+    rights, money rights, revealing (of private words), tokens, token_store, budget
+    watching      auditing, audit_check, monitoring, observing, times, result
 """
 
 from evennia_ai.assistant_script import AssistantScript
