@@ -48,7 +48,7 @@ MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pos
 
 
 def speech(text: str, kind: str, speaker: GameObject) -> str:
-    """What a model wrote, cleaned, on one line, shortened for its kind, and in literal form.
+    """A model's text, cleaned, on one line, shortened for its kind, and in literal form.
 
     A line break would let it draw lines of its own, such as what somebody else seems to say.
 
@@ -76,7 +76,7 @@ def muters(character: GameObject, beings: Collection[Any]) -> list[Any]:
 
 
 def is_hushed(script: Assistant | None, room: GameObject) -> bool:
-    """Whether an assistant was asked to be quiet in a room, and that is not over yet."""
+    """True while an assistant is to be quiet in a room, as somebody asked it."""
     if script is None or script.work is None or room is None:
         return False
     hushed = script.work.hushed
@@ -99,7 +99,7 @@ def _refuse_hushed(character: GameObject) -> None:
 
 
 def _words(text: str, kind: str, speaker: GameObject) -> str:
-    """What a model wrote, as it can be sent: where that is an emote, nothing is read into it."""
+    """A model's text as it can be sent: where that is an emote, nothing is read into it."""
     return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
 
 

@@ -1,4 +1,4 @@
-"""Which server process a call belongs to, and whether that process still runs."""
+"""The server process that a call belongs to, which may have ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROC = Path("/proc")
 
 
 def machine(proc: Path = PROC) -> str:
-    """What is the same only where a number means the same process; "" where nobody can tell.
+    """A mark shared only where a number means the same process; "" where nobody can tell.
 
     The machine since it was started, and the container.
     """
@@ -24,7 +24,7 @@ def machine(proc: Path = PROC) -> str:
 
 
 def started(pid: int, proc: Path = PROC) -> str:
-    """When a process was started, or "": one that got the same number later began later."""
+    """The start of a process, or "": one that got the same number later began later."""
     try:
         return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -37,6 +37,6 @@ def owner_of_this_process() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Whether a process has surely ended; of one on another machine nobody can be sure."""
+    """True for a process that has surely ended; of one on another machine nobody can be sure."""
     place, pid, since, _ = owner.split(":")
     return bool(place) and place == machine() and since != started(int(pid))

@@ -1,4 +1,4 @@
-"""What nobody else closes or drops: calls of processes that ended, and what is old."""
+"""Upkeep of the ledger: calls of processes that ended are closed, old rows dropped."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mark_cut_off(call: ModelCall) -> bool:
 
 
 def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
-    """What a call that is closed so changes, and where."""
+    """The accounts and the change of a call that is closed so."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
     change = Change(
         open_calls=0 if call.key.endswith(SHARE) else -1,

@@ -1,4 +1,4 @@
-"""Who may do what: people as locks see them, and the rights that somebody has over an assistant."""
+"""Rights: people as locks see them, and the rights that somebody has over an assistant."""
 
 from evennia_ai.runtime.rights.bodies import (
     OF_ASSISTANTS,

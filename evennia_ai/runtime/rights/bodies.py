@@ -36,7 +36,7 @@ def lock_of(body: TypedObject, right: Right) -> str:
 
 
 def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool) -> bool:
-    """Whether a person has a right over an assistant, in any form; no assistant has any.
+    """True where a person has a right over an assistant, in any form; no assistant has any.
 
     Args:
         right: one of OF_THE_BODY.
@@ -54,7 +54,7 @@ def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool)
 
 
 def lacking(script: Assistant, right: Right) -> str:
-    """What somebody needs who has no right over an assistant, in words."""
+    """The rights that somebody lacks over an assistant, in words."""
     if lock := lock_of(script.obj or script, right):
         return f"{wording(script).their} lock {lock!r}"
     if right is Right.CONTROL:

@@ -17,7 +17,7 @@ _ACCESS = "ai_condition"
 
 
 def meets(being: Being, condition: str, judge: TypedObject) -> bool:
-    """Whether a being meets one condition.
+    """True where a being meets one condition.
 
     Args:
         judge: the object whose lock handler works a lock string out: the assistant's body.
@@ -37,5 +37,5 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
 
 
 def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:
-    """Whether a being meets one of several conditions."""
+    """True where a being meets one of several conditions."""
     return any(meets(being, condition, judge) for condition in conditions)

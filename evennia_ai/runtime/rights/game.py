@@ -14,12 +14,12 @@ DEFAULTS = {STAFF_LOCK: "perm(Builder)", OWNER_LOCK: "perm(Admin)"}
 
 
 def is_staff(person: Being) -> bool:
-    """Whether a person (a character or an account) is staff."""
+    """True where a person (a character or an account) is staff."""
     return _passes(person, STAFF_LOCK)
 
 
 def is_owner(person: Being) -> bool:
-    """Whether a person may change what concerns the whole game."""
+    """True where a person may change what concerns the whole game."""
     return _passes(person, OWNER_LOCK)
 
 

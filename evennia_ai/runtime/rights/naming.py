@@ -11,7 +11,7 @@ from evennia_ai.runtime.rights.table import Right
 
 
 def knows_key(script: Assistant, person: Being | None) -> bool:
-    """Whether somebody may name an assistant by its key.
+    """True where somebody may name an assistant by its key.
 
     Args:
         person: a character or an account; None: the game's own code.
@@ -23,7 +23,7 @@ def knows_key(script: Assistant, person: Being | None) -> bool:
 
 
 def name_before(script: Assistant, person: Being | None) -> str:
-    """What an assistant is called in what somebody reads.
+    """The name of an assistant in what somebody reads.
 
     Args:
         person: a character or an account; None: the game's own code.

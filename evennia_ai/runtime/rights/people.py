@@ -35,7 +35,7 @@ def forms_of(person: Being) -> list[Any]:
 
 
 def lets(thing: TypedObject, being: Being, kind: str, *, default: bool = False) -> bool:
-    """Whether a thing's lock of a type lets a being pass, as what it is and in no other form."""
+    """True where a thing's lock of a type lets a being pass, as what it is and in no other form."""
     return bool(thing.access(seen(being), kind, default=default))
 
 
@@ -54,7 +54,7 @@ class Quelled:
         return getattr(self._account, name)
 
     def check_permstring(self, permission: str) -> bool:
-        """Whether it holds a permission, or a higher one."""
+        """True where it holds a permission, or a higher one."""
         lock = f"ai_permission:perm({permission})"
         locks = self._account.locks
         return bool(permission) and bool(
@@ -63,7 +63,7 @@ class Quelled:
 
 
 class _NoWayAround:
-    """What lock handlers ask first: whether all locks are open to somebody."""
+    """The answer to what lock handlers ask first: no lock is open to all that is done."""
 
     lock_bypass = False
 

@@ -10,7 +10,7 @@ from evennia_ai.core.settings.budget import Scope
 
 
 class Right(StrEnum):
-    """What an act needs: one of two settings of the game, or a lock of the assistant's body."""
+    """The right that an act needs: one of two settings of the game, or a lock of the body."""
 
     STAFF = "staff"
     OWNER = "owner"
