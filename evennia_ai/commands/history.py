@@ -8,7 +8,7 @@ from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import AssistantScript, conversation
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
-from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.names import wording
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")

@@ -10,7 +10,7 @@ from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
 from evennia_ai.operations import lifecycle, removing
 from evennia_ai.operations.assistants import BODY
-from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.names import wording
 
 AND_RECORDS = "all and records"
 STOP, CLEAR = "stop", "clear"

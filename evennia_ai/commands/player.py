@@ -9,7 +9,7 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import AssistantScript
-from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.names import wording
 
 LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"

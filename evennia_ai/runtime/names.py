@@ -17,7 +17,10 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
 
+from evennia_ai.core.settings.game import ATTRIBUTES
+from evennia_ai.core.text.pronouns import FORMS, Pronouns, Wording, pronouns_of
 from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.runtime.assistant import Assistant
 
 SOMEBODY = "somebody"
 # A lock of Evennia's rpsystem: whoever does not pass it cannot recognise the being.
@@ -175,3 +178,20 @@ def _tell_once(kind: type) -> None:
     if kind not in _told_of:
         _told_of.add(kind)
         logger.log_trace(f"[assistant] get_display_name of {kind.__module__}.{kind.__name__} broke")
+
+
+PRONOUNS = "pronouns"
+GENDER = "gender"  # of Evennia's contrib `gendersub`
+
+
+def pronouns(script: Assistant) -> Pronouns:
+    """The pronouns that people read of an assistant."""
+    wish = script.attributes.get(PRONOUNS, default=ATTRIBUTES[PRONOUNS].default)
+    body = script.obj
+    gender = body.attributes.get(GENDER) if body is not None else None
+    return pronouns_of(wish, gender)
+
+
+def wording(script: Assistant) -> Wording:
+    """The forms of these, for texts."""
+    return FORMS[pronouns(script)]

@@ -19,7 +19,6 @@ from typing import Any
 from evennia_ai import audit
 from evennia_ai.budget.ledger import upkeep
 from evennia_ai.budget.ledger.judging import excess, judge
-from evennia_ai.budget.ledger.owners import owner_of_this_process
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     Change,
@@ -35,6 +34,7 @@ from evennia_ai.budget.ledger.rows import (
     together,
     write_calls,
 )
+from evennia_ai.budget.ledger.upkeep import owner_of_this_process
 from evennia_ai.core.safety import budget
 from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import Price, cost_of, counted
