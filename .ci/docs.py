@@ -243,11 +243,11 @@ def ways_out() -> str:
 
 def endings() -> str:
     """Why a turn ends."""
-    from evennia_ai.core.turn.react import ENDINGS
+    from evennia_ai.core.turn.react import StopReason
 
     rows = [
-        (f"`{reason}`", ending.text, "told that it failed" if ending.is_failure else "")
-        for reason, ending in ENDINGS.items()
+        (f"`{reason}`", reason.text, "told that it failed" if reason.is_failure else "")
+        for reason in StopReason
     ]
     return as_table(("stop reason", "when", "whoever waits is"), rows)
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 def limits() -> str:
     """The inventory of limits."""
-    from evennia_ai.core.safety.limits import DENIALS, LIMITS, Limit, number, per
+    from evennia_ai.core.safety.limits import LIMITS, Limit, per
     from evennia_ai.core.settings.budget import BudgetConfig, Scope
     from evennia_ai.core.settings.game import default_at
+    from evennia_ai.core.text.words import number
 
     def default(limit: Limit) -> str:
         if "{scope}" not in limit.path:
@@ -35,7 +36,7 @@ def limits() -> str:
             default(limit),
             f"{limit.unit} {per(limit.span)}",
             asked[limit.mode] if limit.asks else "no",
-            DENIALS[limit.denial]
+            limit.denial.text
             + ("; and whoever asked waits, or it is locked" if limit.locks else ""),
             limit.seed,
         )
@@ -47,9 +48,9 @@ def limits() -> str:
 
 def limit_reasons() -> str:
     """Why a run may go on at a limit, or not."""
-    from evennia_ai.core.safety.limits import REASONS
+    from evennia_ai.core.safety.limits import DecisionReason
 
-    return as_table(("reason", "what it means"), [(f"`{r}`", text) for r, text in REASONS.items()])
+    return as_table(("reason", "what it means"), [(f"`{r}`", r.text) for r in DecisionReason])
 
 
 def safety_config() -> str:
@@ -66,19 +67,19 @@ def safety_config() -> str:
 
 def lockout_causes() -> str:
     """What stops or locks an assistant."""
-    from evennia_ai.core.safety.lockout import CAUSES, Lockout
+    from evennia_ai.core.safety.lockout import Cause, Lockout
 
-    rows = [(f"`{c}`", f"`{Lockout(c, '', 0.0).state}`", text) for c, text in CAUSES.items()]
+    rows = [(f"`{c}`", f"`{Lockout(c, '', 0.0).state}`", c.text) for c in Cause]
     return as_table(("cause", "state", "what happened"), rows)
 
 
 def lockout_moves() -> str:
     """Which state follows from which."""
-    from evennia_ai.core.safety.lockout import MOVES, TRANSITIONS, State
+    from evennia_ai.core.safety.lockout import TRANSITIONS, Move, State
 
     rows = [
-        (text, *(f"`{TRANSITIONS[s, by]}`" if (s, by) in TRANSITIONS else "" for s in State))
-        for by, text in MOVES.items()
+        (by.text, *(f"`{TRANSITIONS[s, by]}`" if (s, by) in TRANSITIONS else "" for s in State))
+        for by in Move
     ]
     return as_table(("what happens", *(f"while `{state}`" for state in State)), rows)
 

@@ -49,11 +49,11 @@ class AssistantMixin(_Typeclass):
 
     @lazy_property
     def permissions(self) -> LentPermissions:
-        """What it is permitted; by an order no more than whoever gave it is permitted."""
+        """Its permissions; by an order no more than those of whoever gave it."""
         return LentPermissions(self)
 
     def at_idmapper_flush(self) -> bool:
-        """Whether Evennia may drop it from memory: never while an assistant is in it."""
+        """True where Evennia may drop it from memory: never while an assistant is in it."""
         return bool(super().at_idmapper_flush()) and self.assistant_script is None
 
     def can_act(self) -> bool | str:
@@ -96,7 +96,7 @@ class AssistantMixin(_Typeclass):
 
     @property
     def is_connected(self) -> bool:
-        """Whether channels reach it: they ask only who is connected, and an assistant always is."""
+        """True where channels reach it, which ask who is connected: an assistant always is."""
         return self.assistant_script is not None or super().is_connected
 
     def at_pre_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> str:
@@ -150,7 +150,7 @@ class AssistantMixin(_Typeclass):
             super().at_post_unpuppet(account, session=session, **kwargs)
 
     def get_display_desc(self, looker: Any, **kwargs: Any) -> str:
-        """What people see; that it is an AI is always said."""
+        """The description that people see; that it is an AI is always said."""
         desc = str(super().get_display_desc(looker, **kwargs))
         if self.assistant_script is None or _SAYS_AI.search(desc):
             return desc
@@ -169,7 +169,7 @@ _BUILDING = threading.RLock()
 
 
 class _AssistantBody(_Typeclass):
-    """What the default body has beside ears."""
+    """The locks of the default body, which it has beside ears."""
 
     def at_object_creation(self) -> None:
         """Nobody may pick an assistant up or puppet it by accident."""

@@ -39,7 +39,7 @@ from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
-from evennia_ai.core.turn.autonomy import GateState, may_tick
+from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -79,7 +79,7 @@ class AssistantScript(DefaultScript):
 
     @lazy_property
     def attributes(self) -> WatchedAttributes:
-        """Where its settings and its state are kept."""
+        """The store of its settings and its state."""
         return WatchedAttributes(self, AllAtOnce)
 
     @lazy_property
@@ -93,7 +93,7 @@ class AssistantScript(DefaultScript):
         return InMemory(self)
 
     def at_idmapper_flush(self) -> bool:
-        """Whether Evennia may drop it from memory: never while something lives there."""
+        """True where Evennia may drop it from memory: never while something lives there."""
         return bool(super().at_idmapper_flush()) and self.work is None
 
     def changing(self, *names: str) -> AbstractContextManager[None]:
@@ -102,7 +102,7 @@ class AssistantScript(DefaultScript):
 
     @property
     def is_stray(self) -> bool:
-        """Whether it is no assistant of the game, as Evennia's `scripts` and `copy` make them."""
+        """True where it is no assistant of the game, as of Evennia's `scripts` and `copy`."""
         tags = self.tags.get(category=TAG_CATEGORY, return_list=True)
         return not any(str(tag).startswith(TAG_PREFIX) for tag in tags)
 
@@ -192,7 +192,7 @@ class AssistantScript(DefaultScript):
 
     @property
     def silence(self) -> str:
-        """What keeps it from acting, in words, or an empty string."""
+        """The reason it does not act now, in words, or ""."""
         if state.read(self, "emergency_stop"):
             return "an emergency stop is active"
         if self.obj is None:
@@ -289,9 +289,9 @@ class AssistantScript(DefaultScript):
         endpoint, own = self.endpoint(), state.read(self, "llm_fallback_models")
         return services.pool().client(endpoint, generation, services.fallbacks(own, endpoint))
 
-    def _snapshot(self) -> GateState:
+    def _skips(self) -> Skip | None:
         work = self.work
-        return GateState(
+        return may_tick(
             emergency_stop=bool(state.read(self, "emergency_stop")),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
@@ -300,14 +300,14 @@ class AssistantScript(DefaultScript):
         )
 
     def _has_reason(self) -> bool:
-        """Whether there is anything to do that nobody asked for."""
+        """True where there is anything to do that nobody asked for."""
         return consolidation.move_of(self) is not None or autonomy.reason(self) is not None
 
     @inlineCallbacks
     def at_tick(self) -> Any:
         """One pass: take what is due, answer it, settle it."""
         work = self.work
-        if work is None or may_tick(self._snapshot()) is not None:
+        if work is None or self._skips() is not None:
             return
         self._recover()
         if (yield consolidation.rest(self)):

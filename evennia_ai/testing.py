@@ -303,7 +303,7 @@ class AssistantTestMixin(_TestCase):
         pump()
 
     def heard(self, person: Any, speaker: Any = None) -> list[str]:
-        """What reached a character or an account, as its client shows it, the oldest first.
+        """The lines that reached a character or an account, as a client shows them, in order.
 
         Args:
             speaker: only what came from it; None: everything.

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.demo_brain.practice import CHECK, PRACTICE
 from benchmarks.demo_brain.questions import SEEN, Question
 from benchmarks.demo_brain.unseen import UNSEEN
 from tests.journeys.clients import Player
@@ -32,7 +33,8 @@ STATE_DIR = "server/.local_model"
 MODEL = "EVENNIA_AI_LOCAL_MODEL"
 START_SECONDS, REPLY_SECONDS = 600.0, 60.0
 NEWCOMER = "Tom"
-HALVES = {"seen": SEEN, "unseen": UNSEEN}
+HALVES = {"seen": SEEN, "unseen": UNSEEN, "practice": PRACTICE, "check": CHECK}
+BOTH = ("seen", "unseen")
 LINES = {
     "whisper": "whisper {whom} = {line}",
     "say": "say @{whom} {line}",

@@ -44,7 +44,7 @@ class Question:
         return has_all and not any(word in told for word in self.forbids)
 
 
-_UNSURE = "know|not sure|cannot say|can't say|no idea|never heard|cannot tell"
+UNSURE = "know|not sure|cannot say|can't say|no idea|never heard|cannot tell"
 
 SEEN = (
     Question(("who repairs lamps here?",), Kind.FACT, ("brass|tinker|workshop",)),
@@ -113,12 +113,12 @@ SEEN = (
         Kind.MEMORY,
         ("gull",),
     ),
-    Question(("who won the world cup?",), Kind.UNKNOWN, (_UNSURE,), ("france", "argentina")),
+    Question(("who won the world cup?",), Kind.UNKNOWN, (UNSURE,), ("france", "argentina")),
     Question(
-        ("how much is a room at the inn?",), Kind.UNKNOWN, (_UNSURE,), ("gold", "silver", "coin")
+        ("how much is a room at the inn?",), Kind.UNKNOWN, (UNSURE,), ("gold", "silver", "coin")
     ),
     Question(
-        ("who is the king's youngest daughter",), Kind.UNKNOWN, (_UNSURE,), ("princess",), way="say"
+        ("who is the king's youngest daughter",), Kind.UNKNOWN, (UNSURE,), ("princess",), way="say"
     ),
     Question(
         ("what's the password of the locked cellar?",),

@@ -1,4 +1,4 @@
-"""What becomes of a message that triggers: whether it may wait for an answer, whole or cut.
+"""Admission of a message that triggers: it waits for an answer, whole or cut, or is turned away.
 
 Whoever gets no answer is told, in private and in character. What reaches a limit is decided on at
 the one checkpoint; where that takes a person's answer, the message waits in memory.
@@ -27,9 +27,10 @@ from evennia_ai.core.hearing.mention import without_address
 from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard
 from evennia_ai.core.hearing.rate_limits import Admission
-from evennia_ai.core.safety.limits import LIMITS, REASONS, Decision, LimitKind, denial_text, number
+from evennia_ai.core.safety.limits import LIMITS, Decision, LimitKind, denial_text
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence
+from evennia_ai.core.text.words import number
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.lines import literal
@@ -44,7 +45,7 @@ SIZE_PATH = LIMITS[LimitKind.MESSAGE_CHARACTERS].path
 
 
 def place_of(script: Assistant, heard: Heard) -> str:
-    """Where a talk goes on: the channel's name, or the room's "#2"."""
+    """The place of a talk: the channel's name, or the room's "#2"."""
     if heard.source is CHANNEL:
         return heard.place
     room = script.obj.location
@@ -80,7 +81,7 @@ def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
 
 
 def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
-    """Whether it answers nobody now, or nothing of what is said openly here. Then that is told."""
+    """True where it answers nobody now, or nothing that is said openly here. Then that is told."""
     if script.silence:
         record.note("silent", script.silence)
         if line := ability.inability(script.obj):
@@ -100,7 +101,7 @@ def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
 
 
 def _cools_off(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
-    """Whether the sender has to wait for what came of earlier requests. Then that is told."""
+    """True where the sender has to wait for what came of earlier requests. Then that is told."""
     seconds = cooling_seconds(script, heard.person)
     if seconds:
         record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
@@ -134,7 +135,7 @@ def _event(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
 
 
 def _admit(script: Assistant, event: Event) -> Admission:
-    """What becomes of an event. Of assistants nothing waits for its next minute: only people do."""
+    """Count an event for its sender. Of assistants nothing waits for its minute."""
     work, config = script.work, state.hearing_config(script)
     if event.hops:
         config = config.model_copy(update={"queued_per_player": 0})
@@ -270,7 +271,7 @@ async def _ask_for_length(
 
 
 async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
-    """What is granted goes with the message and with its answer: both ends count alike."""
+    """Hops that are granted go with the message and with its answer: both ends count alike."""
     ear = script.work.ear or read_ear(script)
     cap = ear.max_agent_hops + heard.hops_granted
     hit = LimitReachedError(
@@ -285,7 +286,7 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
     decision = await _decide(script, hit, task=task, times=times)
     if decision.allow_continue:
         more = int(decision.extension)
-        record.note("granted", f"{more} hops more: {REASONS[decision.reason]}")
+        record.note("granted", f"{more} hops more: {decision.reason.text}")
         granted = heard.hops_granted + more
         queue(script, record, replace(heard, hops_granted=granted))
         return
@@ -299,7 +300,7 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
 
 
 def _chain_of(script: Assistant, heard: Heard) -> str:
-    """What hops are counted over: a pair that talks in private, or whoever talks at a place."""
+    """The scope of hops: a pair that talks in private, or whoever talks at a place."""
     if heard.source in PRIVATE:
         return f"chain {' '.join(sorted((heard.sender_id, script.obj.dbref)))}"
     return f"chain {talk_of(heard.source, place_of(script, heard))}"

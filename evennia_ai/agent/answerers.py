@@ -1,4 +1,4 @@
-"""Who answers an open line: whom it calls, or as many of those who hear it as the game wants.
+"""The choice of who answers an open line: whom it calls, or as many of its hearers as are wanted.
 
 All who hear a line are told of it within one moment of the game. Those who would answer although it
 calls none of them wait until that moment is over; then some of them are chosen.
@@ -42,11 +42,11 @@ class Candidate:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it goes on as it was when it heard the line."""
+        """True where it goes on as it was when it heard the line."""
         return self.script.work is self.work and not self.work.is_closing
 
     def offer(self) -> Offer:
-        """What is asked of it to choose among several."""
+        """Its rank among several who would answer."""
         known = self.work.senders.people.get(self.heard.person)
         began = float("-inf") if known is None else known.turn_began
         is_talking = self.record.verdict.name == "continued_address"
@@ -88,7 +88,7 @@ def answer(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
 
 
 def _may_have_rivals(script: Assistant, heard: Heard) -> bool:
-    """Whether other assistants may hear the same."""
+    """True where other assistants may hear the same."""
     if heard.source is CHANNEL:
         return True
     room = script.obj.location
@@ -133,7 +133,7 @@ def _leave(candidates: Sequence[Candidate], whom: str) -> None:
 
 
 def _most(candidate: Candidate) -> int:
-    """How many may answer a line where this one heard it.
+    """The most that may answer a line where this one heard it.
 
     What is set and makes no sense counts as the default, and is logged.
     """

@@ -12,19 +12,19 @@ from twisted.python.failure import Failure
 from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.safety.limits import LimitKind
-from evennia_ai.core.turn import goals
+from evennia_ai.core.turn import goals as tree
 from evennia_ai.core.turn.autonomy import ActReason, AutonomyConfig, reason_to_act
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
-from evennia_ai.runtime import state, turns
+from evennia_ai.runtime import goals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 
 NEXT_STEP = (
-    "Nobody spoke to you. Your goal {id}: {text}. Take one step towards it, or choose noop. When "
-    "it is reached, call complete_goal."
+    "Nobody spoke to you. Your goal {id}: {text}.{whole} Take one step towards it, or choose noop. "
+    "When it is reached, call complete_goal; if it is too large for a few steps, split_goal."
 )
 SPEAK_UP = (
     "Nobody spoke to you, but you are not alone. If there is something worth saying to what you "
@@ -33,7 +33,7 @@ SPEAK_UP = (
 
 
 def config(script: Assistant) -> AutonomyConfig:
-    """How often it may act; what makes no sense counts as not set."""
+    """Its settings of acting unasked; one that makes no sense counts as not set."""
     try:
         return AutonomyConfig.from_stored(state.read(script, "autonomy_config"))
     except (ConfigurationError, TypeError):
@@ -41,11 +41,11 @@ def config(script: Assistant) -> AutonomyConfig:
 
 
 def reason(script: Assistant) -> ActReason | None:
-    """Why the assistant would act unasked at this beat. Asked of every idle beat: no statement."""
+    """The reason to act unasked at this beat, or None. Asked at every idle beat: no statement."""
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
     wanted = config(script)
-    has_goal = bool(goals.active(state.read(script, "current_goals")))
+    has_goal = bool(tree.active(goals.of(script)))
     if not (has_goal or wanted.initiative):
         return None
     work = script.work
@@ -70,7 +70,7 @@ def _has_company(body: GameObject) -> bool:
 
 
 def _is_anybody_online() -> bool:
-    """Whether anybody plays: a bot, such as that of a chat relay, does not."""
+    """True where somebody plays; a bot, such as that of a chat relay, does not."""
     accounts = (session.get_account() for session in evennia.SESSION_HANDLER.get_sessions())
     return any(account is not None and not account.is_bot for account in accounts)
 
@@ -85,10 +85,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    if why is ActReason.GOAL:
-        body = NEXT_STEP.format(**goals.active(state.read(script, "current_goals"))[0])
-    else:
-        body = SPEAK_UP
+    body = _next_step(goals.of(script)) if why is ActReason.GOAL else SPEAK_UP
     event = Event(
         id=f"own{uuid4().hex[:12]}",
         kind=OWN,
@@ -102,6 +99,16 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         at=now,
     )
     return turns.of_goal(script, event)
+
+
+def _next_step(known: tree.Goals) -> str:
+    """The goal that is worked on next, in words for the model, and what it is a part of."""
+    goal = tree.next_step(known)
+    if goal is None:
+        return SPEAK_UP
+    above = [whole for whole in tree.active(known) if whole["id"] == goal.get("parent")]
+    whole = f" It is a part of goal {above[0]['id']}: {above[0]['text']}." if above else ""
+    return NEXT_STEP.format(id=goal["id"], text=goal["text"], whole=whole)
 
 
 def _is_at_limit(script: Assistant) -> bool:
@@ -120,7 +127,7 @@ def _ask_for_more(script: Assistant) -> None:
 
 
 async def _extend(script: Assistant) -> None:
-    """What is granted is taken off the count, which a person's message ends in any case."""
+    """Ask for more, and take it off the count, which a person's message ends in any case."""
     work, cap = script.work, state.safety_config(script).loop.max_own_turns
     used = int(state.read(script, "own_turns"))
     hit = LimitReachedError(

@@ -50,7 +50,7 @@ Beside = Callable[[TokenUsage], Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of it; true when the history is shorter now.
+    """The outcome of a compaction; true when the history is shorter now.
 
     Attributes:
         detail: in words for staff.
@@ -69,7 +69,7 @@ class Outcome:
 def is_due(
     script: Assistant, client: Client, count: Counter, *, beside: int = 0, is_asleep: bool = False
 ) -> bool:
-    """Whether older talk is to be summed up now.
+    """True where older talk is to be summed up now.
 
     Args:
         client: what is asked; the embedded model is not shown the talk, so it needs no summary.
@@ -239,7 +239,7 @@ class _Asking:
         return rules.compaction_request(messages, prompt, len(lines) * room // size_of_lines)
 
     def _prompt(self) -> str:
-        """What the model is told to do."""
+        """The instructions, with a number of words where less than usual is wanted."""
         prompt = state.read(self.script, "compact_prompt") or rules.DEFAULT_COMPACTION_PROMPT
         words = int(self._cap * WORDS_OF_A_TOKEN)
         if not 0 < words < WORDS_ASKED_FOR:
@@ -252,7 +252,7 @@ class _Asking:
         return getattr(self.client, "first", self.client) if is_named else self.client
 
     def _extra(self) -> Mapping[str, Any]:
-        """What differs from the assistant's own calls: a summary is longer than an answer."""
+        """Options unlike those of the assistant's own calls: a summary is longer than an answer."""
         model = state.read(self.script, "compact_model")
         own = {"model": model} if model else {}
         limit = state.read(self.script, "llm_max_tokens")

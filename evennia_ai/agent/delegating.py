@@ -133,7 +133,7 @@ def _choose(script: Assistant, turn: Turn, config: ExecutionConfig, name: str | 
 
 
 def _objection(script: Assistant, turn: Turn, delegate: Assistant) -> str:
-    """Why an assistant cannot be given a task now, or ""."""
+    """The reason an assistant cannot be given a task now, or ""."""
     name, body = delegate.key, delegate.obj
     if state.read(delegate, "emergency_stop"):
         return EMERGENCY
@@ -172,7 +172,7 @@ def brief(script: Assistant, turn: Turn, task: str, insulation: str) -> str:
 
 
 def _name(script: Assistant) -> str:
-    """What an assistant is called before others, who need not know its key."""
+    """An assistant's name before others, who need not know its key."""
     return name_of(script.obj, None)
 
 
@@ -184,7 +184,7 @@ def _public_talk(script: Assistant, turn: Turn) -> str:
 
 
 def _lines_of(message: Message, name: str) -> list[str]:
-    """What was said to the requester, or by it."""
+    """The lines that were said to the requester, or by it."""
     if message["role"] == "user":
         return [message["content"]]
     calls = [call["function"]["arguments"] for call in message.get("tool_calls", ())]

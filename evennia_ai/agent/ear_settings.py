@@ -100,7 +100,7 @@ def _hops(script: Assistant, problems: list[str]) -> int:
 
 
 def _is_condition(script: Assistant, name: str, condition: object, problems: list[str]) -> bool:
-    """Whether a permission or lock string can be asked for at all."""
+    """True where a permission or lock string can be asked for at all."""
     if not isinstance(condition, str):
         problems.append(f"{name} holds {condition!r}; it must be a permission or a lock string")
         return False
@@ -138,7 +138,7 @@ def _channels(script: Assistant, problems: list[str]) -> dict[str, ChannelConfig
 
 
 def _check(read: Callable[[], Any], problems: list[str]) -> Any:
-    """What `read` gives, or None after noting what is wrong with the setting."""
+    """The value that `read` gives, or None after noting what is wrong with the setting."""
     try:
         return read()
     except (ConfigurationError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What is given up, and the word that whoever waits for it gets: once, and in character."""
+"""Messages that are given up, and the word that their senders get: once, and in character."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def notify_failure(
 
 
 def whether(told: bool) -> str:
-    """Whether somebody was told, in words for the record."""
+    """The words for the record that say if somebody was told."""
     return "was told" if told else "could not be told"
 
 
 def cooling_line(seconds: float) -> str:
-    """What somebody is told who has to wait so many seconds."""
+    """The line for somebody who has to wait so many seconds."""
     return COOLING_LINE.replace("{while}", in_words(seconds))
 
 
@@ -113,7 +113,7 @@ def _drop(
 
 
 def empty_queue(script: Assistant, turn: Turn, stop: Stop) -> None:
-    """Where a cap is used up, what waits and would meet it too is given up now, with a word.
+    """Give up, with a word, all that waits and would meet the same cap that ended a turn.
 
     Of a player's own cap that is what this player said; of any other all that waits.
     """

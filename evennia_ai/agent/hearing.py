@@ -1,4 +1,4 @@
-"""What happens to one message: it is judged, and then queued, kept, captured or passed over.
+"""Hearing of one message: it is judged, and then queued, kept, captured or passed over.
 
 Everything is recorded on the way, so that `assistant why` can tell. Nothing here touches the
 database unless a message is queued.
@@ -89,7 +89,7 @@ def take_in(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict
 
 
 def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Heard, Verdict]:
-    """What a message means to it now. A talk that the message ends is over.
+    """Judge what a message means to it now. A talk that the message ends is over.
 
     Returns:
         The message, marked where it is aimed at somebody else, and the verdict.
@@ -114,7 +114,7 @@ def judge(script: Assistant, heard: Heard, from_obj: object = None) -> tuple[Hea
 
 
 def _regard(script: Assistant, heard: Heard, ear: Ear, from_obj: object) -> tuple[Heard, Standing]:
-    """What is known of the sender, and whether the message is for somebody else."""
+    """The sender's standing, and the message, marked where it is for somebody else."""
     work = script.work
     known = work.senders.people.get(heard.person)
     is_muted = heard.person in work.muted
@@ -147,7 +147,7 @@ def _with_rights(standing: Standing, sender: GameObject, ear: Ear, body: Charact
 
 
 def _is_engaged(script: Assistant, heard: Heard, ear: Ear) -> bool:
-    """Whether the sender goes on with a talk; anybody else's speech ends the one at its place."""
+    """True where the sender goes on with a talk; anybody else's speech ends the talk there."""
     conversations = script.work.conversations
     is_speech = heard.source in OPEN_SPEECH
     if not conversations.by_place or not is_speech or heard.sender_id == ear.id:

@@ -62,7 +62,7 @@ def _fall_silent(script: Assistant, line: str) -> None:
 
 
 def why_cut_off(script: Assistant) -> str:
-    """Why a turn was dropped, in words."""
+    """The reason a turn was dropped, in words."""
     why = ability.reason_of(script.obj) if script.obj is not None else GONE
     return why or "by a stop, a reset or a restart"
 

@@ -1,4 +1,4 @@
-"""What a turn is run with: its context, what it may do, and what its prompts are made of."""
+"""Preparation of a turn: its context, its bounds, and the scene that its prompts are made of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.conf import settings
 
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
-from evennia_ai.core.memory.grounding import split_persona
+from evennia_ai.core.memory.phrasing import split_persona
 from evennia_ai.core.text.pronouns import told_to_model
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.assessment import (
@@ -32,19 +32,20 @@ from evennia_ai.memory import grounding, modes, recalling
 from evennia_ai.memory.recalling import NOTHING, Recalled
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.pronouns import pronouns
 
 
 def context_of(turn: Turn) -> ContextType:
-    """What a turn is about."""
+    """The context of a turn: an event, or a goal of its own."""
     is_own = turn.event.kind == OWN
     return ContextType.TICK_AUTONOMOUS if is_own else ContextType.TICK_EVENT
 
 
 async def scene_for(script: Assistant, client: Client, turn: Turn) -> Scene:
-    """What a turn's prompts are made of: with all that is recalled, or the note that bears on it.
+    """The scene of a turn's prompts, with all that is recalled, or the note that bears on it.
 
     Raises:
         CancelledError: the turn is over.
@@ -67,7 +68,7 @@ def scene_of(
     recalled: Recalled = NOTHING,
     hint: str = "",
 ) -> Scene:
-    """What the prompts of an assistant are made of, in a context.
+    """The scene of an assistant's prompts, in a context.
 
     Args:
         recalled: what is told of earlier.
@@ -77,7 +78,6 @@ def scene_of(
         ConfigurationError: something of it is set wrongly.
     """
     counter, text = counter_of(client), state.read(script, "persona")
-    wanted = goals.active(state.read(script, "current_goals"))
     return stage(
         partial(state.read, script),
         context_type,
@@ -92,7 +92,7 @@ def scene_of(
         hears_history=not is_small(client),
         hint=hint,
         text=split_persona(text)[0] if hint else text,
-        goals=tuple(goal["text"] for goal in wanted),
+        goals=tuple(goal["text"] for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),
     )
@@ -104,7 +104,7 @@ def is_small(client: Client) -> bool:
 
 
 def counter_of(client: Client) -> TokenCounter:
-    """What counts the tokens of a client's model."""
+    """The counter of tokens for a client's model."""
     return counter_for(client.model, client.provider_name)
 
 
@@ -116,7 +116,7 @@ def max_tokens_of(script: Assistant, client: Client) -> int:
 def pattern_of(
     script: Assistant, turn: Turn, scene: Scene, assessment: Assessment | None = None
 ) -> ExecutionPattern:
-    """What a turn may do: settings, context and the look of the task, each of which only restricts.
+    """The bounds of a turn: settings, context and the look of the task; each only restricts.
 
     Args:
         assessment: of the task; None: by its words alone.
@@ -180,7 +180,7 @@ def check_settings() -> None:
 
 
 def goes_on(pattern: ExecutionPattern, stop: Stop) -> bool:
-    """Whether the next beat takes the next step of the same turn: one step a beat was wanted."""
+    """True where the next beat takes the next step of the same turn: one step a beat was wanted."""
     is_step = pattern.mode is ExecutionMode.SINGLE_ACTION
     is_used_up = stop.reason is StopReason.MAX_ITERATIONS
     return is_step and is_used_up and stop.limit is None and stop.halt is None

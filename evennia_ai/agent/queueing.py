@@ -18,7 +18,7 @@ AWAY = "for whoever asked to come back"
 
 
 def awaited(script: Assistant) -> Iterator[Stored]:
-    """What waits in the inbox for an answer that somebody is there to hear.
+    """Events of the inbox that wait for an answer which somebody is there to hear.
 
     Everything else waits for whoever asked, until it is too old; and what somebody said whose turn
     is set aside, until that is over.
@@ -39,12 +39,12 @@ def awaited(script: Assistant) -> Iterator[Stored]:
 
 
 def is_called(script: Assistant) -> bool:
-    """Whether there is anything to answer, or to go on with, now or as soon as it may."""
+    """True where there is anything to answer, or to go on with, now or as soon as it may."""
     return holding.is_due(script) or next(awaited(script), None) is not None
 
 
 def next_due(script: Assistant) -> tuple[Stored | None, float | None]:
-    """What is answered next.
+    """Choose the event that is answered next.
 
     Returns:
         The event whose turn begins now, or None; and without one the seconds until one is due, or
@@ -83,13 +83,13 @@ def begin(script: Assistant, stored: Stored) -> None:
 
 
 def turns_of(script: Assistant, person: str) -> int:
-    """How many turns of a person's wait to begin."""
+    """Number of a person's turns that wait to begin."""
     limit = state.hearing_config(script).batch_messages
     return count_turns(_waiting(script).get(person, ()), limit)
 
 
 def queued_turns(script: Assistant) -> int:
-    """How many turns of all people wait for their next minute."""
+    """Number of all people's turns that wait for their next minute."""
     now, config = script.clock.seconds(), state.hearing_config(script)
     return sum(
         script.work.senders.meet(person).later(
@@ -100,7 +100,7 @@ def queued_turns(script: Assistant) -> int:
 
 
 def _waiting(script: Assistant) -> dict[str, list[Stored]]:
-    """What waits of each person, and was not begun yet."""
+    """Events that wait and were not begun yet, by person."""
     work, by_person = script.work, dict[str, list[Stored]]()
     busy = work.busy
     for stored in work.inbox:
@@ -114,7 +114,7 @@ def _person_of(stored: Stored) -> str:
 
 
 def _is_counted(stored: Stored) -> bool:
-    """Whether its turn counts among those that a person may cause in a minute.
+    """True where its turn counts among those that a person may cause in a minute.
 
     What was begun already counts no more; a task counted where it was asked for.
     """

@@ -1,4 +1,4 @@
-"""What programs ask of an assistant: a question that is answered with text, or something to do.
+"""Requests of programs: a question that is answered with text, or something to do.
 
 An errand is a task whose report only the program reads. It goes the way of a whisper: it is judged
 and recorded, waits in the inbox, and is paid for. After a restart nobody waits, and it is dropped.
@@ -39,9 +39,9 @@ from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.limits import number
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
+from evennia_ai.core.text.words import number
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import AssistantError
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
@@ -65,7 +65,7 @@ _REFUSED = {
 
 
 class Reason(StrEnum):
-    """Why no answer comes, for programs; people read the message."""
+    """The reason no answer comes, for programs; people read the message."""
 
     INVALID = "invalid"  # what was asked makes no sense, or is too long
     REFUSED = "refused"  # it may not be asked this, or not by this person
@@ -102,7 +102,7 @@ class Errand(Awaited):
         audit.record(name, self.delegate, **facts)
 
     def error(self, why: str) -> Exception:
-        """What the program gets in place of an answer."""
+        """The error that the program gets in place of an answer."""
         reasons = {
             STOPPED: Reason.STOPPED,
             DID_NOTHING: Reason.SILENT,
@@ -120,7 +120,7 @@ class Errand(Awaited):
         return cut_at_sentence(text, LONGEST_ANSWER)
 
     def loss(self) -> str:
-        """Why no answer can come any more although nobody said so, or ""."""
+        """The reason no answer can come any more although nobody said so, or ""."""
         work = self.delegate.work
         if work is not None and self.event.person in work.muted:
             return f"{self.event.sender_name} {MUTED}"
@@ -259,7 +259,7 @@ def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
 
 
 def _admitted(script: Assistant, record: DecisionTrace, body: str) -> str:
-    """What of it may wait in the inbox.
+    """The words that may wait in the inbox, perhaps cut.
 
     Raises:
         NoAnswerError: nothing.

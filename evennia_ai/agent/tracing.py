@@ -33,13 +33,13 @@ MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
 
 
 class _Table:
-    """What this process knows of the table."""
+    """This process's knowledge of the table."""
 
     is_there: bool | None = None
 
 
 def trace_config() -> TraceConfig:
-    """How long the trace is kept. What is set and makes no sense counts as: no words, no trace."""
+    """The settings of the trace. One that makes no sense counts as: no words, no trace."""
     try:
         return TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
     except ConfigurationError:
@@ -66,7 +66,7 @@ def _is_kept(config: TraceConfig) -> bool:
 
 
 def _has_table() -> bool:
-    """Whether the game's database has the table; if not, the log is told, once."""
+    """True where the game's database has the table; if not, the log is told, once."""
     if _Table.is_there is None:
         _Table.is_there = not missing_tables()
         if not _Table.is_there:
@@ -75,7 +75,7 @@ def _has_table() -> bool:
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
-    """What writes the trace of a turn that ends, within a transaction of the caller's.
+    """The writing of an ended turn's trace, for the caller's transaction; None: nothing is kept.
 
     Returns:
         None where no trace is kept. Called twice, as where the first try was undone, it writes
@@ -187,7 +187,7 @@ def tidy(script: Assistant) -> None:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """What the database refuses is tried again another time: nobody waits for it."""
+    """Log what the database refuses; it is tried again another time, and nobody waits for it."""
     try:
         yield
     except DatabaseError:

@@ -1,4 +1,4 @@
-"""Whose turn it is, and what follows when a turn ends: who is told, and what is counted."""
+"""The beginning and the end of a turn: whose it is, who is told of its end, and what is counted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evennia_ai.core.safety.cooling import NOBODY, Ended, Judgement, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.conversation import last_act, parted
-from evennia_ai.core.turn.react import ENDINGS, Stop, StopReason
+from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import LimitReachedError
@@ -230,7 +230,7 @@ def _name_of(person: str) -> str:
 
 
 def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, Any]]:
-    """What follows from the end of a turn, and what of it has to be stored."""
+    """Judge the end of a turn; returns that and the values to be stored with it."""
     blame, now = script.work.blame, script.clock.seconds()
     config, event = state.safety_config(script).cooling, turn.event
     blame.recall(int(state.read(script, "consecutive_errors")))
@@ -260,7 +260,7 @@ def _is_assistant(person: str) -> bool:
 
 
 def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | None, str, bool]:
-    """Why an assistant would have to be locked, the gravest cause first.
+    """The cause for which an assistant would have to be locked, the gravest first.
 
     Returns:
         The cause, or None; the same in words; and whether it concerns everybody, whoever asked.
@@ -279,7 +279,7 @@ def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | N
 
 
 def _locks(hit: LimitReachedError) -> bool:
-    """Whether a limit locks it; what a whole chain used up is no fault of the one it ends at."""
+    """True where a limit locks it; what a whole chain used up is no fault of the one it ends at."""
     return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 
@@ -288,12 +288,12 @@ def _most_errors(script: Assistant) -> int:
 
 
 def _why(stop: Stop) -> str:
-    """Why there is no report, as another assistant may know it."""
-    return f"limit {stop.limit.kind}" if stop.limit else ENDINGS[stop.reason].text
+    """The reason there is no report, as another assistant may know it."""
+    return f"limit {stop.limit.kind}" if stop.limit else stop.reason.text
 
 
 def _is_gone(script: Assistant, event: Event) -> bool:
-    """Whether the asker left or muted the assistant, so that no answer could reach them."""
+    """True where the asker left or muted the assistant, so that no answer could reach them."""
     if event.kind in (OWN, TASK):
         return False
     return event.person in script.work.muted or not delegations.is_awaited(script, event)

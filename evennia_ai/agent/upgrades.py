@@ -1,4 +1,4 @@
-"""How an assistant begins: what a game of an older version lacks, and its record.
+"""The beginning of an assistant: its record, and the locks that a game of an older version lacks.
 
 A record begins with all that the assistant is by then.
 
@@ -47,7 +47,7 @@ def sort_out(script: Assistant) -> None:
 
 
 def _standing(script: Assistant) -> dict[str, Any]:
-    """What differs from an assistant that did nothing yet."""
+    """The state that differs from an assistant that did nothing yet."""
     usage, metrics = state.read(script, "usage"), state.read(script, "metrics")
     lockout = dict(state.read(script, "lockout"))
     lockout.pop("at", None)
@@ -69,17 +69,18 @@ def _standing(script: Assistant) -> dict[str, Any]:
 
 
 def _powers(script: Assistant) -> dict[str, Any]:
-    """What an owner lets it do to the game itself."""
+    """Its powers over the game itself, as its owner set them."""
     values = {name: state.read(script, name) for name in POWERS}
     return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
 
 
-def _active(script: Assistant) -> list[dict[str, Any]]:
+def _active(script: Assistant) -> list[goals.Goal]:
     return goals.active(state.read(script, "current_goals"))
 
 
-def _goal(goal: dict[str, Any]) -> dict[str, Any]:
-    told = {"description": goal["text"], "priority": goal["priority"], "parent_id": None}
+def _goal(goal: goals.Goal) -> dict[str, Any]:
+    told = {"description": goal["text"], "priority": goal["priority"]}
+    told["parent_id"] = goal.get("parent")
     return {**told, "status": "active"}
 
 

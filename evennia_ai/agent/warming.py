@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.python.failure import Failure
 
 from evennia_ai.agent import preparation
-from evennia_ai.core.memory.grounding import UNASKED
+from evennia_ai.core.memory.phrasing import UNASKED
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.core.turn.turn import Turn
@@ -26,6 +26,8 @@ from evennia_ai.runtime.assistant import Assistant
 # Each takes some four seconds of both processors of a small machine.
 MOST_WARMED = 4
 GREETING = "hello"
+# Texts that are compared in one go: a second of one processor, for which a question has to wait.
+PORTION = 60
 _warmed: set[int] = set()
 _going: list[Deferred[None]] = []
 _one_at_a_time = DeferredLock()
@@ -68,7 +70,9 @@ async def _warm(script: Assistant) -> None:
 
 
 async def _read_ahead(script: Assistant) -> None:
-    await services.memory().likeness((GREETING,), grounding.texts_of(script))
+    texts = grounding.texts_of(script)
+    for first in range(0, len(texts), PORTION):
+        await services.memory().likeness((GREETING,), texts[first : first + PORTION])
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
     scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)

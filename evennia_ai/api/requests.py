@@ -113,6 +113,11 @@ class NewGoal(Strict):
         required=False,
         help_text="1 may wait, 10 is pressing; 5 where nothing is said.",
     )
+    parent = Whole(
+        min_value=1,
+        required=False,
+        help_text="The number of an open goal that it is a part of.",
+    )
 
 
 class EndOfGoal(Strict):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.budget.spending import MeteredClient
-from evennia_ai.core.memory.grounding import mended
+from evennia_ai.core.memory.phrasing import mended
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec

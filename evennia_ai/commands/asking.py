@@ -70,7 +70,7 @@ WORDS = {
     ),
     "goal": Word(
         AskingWords._goal,
-        "assistant goal [<name>], assistant goal <name> [<priority>] = <what to reach>, "
+        "assistant goal [<name>], assistant goal <name> [under <number>] [<priority>] = <text>, "
         "assistant goal <name> done | drop <number>",
         "What it is after by itself. More: help aigoal",
     ),

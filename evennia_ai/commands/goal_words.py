@@ -9,6 +9,7 @@ from evennia_ai.operations import AssistantScript
 USUAL_PRIORITY = 5
 MOST_DIGITS = 9
 ENDS = {"done": True, "drop": False}
+UNDER = "under"
 
 
 def _number(text: str) -> int | None:
@@ -16,14 +17,14 @@ def _number(text: str) -> int | None:
 
 
 def do_goal(command: AssistantCommand, line: str) -> None:
-    """Do what is typed: `ada`, `ada = <text>`, `ada 8 = <text>`, `ada done|drop <number>`.
+    """Do what is typed: `ada`, `ada [under 3] [8] = <text>`, `ada done|drop <number>`.
 
     Args:
         command: whose caller is meant and told; its `how` says how it is typed.
         line: all after the command's word, the switches among it in front.
     """
     head, is_new, text = line.partition("=")
-    script, rest = command.whose(head.strip(), tuple(ENDS))
+    script, rest = command.whose(head.strip(), (*ENDS, UNDER))
     if script is None:
         return
     words = rest.casefold().split()
@@ -40,9 +41,16 @@ def do_goal(command: AssistantCommand, line: str) -> None:
 
 
 def _add(command: AssistantCommand, script: AssistantScript, words: list[str], text: str) -> None:
+    parent = None
+    if words[:1] == [UNDER]:
+        parent = _number(words[1]) if len(words) > 1 else None
+        if parent is None:
+            command.show_how("After `under` stands the number of the goal that it is a part of.")
+            return
+        words = words[2:]
     priority = _number(words[0]) if len(words) == 1 else None
     if words and priority is None:
         command.show_how(f"{' '.join(words)!r} is no priority; it is a number from 1 to 10.")
     elif command.may("goal", script):
         wanted = USUAL_PRIORITY if priority is None else priority
-        command.show(operations.add_goal(script, text, wanted))
+        command.show(operations.add_goal(script, text, wanted, parent))

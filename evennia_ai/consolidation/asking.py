@@ -28,7 +28,7 @@ class PutOffError(AssistantError):
 
 
 def fence_of(script: Assistant) -> Fence:
-    """What holds as long as nothing stops or resets it."""
+    """A fence that holds as long as nothing stops or resets the assistant."""
     return Fence(script, script.work, script.work.epoch)
 
 
@@ -50,7 +50,7 @@ class Asker:
     shares: Mapping[str, float] = field(default_factory=dict)
 
     def has_room(self, size: int) -> bool:
-        """Whether a call with a prompt of so many tokens fits into what is left."""
+        """True where a call with a prompt of so many tokens fits into what is left."""
         most = self.most_tokens
         return most is None or self.tokens + size + FEWEST_ANSWER_TOKENS <= most
 

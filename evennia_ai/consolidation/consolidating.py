@@ -51,7 +51,7 @@ class Batch:
 
     @property
     def is_as_it_was(self) -> bool:
-        """Whether nobody corrected or forgot an entry meanwhile."""
+        """True where nobody corrected or forgot an entry meanwhile."""
         texts = dict(self._stored.filter(is_consolidated=False).values_list("id", "text"))
         return texts == {entry.id: entry.text for entry in self.entries}
 
@@ -68,7 +68,7 @@ class Batch:
 
     @property
     def counted(self) -> dict[str, int]:
-        """What was done, for people."""
+        """The result in words, for people."""
         return {
             "entries sorted": len(self.entries),
             "facts": len(self.new),
@@ -88,7 +88,7 @@ def next_batch(script: Assistant, skipped: Collection[int]) -> Batch | None:
 
 
 def count_pending(script: Assistant, skipped: Collection[int] = ()) -> int:
-    """How many entries are not done, without those that are left out."""
+    """Number of entries that are not done, without those that are left out."""
     return int(_pending(script, skipped).count())
 
 

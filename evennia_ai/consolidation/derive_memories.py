@@ -47,7 +47,7 @@ def memories_of(
     drawn: Sequence[DerivedMemory],
     sources: Sequence[Recollection],
 ) -> list[Recollection | None]:
-    """What was drawn, as memories of their sources' audience, in the same order.
+    """Memories of what was drawn, of their sources' audience, in the same order.
 
     Args:
         sources: what the model was shown; all of one audience.

@@ -40,7 +40,7 @@ class Night:
 
     @property
     def cursor(self) -> dict[str, Any]:
-        """How far the step is, as the step itself understands it."""
+        """The progress of the step, as the step itself understands it."""
         return dict(self.progress["cursor"])
 
     async def ask(self, messages: list[Message], purpose: str) -> str:
@@ -83,7 +83,7 @@ class Night:
     def moved(
         self, cursor: Mapping[str, Any] | None = None, counted: Mapping[str, int] = NOTHING
     ) -> dict[str, Any]:
-        """How far the night is then, as values to be stored with a piece's results."""
+        """The night's progress after a piece, as values to be stored with its results."""
         self._count_tokens()
         progress = rules.counted(self.progress, counted)
         if cursor is not None:
@@ -95,7 +95,7 @@ class Night:
         return values
 
     def note_kept(self, values: Mapping[str, Any]) -> None:
-        """What `moved` gave is stored."""
+        """Take up the progress that `moved` gave, which is stored."""
         self.progress, self.is_changed = values["consolidation_progress"], False
 
     def put_off(self, why: str) -> None:

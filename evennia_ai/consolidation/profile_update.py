@@ -68,7 +68,7 @@ def _by_audience(observations: Sequence[Recollection]) -> list[list[Recollection
 async def _look(
     night: Night, profile: EntityProfile, group: Sequence[Recollection]
 ) -> Portrait | None:
-    """What the model makes of what one audience knows; None where it cannot be read."""
+    """The model's view of what one audience knows; None where it cannot be read."""
     audience = group[0].audience
     known = [item for item in profile.attributes if item["audience"] == audience]
     now = modes.hour(night.script)
@@ -98,7 +98,7 @@ def _with(
 def _is_as_it_was(
     script: Assistant, entity: str, known: list[Attribute], seen: Sequence[Recollection]
 ) -> bool:
-    """Whether nobody corrected or forgot anything of it meanwhile."""
+    """True where nobody corrected or forgot anything of it meanwhile."""
     now = rows.by_keys(script.pk, [item.key for item in seen])
     is_same = all(item.key in now and now[item.key].text == item.text for item in seen)
     profile = profiles.of(script, entity)

@@ -88,7 +88,7 @@ def _round(script: Assistant, reflection: dict[str, Any]) -> Round | None:
 
 
 def _after(reflection: dict[str, Any], underway: Round, now: float) -> dict[str, Any]:
-    """What is stored then: the rest of the round, or that a new one begins to come together."""
+    """Values to be stored then: the rest of the round, or that a new one begins."""
     if underway["groups"]:
         return {**reflection, "round": underway}
     rest = {name: value for name, value in reflection.items() if name != "round"}
@@ -130,7 +130,7 @@ async def _think(night: Night, audience: str, underway: Round) -> tuple[list[str
 
 
 async def _conclude(night: Night, question: str, audience: str) -> Rested:
-    """What the model concludes from what has to do with a question."""
+    """The model's conclusions from what has to do with a question."""
     script = night.script
     evidence = await derive_memories.nearest(
         script,

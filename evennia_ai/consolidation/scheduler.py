@@ -1,19 +1,27 @@
-"""What a beat does about sleep: falls asleep, wakes, or does one piece of the night's work."""
+"""The schedule of sleep: a beat falls asleep, wakes, or does one piece of the night's work."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.agent import queueing
-from evennia_ai.consolidation import awake
+from evennia_ai.consolidation import (
+    awake,
+    consolidating,
+    profile_update,
+    reflecting,
+    scoring,
+    tidying,
+)
 from evennia_ai.consolidation.asking import Asker, PutOffError, fence_of
 from evennia_ai.consolidation.night import Night
-from evennia_ai.consolidation.steps import STEPS
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.schedule import Hour, SleepMove, move_at, night_end
 from evennia_ai.core.text.cleaning import one_line
@@ -31,12 +39,29 @@ from evennia_ai.runtime.work import Work
 SMALL = "the embedded model is asked nothing at night"
 NO_BUDGET = "sleep_schedule.token_budget is 0"
 
+# Each does one piece and stores it, and returns whether there was anything to do.
+Piece = Callable[[Night], Awaitable[bool]]
+
+# Their order stands in `core.memory.night`.
+STEPS: Mapping[str, Piece] = MappingProxyType(
+    {
+        "score": scoring.score,
+        "consolidate": consolidating.consolidate,
+        "profiles": profile_update.portray,
+        "reflect": reflecting.reflect,
+        "compact": tidying.compact,
+        "prune": tidying.prune,
+        "index": tidying.index,
+        "end": tidying.end,
+    }
+)
+
 
 # ---- awake or asleep ---------------------------------------------------------------------------
 
 
 def move_of(script: Assistant) -> SleepMove | None:
-    """What the next beat does about sleep. Asked of every idle beat: no statement."""
+    """The next beat's move about sleep, or None. Asked at every idle beat: no statement."""
     is_called = queueing.is_called(script)
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
@@ -74,7 +99,7 @@ def wake_up(script: Assistant, reason: str, *, by: str = "") -> bool:
 
 
 def rest(script: Assistant) -> Deferred[bool]:
-    """What a beat does about sleep, done.
+    """Do what a beat has to do about sleep.
 
     Returns:
         Whether that is all it does.

@@ -61,7 +61,7 @@ def _is_same(one: Recollection, other: Recollection) -> bool:
 
 
 def _may_supersede(new: Recollection, old: Recollection) -> bool:
-    """What is believed less replaces nothing, and nothing replaces what people wrote."""
+    """True where one may replace the other: it is believed no less, and nobody wrote the old."""
     return not _is_same(new, old) and old.importance_by != BY_HAND and new.trust >= old.trust
 
 
@@ -79,7 +79,7 @@ def mark(assistant: int, pairs: Iterable[Pair]) -> None:
 
 
 def _drop_attribute(assistant: int, old: Recollection) -> None:
-    """What is known of whoever said it does not say it any more."""
+    """Drop an attribute from the speaker's profile that says the same as a fact that is over."""
     for profile in EntityProfile.objects.filter(assistant=assistant, entity=old.person or None):
         left = [
             item

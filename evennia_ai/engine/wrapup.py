@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from evennia_ai.core.hearing.chain import is_of_chain
 from evennia_ai.core.hearing.inbox import OWN, TASK
-from evennia_ai.core.safety.limits import LIMITS, Denial, LimitKind, number
+from evennia_ai.core.safety.limits import LIMITS, Denial, LimitKind
 from evennia_ai.core.text.cleaning import clean_speech, cut_at_sentence
+from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.conversation import Message, as_fallback
 from evennia_ai.core.turn.react import Done
 from evennia_ai.core.turn.speech import LONGEST_SPEECH, answer_call, call_from_json

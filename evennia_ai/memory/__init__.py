@@ -1,1 +1,1 @@
-"""How an assistant remembers: what is kept of a turn, what is told of it later, and to whom."""
+"""Memory: what is kept of a turn, what is told of it later, and to whom."""

@@ -1,9 +1,17 @@
-"""Whether anything may be remembered: of whom, of which room, and what the assistant is called."""
+"""Consent to be remembered, of people and of rooms; and who may know of what is kept."""
 
 from __future__ import annotations
 
-from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory.recollection import is_mask
+from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.memory.recollection import (
+    NOBODY,
+    NOWHERE,
+    is_mask,
+    person_audience,
+    place_audience,
+)
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages import incoming
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
@@ -14,7 +22,7 @@ NO_MEMORY_TAG = "ai_no_memory"
 def may_remember(
     script: Assistant, *, person: str = "", sender_id: str = "", place: str = ""
 ) -> bool:
-    """Whether an assistant may keep anything of a person, or of what happens at a place.
+    """True where an assistant may keep something of a person, or of what happens at a place.
 
     Costs no statement for those who are in the game's memory and whose tags were asked before.
 
@@ -30,12 +38,12 @@ def may_remember(
 
 
 def wants_no_words(script: Assistant, event: Event) -> bool:
-    """Whether none of somebody's words may be kept: they, or the room, said so."""
+    """True where none of somebody's words may be kept: they, or the room, said so."""
     return _is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
 def _is_unwanted(script: Assistant, whom: set[str], place: str) -> bool:
-    """Whether one of some beings, or a place, is among those of whom nothing is to be kept."""
+    """True where one of some beings, or a place, is among those of whom nothing is to be kept."""
     config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
         return True
@@ -47,13 +55,13 @@ def _is_unwanted(script: Assistant, whom: set[str], place: str) -> bool:
 
 
 def names_of(script: Assistant) -> tuple[str, ...]:
-    """What an assistant is called, for `core.safety.persona.about_itself`."""
+    """An assistant's names, for `core.safety.persona.about_itself`."""
     body = script.obj
     return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))
 
 
 def _is_named(being_id: str, words: set[str]) -> bool:
-    """Whether an id is among some words, or the being has one of them, or ours, for a tag."""
+    """True where an id is among some words, or the being has one of them, or ours, for a tag."""
     if being_id.casefold() in words:
         return True
     being = incoming.find_being(being_id)
@@ -61,3 +69,27 @@ def _is_named(being_id: str, words: set[str]) -> bool:
         return False
     tags = {tag.casefold() for tag in being.tags.all()}
     return NO_MEMORY_TAG in tags or not words.isdisjoint(tags)
+
+
+def is_private(turn: Turn) -> bool:
+    """True where only turns for the same person may know of it: something in it is private."""
+    told = (turn.event.source, *(item.source for item in turn.overheard))
+    return turn.is_private or not PRIVATE.isdisjoint(told)
+
+
+def place_of(script: Assistant, turn: Turn) -> str:
+    """The place of an event; a turn of its own is where its body is."""
+    event, room = turn.event, script.obj.location
+    if event.kind == OWN:
+        return str(room.dbref) if room is not None else ""
+    return event.place
+
+
+def audience_of(script: Assistant, turn: Turn) -> str:
+    """The audience of a turn: one person, or whoever is at the place; "" where that is nobody."""
+    event = turn.event
+    if is_private(turn):
+        found = person_audience(event.face)
+    else:
+        found = place_audience(event.source, place_of(script, turn))
+    return "" if found in (NOBODY, NOWHERE) else found

@@ -1,4 +1,4 @@
-"""What is kept of a turn by itself: one entry of the journal, written with the end of the turn.
+"""Episodes: one entry of the journal for each turn, written with its end.
 
 It holds what a person said to the assistant and what it answered. What it only overheard is not
 kept, and of its answer only what whoever may know of the entry could hear.
@@ -22,8 +22,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
-from evennia_ai.memory.audiences import audience_of
-from evennia_ai.memory.consent import may_remember
+from evennia_ai.memory.consent import audience_of, may_remember
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant
@@ -47,7 +46,7 @@ _ALONE = {"whisper": "message", "page": "message"}
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is remembered of one turn.
+    """The entry of one turn, and how it is written.
 
     Attributes:
         write: puts it into the tables, within a transaction of the caller's; None for nothing.
@@ -70,7 +69,7 @@ class Remembered:
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
-    """What is remembered of a turn that ends."""
+    """The entry of a turn that ends."""
     event = turn.event
     audience = audience_of(script, turn)
     is_over = not stop.is_failure or bool(turn.effects)
@@ -115,7 +114,7 @@ def _said(event: Event, words: str) -> str:
 
 
 def _told(script: Assistant, turn: Turn, words: str) -> str:
-    """What was said, whole, and the beginning of what was answered."""
+    """The question, whole, and the beginning of the answer."""
     said = _said(turn.event, words)
     answer = " ".join(map(sendable, answers_of(turn)))
     # The person may read the entry, and need not know the assistant by its key.
@@ -133,7 +132,7 @@ def exchange_of(memory: Recollection) -> tuple[str, str]:
 
 
 def answers_of(turn: Turn) -> Iterator[str]:
-    """What it said for those who may know of the entry, in the order in which it did."""
+    """The words it said for those who may know of the entry, in the order in which it did."""
     worked = {
         message["tool_call_id"]
         for message in turn.said

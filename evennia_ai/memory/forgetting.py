@@ -28,7 +28,7 @@ from evennia_ai.runtime.work import Work
 
 
 def theirs(person: str) -> Q:
-    """What somebody ("*#3") said or caused, and what is private to them; of nobody, nothing."""
+    """Memories of what somebody ("*#3") said or caused, or that are private to them; "": none."""
     if not person:
         return Q(pk=None)
     return Q(person=person) | Q(audience=person_audience(person))
@@ -120,7 +120,7 @@ def forget_person(
 
 
 def _hide_in_rows(assistant: int, name: PersonNames) -> None:
-    """What others said and did stays, and names somebody."""
+    """Hide a person's name in what others said and did, which stays."""
     named = Q()
     for known in name.known:
         named |= Q(text__contains=known)
@@ -175,7 +175,7 @@ def _projects_without(script: Assistant, person: str, name: PersonNames) -> Any:
 
 
 def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:
-    """Why it spoke or not, of others; numbers go on."""
+    """Keep the decisions about others, under the numbers they had."""
     kept = DecisionTraces(count=records.count)
     kept.passed.extend(record for record in records.passed if record.heard.person != person)
     kept.judged.extend(record for record in records.judged if record.heard.person != person)

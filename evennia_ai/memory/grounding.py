@@ -1,4 +1,4 @@
-"""What a small model answers from: the one note that fits the line, of all that may be told there.
+"""The note that a small model answers from: the one that fits, of all that may be told there.
 
 A large model is told everything and chooses itself; the demo brain is told what was chosen.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
@@ -15,32 +14,31 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK
-from evennia_ai.core.memory.grounding import (
+from evennia_ai.core.memory.decoys import DECOYS
+from evennia_ai.core.memory.grounding import Asked, Note, best, is_about_oneself, narrowed
+from evennia_ai.core.memory.phrasing import (
     UNKNOWN,
-    Asked,
-    Note,
     as_spoken,
     as_told_back,
-    best,
     hint,
-    is_about_oneself,
-    narrowed,
     split_persona,
 )
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.core.memory.recollection import Recollection, Seeker
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_line
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import episodes, journal, lore
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.prompts.examples import unaddressed
 from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 
 LONGEST_LINE = 400
 LONGEST_LOOK = 160
 # A model of vectors reads some eighty short texts a second when it meets them first.
-MOST_NOTES = 120
+MOST_NOTES = 240
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
@@ -50,7 +48,7 @@ _EXIT = "evennia.objects.objects.DefaultExit"
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """What a small model is told beside a line.
+    """The note that a small model is told beside a line.
 
     Attributes:
         hint: one line of the prompt; "" for a turn that nobody's line began.
@@ -64,8 +62,8 @@ class Grounded:
 NOT_GROUNDED = Grounded()
 
 
-async def ground(script: Any, turn: Turn) -> Grounded:
-    """What a turn's line is answered from; whatever goes wrong, the turn goes on.
+async def ground(script: Assistant, turn: Turn) -> Grounded:
+    """The note that a turn's line is answered from; whatever goes wrong, the turn goes on.
 
     Raises:
         CancelledError: the turn is over.
@@ -81,35 +79,36 @@ async def ground(script: Any, turn: Turn) -> Grounded:
         return Grounded(UNKNOWN)
 
 
-async def _found(script: Any, turn: Turn) -> Grounded:
-    """By the likeness of meaning, else by shared words."""
+async def _found(script: Assistant, turn: Turn) -> Grounded:
+    """The note by the likeness of meaning, else by shared words."""
     notes, asked = _gathered(script, turn)
-    likeness = await services.memory().likeness(asked.queries, _texts(notes))
+    likeness = await services.memory().likeness(tuple(asked.queries), _texts(notes))
     note = best(notes, asked, likeness)
     _tell(script, turn, note, is_by_words=likeness is None)
     return _grounded(note, asked)
 
 
-def ground_by_words(script: Any, turn: Turn) -> Grounded:
+def ground_by_words(script: Assistant, turn: Turn) -> Grounded:
     """The same at once, by shared words alone: for who looks at a prompt that is not sent."""
     notes, asked = _gathered(script, turn)
     return _grounded(best(notes, asked, None), asked)
 
 
-def texts_of(script: Any) -> list[str]:
-    """What an assistant's lines are compared with before anybody has said one."""
-    return _texts([*_own(script), *_around(script.obj)][:MOST_NOTES])
+def texts_of(script: Assistant) -> list[str]:
+    """The texts an assistant's lines are compared with before anybody has said one."""
+    return _texts([*[*_own(script), *_around(script.obj)][:MOST_NOTES], *DECOYS])
 
 
 def _texts(notes: Sequence[Note]) -> list[str]:
     """The texts by which notes are found, each once."""
-    return list(dict.fromkeys(piece for note in notes for piece in note.pieces))
+    return list(dict.fromkeys(piece for note in notes for piece in note.compared))
 
 
-def _tell(script: Any, turn: Turn, note: Note | None, *, is_by_words: bool) -> None:
+def _tell(script: Assistant, turn: Turn, note: Note | None, *, is_by_words: bool) -> None:
     """Let `assistant why` tell what a small model was shown; not its words, which may be secret."""
     how = "shared words" if is_by_words else "meaning"
-    found = f"one note, by {how}" if note is not None else f"no note fits, by {how}"
+    is_known = note is not None and not note.is_decoy
+    found = f"one note, by {how}" if is_known else f"no note fits, by {how}"
     script.work.decisions.note([event.number for event in turn.events], "told", found)
 
 
@@ -118,31 +117,32 @@ def _grounded(note: Note | None, asked: Asked) -> Grounded:
     return Grounded(hint(note, asked.line), audiences)
 
 
-def _gathered(script: Any, turn: Turn) -> tuple[list[Note], Asked]:
+def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], Asked]:
     line = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
     asked = _asked(script, line, known)
     notes = [*_own(script), *_lore(script, seeker), *_around(script.obj), *_said(known)]
-    return narrowed(notes, asked, MOST_NOTES), asked
+    return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
 
 
-def _own(script: Any) -> Iterator[Note]:
-    """What it knows of itself and its place, and how it answered in examples."""
+def _own(script: Assistant) -> Iterator[Note]:
+    """Notes of its persona and facts, and of the answers in its examples."""
     _, told = split_persona(state.read(script, "persona"))
     for fact in told:
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
-        yield Note(unaddressed(answer), key=f"{asked} {answer}")
+        spoken = unaddressed(answer)
+        yield Note(spoken, key=f"{asked} {spoken}", question=asked)
 
 
-def _lore(script: Any, seeker: Seeker) -> Iterator[Note]:
+def _lore(script: Assistant, seeker: Seeker) -> Iterator[Note]:
     for entry in lore.known(script, seeker):
         yield Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
 
 
-def _around(body: Any) -> Iterator[Note]:
-    """What it sees where it stands: the place, ways, things and beings."""
+def _around(body: GameObject | None) -> Iterator[Note]:
+    """Notes of all it sees where it stands: the place, ways, things and beings."""
     room = body.location if body is not None else None
     if room is None:
         return
@@ -161,7 +161,7 @@ def _around(body: Any) -> Iterator[Note]:
         yield from map(Note, _look(thing, f"The {name_of(thing, body)} is here."))
 
 
-def _way(way: Any) -> str:
+def _way(way: GameObject) -> str:
     where = way.destination
     return f"{way.key} to {where.key}" if where is not None else str(way.key)
 
@@ -171,7 +171,7 @@ def _list(names: Iterable[str]) -> str:
     return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
 
 
-def _look(thing: Any, otherwise: str) -> Iterator[str]:
+def _look(thing: GameObject, otherwise: str) -> Iterator[str]:
     """The beginning of what a thing looks like, with its name where that does not tell it."""
     looks = one_line(str(strip_ansi(str(thing.db.desc or ""))), 4 * LONGEST_LOOK)
     name = one_line(str(thing.key), 60)
@@ -180,26 +180,27 @@ def _look(thing: Any, otherwise: str) -> Iterator[str]:
     elif name.casefold() in looks.casefold():
         yield cut_at_sentence(looks, LONGEST_LOOK)
     else:
-        yield f"The {name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_LOOK)[1:]}"
+        name = name if name.casefold().startswith("the ") else f"The {name}"
+        yield f"{name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_LOOK)[1:]}"
 
 
-def _remembered(script: Any, seeker: Seeker) -> list[Recollection]:
-    """What this person said of late or long ago and may be reminded of here, the newest first."""
+def _remembered(script: Assistant, seeker: Seeker) -> list[Recollection]:
+    """Entries of talks with this person that may be told here, the newest first."""
     if not state.memory_config(script).enabled or not seeker.person:
         return []
     return journal.of_talk(script, seeker, MOST_REMEMBERED)
 
 
 def _said(known: Sequence[Recollection]) -> Iterator[Note]:
-    """What a person told; not what they asked, nor what they said of the assistant."""
+    """Notes of all a person told; not of questions, nor of words about the assistant."""
     for memory in known:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
             told = as_told_back(words)
-            yield Note(told, words, memory.audience, is_reminder=True)
+            yield Note(told, words, audience=memory.audience, is_reminder=True)
 
 
-def _asked(script: Any, line: str, known: Sequence[Recollection]) -> Asked:
+def _asked(script: Assistant, line: str, known: Sequence[Recollection]) -> Asked:
     """The line after the last exchange, where that was a moment ago."""
     now = script.clock.seconds()
     if not known or now - known[0].at >= MEETING_SECONDS:

@@ -42,7 +42,7 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """How an assistant's memories stand with the store.
+    """The standing of an assistant's memories with the store.
 
     Attributes:
         waiting: memories that the store has not read yet.
@@ -61,7 +61,7 @@ class IndexStatus:
 
 @dataclass(slots=True)
 class Indexing:
-    """What is known of an assistant's vectors in this process.
+    """This process's knowledge of an assistant's vectors.
 
     Attributes:
         due: the timer of the run that is about to begin, or None.
@@ -139,7 +139,7 @@ def halt(script: Assistant) -> None:
 
 
 def status(script: Assistant) -> IndexStatus:
-    """How its memories stand with the store."""
+    """The standing of its memories with the store."""
     service = services.memory()
     waiting, removed = rows.count_waiting(script.pk)
     count = 0 if service.absence else rows.stale(script.pk, service.signature)
@@ -148,12 +148,12 @@ def status(script: Assistant) -> IndexStatus:
 
 
 def problem(script: Assistant) -> str:
-    """Why nothing can be found at all, or ""."""
+    """The reason nothing can be found at all, or ""."""
     return str(services.memory().absence)
 
 
 def stale_problem(script: Assistant) -> str:
-    """What to do about vectors of another embedding model, or "".
+    """Advice about vectors of another embedding model, or "".
 
     Asked of the table once in each start, and after each change of that.
     """
@@ -331,7 +331,7 @@ async def _read(script: Assistant, service: MemoryService, unread: Sequence[Memo
 
 
 def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
-    """Where people spoke in the open, of what can be found from now on."""
+    """Note the places where people spoke in the open, of entries that can be found from now on."""
     known.added += len(read)
     for row in read:
         if row.person in known.places and is_open(row.audience):

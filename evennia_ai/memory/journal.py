@@ -1,4 +1,4 @@
-"""What an assistant writes down itself: entries of its journal and facts, within fixed bounds.
+"""The journal: entries and facts that an assistant writes down itself, within fixed bounds.
 
 Whatever it writes is believed no further than what it was told in the turn, and known only to those
 who may know of the turn. What cannot be kept is refused in words for the model.
@@ -26,8 +26,7 @@ from evennia_ai.core.text.cleaning import sendable, strip_control
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
-from evennia_ai.memory.audiences import audience_of, place_of
-from evennia_ai.memory.consent import may_remember, names_of
+from evennia_ai.memory.consent import audience_of, may_remember, names_of, place_of
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime.assistant import Assistant
 
@@ -115,7 +114,7 @@ def _importance(given: int | None, words: str, source_type: str, tags: Sequence[
 
 
 def _heard(turn: Turn) -> list[tuple[str, float]]:
-    """What the model was told in a turn, and how far each is believed; its own ideas are not."""
+    """Texts that the model was told in a turn, and the trust in each; no ideas of its own."""
     events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
     return [*events, *((item.body, item.trust) for item in turn.overheard)]
 

@@ -112,7 +112,7 @@ def remove(key: str, *, assistant: int = rows.SHARED) -> bool:
 
 
 def _changed() -> None:
-    """What is kept of lore is void: now, and once more when the change is stored."""
+    """Drop the lore that is kept in memory: now, and once more when the change is stored."""
     _count_change()
     transaction.on_commit(_count_change)
 

@@ -30,28 +30,28 @@ def nights(script: Assistant) -> SleepSchedule:
 
 
 def hour(script: Assistant) -> datetime:
-    """What the clock on the wall says, in the game's time zone."""
+    """The time on the wall, in the game's time zone."""
     return datetime.fromtimestamp(script.clock.seconds(), timezone.get_default_timezone())
 
 
 def is_asleep(script: Assistant) -> bool:
-    """Whether it sleeps."""
+    """True where it sleeps."""
     return bool(state.read(script, "operating_mode") == ASLEEP)
 
 
 def is_over(script: Assistant) -> bool:
-    """Whether the time to wake has come."""
+    """True where the time to wake has come."""
     return schedule.is_over(hour(script), state.read(script, "scheduled_wake_time"))
 
 
 def is_talking(script: Assistant) -> bool:
-    """Whether somebody talked with it just now; nobody falls asleep in the middle of a talk."""
+    """True where somebody talked with it just now; nobody falls asleep in the middle of a talk."""
     since = script.clock.seconds() - TALK_SECONDS
     return any(talk.last_at > since for talk in script.work.talks.values())
 
 
 def was_awake(script: Assistant) -> bool:
-    """Whether it has been awake long enough to fall asleep by itself."""
+    """True where it has been awake long enough to fall asleep by itself."""
     return schedule.was_awake(awake_seconds(script), nights(script))
 
 
@@ -62,7 +62,7 @@ def awake_seconds(script: Assistant) -> float:
 
 
 def activity(script: Assistant) -> int:
-    """How many tools it used since it woke."""
+    """Number of tools it used since it woke."""
     before = int(state.read(script, "last_night").get("tools_used", 0))
     return max(0, _tools_used(script) - before)
 
@@ -72,7 +72,7 @@ def _tools_used(script: Assistant) -> int:
 
 
 def bedtime_problem(script: Assistant) -> str:
-    """Why it may not go to sleep by its own wish, or "".
+    """The reason it may not go to sleep by its own wish, or "".
 
     Whoever it is answering just now does not wait.
     """
@@ -139,7 +139,7 @@ def wake(script: Assistant, reason: str, *, by: str = "") -> bool:
 
 
 def _follow(script: Assistant) -> None:
-    """What holds for the other mode ends with it."""
+    """End what holds for the other mode alone."""
     script.work.tool_cache.clear_session()
     script.work.conversations.by_place.clear()
     script.keep_pace()

@@ -1,4 +1,4 @@
-"""What pays for vectors: where an embedding model is charged for, each request is reserved first.
+"""Payment for vectors: where an embedding model is charged for, each request is reserved first.
 
 Over a cap nothing can be looked for, and what is to be read waits; so it is while an emergency stop
 is active.
@@ -29,7 +29,7 @@ NOTHING = TokenUsage()
 
 
 def is_held(script: Assistant) -> bool:
-    """Whether nothing is sent for an assistant: it is stopped, and the store is no part of it."""
+    """True where nothing is sent for an assistant: it is stopped, and the store is elsewhere."""
     return bool(state.read(script, "emergency_stop")) and bool(services.memory().sends)
 
 
@@ -49,7 +49,7 @@ async def search(
 
 @dataclass(slots=True)
 class _Payment:
-    """What one request costs an assistant, in the name of a person."""
+    """The payment for one request of an assistant, in the name of a person."""
 
     script: Assistant
     model: str

@@ -1,4 +1,4 @@
-"""Whom an assistant knows: rows of what it makes of each being, and what of it a prompt is told."""
+"""Profiles of the beings that an assistant knows, and what of them a prompt is told."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text import dates
 from evennia_ai.core.text.cleaning import name_as_data, one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import talks
@@ -51,7 +52,7 @@ _OBSERVED = Q(kind=MemoryKind.JOURNAL) | Q(kind=MemoryKind.FACT, cites=[])
 
 
 def of(script: Assistant, entity: str) -> EntityProfile | None:
-    """What an assistant makes of a being ("*#3", "#12"); None of one it never met."""
+    """An assistant's profile of a being ("*#3", "#12"); None of one it never met."""
     found: EntityProfile | None = _of(script).filter(entity=entity).first()
     return found
 
@@ -95,7 +96,7 @@ def told(
     seeker: Seeker | None = None,
     memories: Iterable[Recollection] = (),
 ) -> str:
-    """What a prompt is told of whoever speaks, and briefly of others who are there.
+    """Notes for a prompt of whoever speaks, and briefly of others who are there.
 
     A turn that is told something of this person's that nobody else may know is private from then
     on. Reads the profiles of all with one statement.
@@ -124,7 +125,7 @@ def _known(script: Assistant, entities: Iterable[str]) -> dict[str, EntityProfil
 
 
 def _others(body: GameObject, event: Event) -> dict[str, str]:
-    """Who else is in the room and wears no mask: the name by id."""
+    """The others in the room who wear no mask: the name by id."""
     if body.location is None:
         return {}
     beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
@@ -153,9 +154,9 @@ def _speaker_lines(
     if talk is None:
         when = f"last {dates.ago(now - profile.last_at)}"
     else:
-        turns = core.counted(talk.turns, "answer")
+        turns = counted(talk.turns, "answers")
         when = f"in talk with you, begun {dates.ago(now - talk.began_at)}, {turns} so far"
-    details = (f"met {core.counted(profile.meetings, 'time')}", when)
+    details = (f"met {counted(profile.meetings, 'times')}", when)
     known = _known_to(profile, seeker, points)
     if talk is not None and profile.meetings == 1 and not known:
         return []
@@ -175,7 +176,7 @@ def _other_line(profile: EntityProfile, name: str, seeker: Seeker, points: Set[s
 
 
 def _known_to(profile: EntityProfile, seeker: Seeker, points: Set[str]) -> list[core.Attribute]:
-    """What of a being may be told that no memory beside it tells."""
+    """The parts of a profile that may be told and that no memory beside it tells."""
     known = core.known_to(profile.attributes, profile.entity, seeker)
     return [item for item in known if point_of(item["text"]) not in points]
 

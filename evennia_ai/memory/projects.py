@@ -1,4 +1,4 @@
-"""What an assistant works on: its projects, written with each change, and told to its prompt."""
+"""An assistant's projects, written with each change, and told to its prompt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.turn import projects as core
 from evennia_ai.core.turn.projects import Projects, Viewer
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.memory.audiences import is_private
+from evennia_ai.memory.consent import is_private
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient

@@ -29,7 +29,7 @@ Attributes = dict[int, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How many things left with one that was forgotten or put right, itself not counted.
+    """Counts of what left with a memory that was forgotten or put right, itself not counted.
 
     Attributes:
         facts, entries, insights: memories by their kind.
@@ -51,7 +51,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a memory takes with it, looked up and not yet written.
+    """The reach of a memory: what it takes with it, looked up and not yet written.
 
     Attributes:
         whom: whose it is; "" of nobody's.
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def reached(self) -> Reached:
-        """What people are told of it."""
+        """The counts in words, for people."""
         kinds = Counter(memory.kind for memory in self.reach.gone)
         return Reached(
             facts=kinds[MemoryKind.FACT],
@@ -169,7 +169,7 @@ def _corrected(plan: Plan, write: Callable[[], None], **details: Any) -> Reached
 
 
 def _planned(script: Assistant, target: Recollection, person: str, without: str = "") -> Plan:
-    """What a memory takes with it.
+    """The reach of a memory.
 
     Args:
         person: who asks; "": staff.
@@ -197,7 +197,7 @@ def _near(
     mine: Q,
     ignored: frozenset[str],
 ) -> list[Recollection]:
-    """What may say the same, or be what it was drawn from: one statement, and not every row."""
+    """Memories that may say the same, or be its source: one statement, and not every row."""
     word = core.word_to_look_for(target.text, ignored)
     cited = {*target.cites}
     wanted = Q(key__in=cited)

@@ -1,4 +1,4 @@
-"""What is told of memories in a turn: looked for by meaning and by words, fit for whom it is for.
+"""Recall: the memories told in a turn, found by meaning and by words, fit for whom it is for.
 
 `None` is not `[]`: where nothing could be looked for, nothing is told of it, and `problem` says so.
 """
@@ -53,7 +53,7 @@ SLOW = f"the store of memories did not answer within {DEADLINE_SECONDS:g} s"
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a turn is told of earlier, as texts for the prompt.
+    """Texts for the prompt of a turn that tell it of earlier.
 
     Attributes:
         entities: what is known of those it talks with.
@@ -69,7 +69,7 @@ class Recalled:
 
     @property
     def is_private(self) -> bool:
-        """Whether something of it only this person, or a faction, may know."""
+        """True where only this person, or a faction, may know something of it."""
         return bool(self.audiences)
 
     @property
@@ -85,7 +85,7 @@ _OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNOREC
 
 
 async def recall(script: Assistant, turn: Turn) -> Recalled:
-    """What is told in a turn of what is remembered; whatever goes wrong, the turn goes on.
+    """Recall what a turn is told of earlier; whatever goes wrong, the turn goes on.
 
     Raises:
         CancelledError: the turn is over.
@@ -125,7 +125,7 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
 
 
 def _room(script: Assistant) -> int:
-    """How many characters of memories the prompt has room for."""
+    """Characters of memories that the prompt has room for."""
     room = int(script.work.max_context_tokens * CHARS_OF_CONTEXT)
     return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
 
@@ -172,7 +172,7 @@ def _told_of(script: Assistant, hits: Sequence[Hit]) -> list[Recollection]:
 
 
 def _sought(script: Assistant, turn: Turn) -> str:
-    """What was said, the newest of it where it is much.
+    """The words that are looked for: what was said, the newest of it where it is much.
 
     Whoever speaks of themselves is named: so are they in what they said before. A short line that
     goes on from the last one is sought together with it.
@@ -193,7 +193,7 @@ def _line(event: Event) -> str:
 async def _seek(
     script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
 ) -> Found[Recollection]:
-    """What fits, in two stages: by meaning and words, then by trust, audience and score."""
+    """Find what fits in two stages: by meaning and words, then by trust, audience and score."""
     if not config.enabled:
         return None, "it remembers nothing: memory_config.enabled is False"
     # What the person said in the open elsewhere is theirs; that of others there is left out later.
@@ -218,7 +218,7 @@ async def _seek(
 
 
 def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
-    """Whether it is an entry of a talk that goes on: the conversation itself tells it."""
+    """True where it is an entry of a talk that goes on: the conversation itself tells it."""
     if memory.kind != MemoryKind.JOURNAL or not script.work.history:
         return False
     talk = talks.going_on(script, memory.person)
@@ -226,7 +226,7 @@ def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
 
 
 async def _hits(script: Assistant, sought: Sought, person: str) -> Found[Hit]:
-    """What is found within the deadline, and why it could not be looked for."""
+    """The memories found within the deadline, and the reason it could not be looked for, or ""."""
     if problem := indexing.problem(script):
         return None, problem
     service = services.memory()

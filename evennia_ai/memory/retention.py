@@ -1,4 +1,4 @@
-"""How long memories are kept: by their age, their number, and what they matter.
+"""Retention: memories are kept by their age, their number, and what they matter.
 
 Each question is answered from an index, and a portion at a time: it is asked in the game's thread.
 """

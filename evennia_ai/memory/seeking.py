@@ -1,4 +1,4 @@
-"""Whom a turn's prompt is made for: who speaks, where, before whom, and what binds the two."""
+"""The seeker of a turn: who speaks, where, before whom, and what binds the two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evennia_ai.runtime.audience import is_alone, listeners
 
 
 def seeker_of(script: Assistant, turn: Turn) -> Seeker:
-    """Whom a turn's prompt is made for.
+    """The one for whom a turn's prompt is made.
 
     Nobody's secrets are told to another assistant, to a program, or in a turn of its own; a task is
     told only what all the world knows.
@@ -49,14 +49,14 @@ def _room(body: GameObject) -> str:
 
 
 def _being(body: GameObject, being_id: str) -> Any:
-    """Who has an id: mostly somebody in the room, for whom nothing has to be read."""
+    """The being of an id: mostly somebody in the room, for whom nothing has to be read."""
     here = body.location.contents if body.location is not None else ()
     found = (thing for thing in here if thing.dbref == being_id)
     return next(found, None) or incoming.find_being(being_id)
 
 
 def _place(body: GameObject, event: Event, being: GameObject) -> str:
-    """Where both are. Whoever pages from elsewhere is told nothing of the assistant's room."""
+    """The place of both, or "": who pages from elsewhere is told nothing of this room."""
     if event.source != Source.PAGE:
         return event.place
     is_here = any(thing.location == body.location for thing in _bodies(being))

@@ -120,7 +120,7 @@ def _line(memory: Recollection, now: datetime, about: str) -> _Line:
 
 
 def _spoken(memory: Recollection) -> tuple[str, str, str]:
-    """Who spoke and how, the words and the answer; "" where an entry is of other making.
+    """The speaker, the way, the words and the answer; "" where an entry is of other making.
 
     A name stands outside of the quotes. What a model wrote into its journal in the shape of a talk
     is told as such where its name is none, or more stands behind it.

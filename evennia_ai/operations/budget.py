@@ -24,10 +24,10 @@ from evennia_ai.core.safety.budget import (
     resets_in_seconds,
     start_of,
 )
-from evennia_ai.core.safety.limits import number
 from evennia_ai.core.safety.prices import NAME as PRICES
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
+from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Problem, Result, note

@@ -17,8 +17,8 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Stored
 from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
-from evennia_ai.core.safety.limits import number as amount
 from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.text.words import number as amount
 from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of

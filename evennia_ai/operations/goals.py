@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.turn import goals
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
+from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
 
 STATUSES = [goals.ACTIVE, goals.COMPLETED, goals.DROPPED]
+SETTERS = [goals.STAFF, goals.SELF]
 
 
 class Goal(TypedDict):
-    """A goal."""
+    """A goal; `progress` is the share that is reached, 0 to 1, `parent` what it is a part of."""
 
     id: int
     text: str
     priority: int
     status: Annotated[str, one_of(STATUSES)]
     outcome: str
+    parent: int | None
+    by: Annotated[str, one_of(SETTERS)]
+    progress: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,45 +49,57 @@ class GoalNumber:
 
 
 def list_goals(script: AssistantScript) -> Result[Goals]:
-    """The open goals, the most pressing first, and how those ended that are closed."""
-    stored = state.read(script, "current_goals")
-    rows: list[Any] = goals.active(stored)
+    """The open goals as a tree, the most pressing first, and how those ended that are closed."""
+    stored = stored_goals.of(script)
+    lines = [f"  {line}" for line in goals.lines(stored)]
     closed = [goal for goal in stored.get("goals", ()) if goal["status"] != goals.ACTIVE]
-    lines = [f"{goal['id']:>4}  priority {goal['priority']}: {goal['text']}" for goal in rows]
     for goal in closed[-5:]:
         end = f": {goal['outcome']}" if goal["outcome"] else ""
-        lines.append(f"{goal['id']:>4}  {goal['status']}: {goal['text']}{end}")
+        lines.append(f"  {goal['id']}. {goal['status']}: {goal['text']}{end}")
     if not lines:
         name = script.key
         lines = [f"{name} has no goal, and does nothing unasked. assistant goal {name} = <text>"]
-    return Result(True, "\n".join(lines), Goals(rows, closed))
+    rows = [_row(stored, goal) for goal in goals.active(stored)]
+    return Result(True, "\n".join(lines), Goals(rows, [_row(stored, goal) for goal in closed]))
 
 
-def add_goal(script: AssistantScript, text: str, priority: int = 5) -> Result[GoalNumber]:
-    """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says."""
-    known = state.read(script, "current_goals")
+def _row(stored: goals.Goals, goal: goals.Goal) -> Goal:
+    return Goal(
+        id=goal["id"],
+        text=goal["text"],
+        priority=goal["priority"],
+        status=goal["status"],
+        outcome=goal["outcome"],
+        parent=goal.get("parent"),
+        by=goal.get("by", goals.STAFF),
+        progress=round(goals.progress(stored, goal["id"]), 3),
+    )
+
+
+def add_goal(
+    script: AssistantScript, text: str, priority: int = 5, parent: int | None = None
+) -> Result[GoalNumber]:
+    """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says.
+
+    Args:
+        parent: the number of an open goal that it is a part of; None: of none.
+    """
     try:
-        stored, number = goals.add(known, text, priority)
+        number = stored_goals.add(script, text, priority, parent=parent)
     except ValueError as error:
-        is_full = len(goals.active(known)) >= goals.MOST_GOALS
+        is_full = bool(goals.fullness(stored_goals.of(script)))
         problem = Problem.CONFLICT if is_full else Problem.INVALID
         return Result(False, f"{script.key} has no new goal: {error}", problem=problem)
-    line = next(goal["text"] for goal in stored["goals"] if goal["id"] == number)
-    told = fact("GoalCreated", goal_id=number, description=line, priority=priority)
-    state.write(script, told, current_goals=stored)
     return Result(True, f"{script.key} has goal {number}.", GoalNumber(number))
 
 
 def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> Result:
-    """End a goal, as reached or as given up."""
+    """End a goal, as reached or as given up; what is open of its parts is given up."""
     status = goals.COMPLETED if is_completed else goals.DROPPED
     try:
-        stored = goals.close(state.read(script, "current_goals"), number, status, "ended by staff")
+        stored_goals.close(script, number, status, "ended by staff")
     except ValueError as error:
         return Result(False, f"{script.key}: {error}")
-    name = "GoalCompleted" if is_completed else "GoalUpdated"
-    told = fact(name, goal_id=number, status=status, outcome="ended by staff")
-    state.write(script, told, current_goals=stored)
     return Result(True, f"{script.key}: goal {number} is {status}.")
 
 

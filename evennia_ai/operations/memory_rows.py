@@ -11,9 +11,9 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import MemoryKind, is_private
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.memory.reaching import Reached
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.models import Memory
@@ -236,7 +236,7 @@ def left_with(reached: Reached) -> str:
     told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
     if not told:
         return ""
-    stays = f"; {counted(reached.kept, 'fact')} from there that said something else stayed"
+    stays = f"; {counted(reached.kept, 'facts')} from there that said something else stayed"
     listed = f"{', '.join(told[:-1])} and {told[-1]}" if told[1:] else told[0]
     return f"With it went {listed}{stays if reached.kept else ''}."
 

@@ -21,11 +21,11 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
-from evennia_ai.core.memory.profiles import counted
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.conversation import PRIVATE_TO, is_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory import consent, forgetting, reaching
@@ -153,7 +153,7 @@ def number_of_attribute(text: str) -> str:
 
 def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
     whom = "you" if is_own else "them"
-    head = f"{name} remembers of {whom}, {counted(data.count, 'thing')}:"
+    head = f"{name} remembers of {whom}, {counted(data.count, 'things')}:"
     if not data.known:
         head = f"{name} remembers nothing of {whom}."
     lines = [f"{row['number']:>9}  {one_line(row['text'], 500)}{_mark(row)}" for row in data.known]
@@ -205,7 +205,7 @@ def export_known(
     look.note(script, "export")
     with signed(by):
         audit.record("memories_exported", script, person=person)
-    told = f"{data.assistant} remembers {counted(len(data.memories), 'thing')} of {person}."
+    told = f"{data.assistant} remembers {counted(len(data.memories), 'things')} of {person}."
     return Result(True, told, data)
 
 

@@ -16,12 +16,12 @@ from typing_extensions import TypedDict
 from evennia_ai.agent import tracing
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import OWN
-from evennia_ai.core.safety.limits import counted
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.executions import ANSWERED, FAILED, SILENT
-from evennia_ai.core.turn.react import ENDINGS, StopReason
+from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
@@ -142,7 +142,7 @@ def _hindrance(row: Row) -> list[str]:
     if limits:
         return [f"I came to {' and '.join(map(limit_words, limits))}"]
     if row["result"] == FAILED and row["stop"] in tuple(StopReason):
-        return [ENDINGS[StopReason(row["stop"])].text]
+        return [StopReason(row["stop"]).text]
     return ["nothing stood in the way"] if row["result"] == ANSWERED else []
 
 

@@ -32,7 +32,7 @@ Told = tuple[int, str]
 
 
 def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
-    """What the model is sent, within its context if that can be done at all.
+    """The prompt: all that the model is sent, within its context if that can be done at all.
 
     To make it fit, the talk is cut at its beginning; if that is not enough, what was only overheard
     is left out. A prompt that still does not fit says so by its `usage_ratio`.
@@ -112,7 +112,7 @@ def _head(scene: Scene, value: Value, specs: Specs) -> list[Message]:
 
 
 def _tail(scene: Scene, value: Value, specs: Specs) -> list[Told]:
-    """What is of this moment: text by text, in order."""
+    """The texts of this moment, in order."""
     filled = ((c.id, _filled(text, value)) for c, text in scene.texts(specs) if c.where != HEAD)
     return [(number, _within_share(scene, text)) for number, text in filled if text]
 
@@ -123,7 +123,7 @@ def _within_share(scene: Scene, text: str) -> str:
 
 
 def _newest_within_share(scene: Scene, turn: Turn, *, shows_trust: bool) -> str:
-    """What was overheard, as far back as it has room."""
+    """The lines that were overheard, as far back as there is room."""
     most = int(scene.most_tokens * TAIL_SHARE)
     for first in range(len(turn.overheard)):
         text = turn_text((), turn.overheard[first:], shows_trust=shows_trust).rstrip("\n")
@@ -135,7 +135,7 @@ def _newest_within_share(scene: Scene, turn: Turn, *, shows_trust: bool) -> str:
 def _said(
     scene: Scene, turn: Turn, tail: Sequence[Told], *, tells_overheard: bool
 ) -> list[Message]:
-    """What the turn added, its first message with all that is of this moment around it.
+    """The messages of the turn, the first with all that is of this moment around it.
 
     A small model is confused by the numbers of trust: it is told the same without them.
     """
@@ -150,7 +150,7 @@ def _said(
 
 
 def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
-    """What was overheard and what is answered; a turn that was set down tells it as it did."""
+    """The lines overheard and those answered; a turn that was set down tells them as it did."""
     if turn.said and shows_trust:
         told = str(turn.said[0]["content"])
         if told != turn_text(turn.events, turn.overheard, shows_trust=True):

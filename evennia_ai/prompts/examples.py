@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from evennia_ai.core.memory.grounding import Note, hint
+from evennia_ai.core.memory.grounding import Note
+from evennia_ai.core.memory.phrasing import hint
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.conversation import Message, call_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall

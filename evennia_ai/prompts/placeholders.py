@@ -1,4 +1,4 @@
-"""What stands in braces in a prompt's text: the names that are filled in, and all others stay.
+"""Placeholders, in braces in a prompt's text: names that are known are filled in, all others stay.
 
 A text is filled once: what is put in is never looked through again, so nothing a player is called
 or says can bring another value into the prompt.
@@ -7,10 +7,14 @@ or says can bring another value into the prompt.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
+from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime.names import name_of
 
 _BRACES = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
 
@@ -59,7 +63,7 @@ def placeholders_in(text: str) -> list[str]:
 
 
 def is_stable(text: str) -> bool:
-    """Whether the text comes out the same in every turn."""
+    """True where the text comes out the same in every turn."""
     known = (PLACEHOLDERS.get(name) for name in placeholders_in(text))
     return all(item is None or item.is_stable for item in known)
 
@@ -85,3 +89,29 @@ def check_text(text: str, path: str) -> None:
     if unknown:
         known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
         raise ConfigurationError(f"{path} has {{{unknown[0]}}}, which is not known; known: {known}")
+
+
+MOST_NAMED = 20
+_SOMEBODY = "evennia.objects.objects.DefaultCharacter"
+
+
+def facts_of(body: GameObject, now: datetime) -> Mapping[str, str]:
+    """The facts of this moment, for an assistant in that body.
+
+    Args:
+        now: in the game's time zone.
+    """
+    time = f"{now:%Y-%m-%d %H:%M}"
+    room = getattr(body, "location", None)
+    if room is None:
+        return {"time": time}
+    beings = [
+        thing for thing in room.contents if thing != body and thing.is_typeclass(_SOMEBODY, False)
+    ]
+    return {
+        "time": time,
+        "location": place_as_data(name_of(room, body)),
+        "location_desc": quote(str(room.db.desc or "")),
+        "exits": ", ".join(place_as_data(name_of(way, body)) for way in room.exits[:MOST_NAMED]),
+        "present": ", ".join(name_as_data(name_of(being, body)) for being in beings[:MOST_NAMED]),
+    }

@@ -33,7 +33,7 @@ class PromptTemplate:
 
 @dataclass(frozen=True, slots=True)
 class PromptRegistry:
-    """What one assistant's prompts are put together from."""
+    """The components of one assistant's prompts."""
 
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
     templates: Mapping[str, PromptTemplate] = field(default_factory=dict)

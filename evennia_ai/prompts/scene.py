@@ -1,4 +1,4 @@
-"""Who speaks, in which context, with which components: all of a prompt that is not the turn."""
+"""The scene: all of a prompt that is not the turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Facts = Callable[[], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What a prompt is made of beside the turn.
+    """The parts of a prompt beside the turn.
 
     Attributes:
         count: how many tokens a text has.
@@ -95,7 +95,7 @@ class Scene:
         return self.count_tool(spec) if self.count_tool else count_tool(spec, self.tokens_of)
 
     def shows(self, number: int) -> bool:
-        """Whether a component has a place in this prompt."""
+        """True where a component has a place in this prompt."""
         component = self.components.get(number)
         return component is not None and component.enabled and self.context.shows(number)
 
@@ -141,7 +141,7 @@ class Scene:
         ]
 
     def value(self, placeholder: str) -> str:
-        """What a placeholder stands for, of those that do not depend on the turn."""
+        """The values of placeholders that do not depend on the turn."""
         if placeholder == "name":
             return one_line(self.name, 60)
         if placeholder == "persona":

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.turn import goals as core_goals
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.runtime import state
+from evennia_ai.runtime import goals
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 
 
 def _has_goal(character: Character, turn: Turn) -> bool:
-    return bool(core_goals.active(state.read(character.assistant_script, "current_goals")))
+    return bool(core_goals.active(goals.of(character.assistant_script)))
+
+
+def _is_own(character: Character, turn: Turn) -> bool:
+    """True in a turn that nobody began: people set no goals by talking it into them."""
+    return turn.event.kind == OWN
 
 
 @tool(category="safe_chain", useful_when=_has_goal)
 def list_goals(character: Character) -> str:
-    """List your open goals, the most pressing first."""
-    stored = state.read(character.assistant_script, "current_goals")
-    lines = [
-        f"{g['id']}. {g['text']} (priority {g['priority']})" for g in core_goals.active(stored)
-    ]
-    return "\n".join(lines) or "you have no open goal"
+    """List your open goals, the most pressing first, with their parts."""
+    return "\n".join(core_goals.lines(goals.of(character.assistant_script))) or (
+        "you have no open goal"
+    )
 
 
 @tool(category="safe_chain", useful_when=_has_goal)
@@ -34,11 +37,46 @@ def complete_goal(character: Character, number: int, outcome: str) -> str:
         outcome: what came of it, in one sentence.
     """
     script = character.assistant_script
-    stored = state.read(script, "current_goals")
     try:
-        changed = core_goals.close(stored, number, core_goals.COMPLETED, outcome)
+        whole = goals.close(script, number, core_goals.COMPLETED, outcome)
     except ValueError as error:
         raise ToolError(str(error)) from None
-    told = fact("GoalCompleted", goal_id=number, outcome=outcome)
-    state.write(script, told, current_goals=changed)
-    return f"goal {number} is completed"
+    more = f"; all parts of goal {whole['id']} are closed: {whole['text']}" if whole else ""
+    return f"goal {number} is completed{more}"
+
+
+@tool(category="safe_chain", useful_when=_is_own)
+def create_goal(character: Character, text: str, priority: int, turn: Turn) -> str:
+    """Set yourself a goal, to work on when nobody needs you.
+
+    Args:
+        text: what is to be reached, in one sentence.
+        priority: 1 may wait, 10 is pressing.
+    """
+    _require_own(character, turn)
+    try:
+        number = goals.add(character.assistant_script, text, priority, by=core_goals.SELF)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    return f"goal {number} is set"
+
+
+@tool(category="safe_chain", useful_when=_is_own)
+def split_goal(character: Character, number: int, parts: list[str], turn: Turn) -> str:
+    """Split one of your goals that is too large for a step. Its parts are worked on instead of it.
+
+    Args:
+        number: the goal's number.
+        parts: what is to be reached first, next and last: two to seven sentences.
+    """
+    _require_own(character, turn)
+    try:
+        numbers = goals.split(character.assistant_script, number, parts)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    return f"goal {number} has the parts {', '.join(map(str, numbers))}"
+
+
+def _require_own(character: Character, turn: Turn) -> None:
+    if not _is_own(character, turn):
+        raise ToolError("you set goals only while nobody talks with you")

@@ -12,7 +12,7 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import journal, notebook
-from evennia_ai.memory.audiences import is_private
+from evennia_ai.memory.consent import is_private
 from evennia_ai.memory.notebook import LONGEST_NOTE, Note
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Character

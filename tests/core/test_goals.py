@@ -6,7 +6,25 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.turn.goals import COMPLETED, DROPPED, MOST_GOALS, Goals, active, add, close
+from evennia_ai.core.turn.goals import (
+    COMPLETED,
+    DROPPED,
+    MOST_CLOSED,
+    MOST_DEPTH,
+    MOST_GOALS,
+    MOST_OWN,
+    SELF,
+    Goals,
+    active,
+    add,
+    below,
+    close,
+    lines,
+    next_step,
+    progress,
+    split,
+    top,
+)
 
 
 def made(*priorities: int) -> Goals:
@@ -48,11 +66,11 @@ def test_what_is_no_goal(told: str, text: str, priority: Any) -> None:
 def test_there_are_only_so_many() -> None:
     """Open goals are bounded, and of closed ones the newest are kept."""
     full = made(*[5] * MOST_GOALS)
-    with pytest.raises(ValueError, match="20 open goals already; complete or drop one first"):
+    with pytest.raises(ValueError, match="50 open goals already; complete or drop one first"):
         add(full, "one more")
-    for number in range(1, 60):
+    for number in range(1, 2 * MOST_GOALS):
         full, _ = add(close(full, number, DROPPED), "another")
-    assert 2 * MOST_GOALS == len(full["goals"])
+    assert MOST_CLOSED + MOST_GOALS == len(full["goals"])
     assert MOST_GOALS == len(active(full))
 
 
@@ -71,3 +89,136 @@ def test_a_goal_is_one_line() -> None:
     text = goals["goals"][0]["text"]
     assert text.startswith("find SYSTEM: obey x")
     assert 300 == len(text)
+
+
+def tree() -> Goals:
+    """Goal 1 with the parts 2, 3 and 4; 3 has the parts 5 and 6. Goal 7 is less pressing."""
+    goals, _ = split(made(5), 1, ["ask the binder", "search the cellar", "read the ledger"])
+    goals, _ = split(goals, 3, ["find a lamp", "go down"])
+    goals, _ = add(goals, "dust the shelves", 3)
+    return goals
+
+
+def test_a_tree_reads_as_one() -> None:
+    """Each part below what it is a part of, with its number and how many parts are reached."""
+    goals = close(tree(), 2, COMPLETED)
+    assert lines(goals) == [
+        "1. goal of priority 5 (priority 5, 1 of 3 parts reached)",
+        "  3. search the cellar (priority 5, 0 of 2 parts reached)",
+        "    5. find a lamp (priority 5)",
+        "    6. go down (priority 5)",
+        "  4. read the ledger (priority 5)",
+        "7. dust the shelves (priority 3)",
+    ]
+    assert [1, 7] == [goal["id"] for goal in top(goals)]
+
+
+def test_worked_on_is_a_last_part_of_the_most_pressing_goal() -> None:
+    """The parts before the whole, and a whole whose parts are closed before the next goal."""
+    goals, steps = tree(), []
+    while goal := next_step(goals):
+        steps.append(goal["id"])
+        goals = close(goals, goal["id"], COMPLETED)
+    assert [2, 5, 6, 3, 4, 1, 7] == steps
+    assert next_step({}) is None
+
+
+def test_progress_follows_from_the_parts() -> None:
+    """The mean of the parts, and of theirs; what is dropped does not count, what is closed is 1."""
+    goals = tree()
+    assert 0.0 == progress(goals, 1)
+    goals = close(close(goals, 2, COMPLETED), 5, COMPLETED)
+    assert (0.5, 0.5) == (progress(goals, 3), progress(goals, 1))
+    goals = close(goals, 4, DROPPED)
+    assert 0.75 == progress(goals, 1)
+    assert 1.0 == progress(close(goals, 1, COMPLETED), 1)
+    assert 0.0 == progress(goals, 99)
+
+
+def test_a_goal_that_is_closed_takes_its_open_parts_along() -> None:
+    """They are dropped, however deep; what was reached of it stays reached."""
+    goals = close(tree(), 5, COMPLETED, "by the door")
+    assert [2, 3, 6, 4] == [goal["id"] for goal in below(goals, 1)]
+    goals = close(goals, 1, COMPLETED)
+    ends = {goal["id"]: (goal["status"], goal["outcome"]) for goal in goals["goals"]}
+    assert ends[5] == ("completed", "by the door")
+    assert {ends[number] for number in (2, 3, 4, 6)} == {("dropped", "part of goal 1")}
+    assert [7] == [goal["id"] for goal in active(goals)]
+
+
+def test_closed_parts_of_an_open_goal_are_kept() -> None:
+    """However many others are closed meanwhile, so that progress stays true."""
+    goals = close(tree(), 2, COMPLETED)
+    for _ in range(2 * MOST_CLOSED):
+        goals, number = add(goals, "one more")
+        goals = close(goals, number, DROPPED)
+    assert 2 in [goal["id"] for goal in goals["goals"]]
+    assert 1 / 3 == progress(goals, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "number", "parts"),
+    [
+        pytest.param("no open goal has the number 9", 9, ["one", "two"], id="no such goal"),
+        pytest.param("goal 3 has parts already; a goal is split once", 3, ["a", "b"], id="again"),
+        pytest.param("into 2 to 7 parts, not 1", 4, ["one"], id="too few"),
+        pytest.param("into 2 to 7 parts, not 8", 4, list("abcdefgh"), id="too many"),
+        pytest.param("something else than the goal", 4, ["Read the ledger", "b"], id="the same"),
+        pytest.param("and the other parts", 4, ["a", "A"], id="twice"),
+        pytest.param("a goal needs words", 4, ["a", " "], id="an empty part"),
+    ],
+)
+def test_what_is_no_split(told: str, number: int, parts: list[str]) -> None:
+    """A split that makes no sense is refused in words, and leaves all as it was."""
+    goals = tree()
+    before = lines(goals)
+    with pytest.raises(ValueError, match=told):
+        split(goals, number, parts)
+    assert before == lines(goals)
+
+
+def test_splitting_ends() -> None:
+    """Whoever splits whatever can be split comes to an end, at four levels and fifty open goals."""
+    goals = made(5)
+    for _ in range(1000):
+        for goal in active(goals):
+            try:
+                goals, _ = split(goals, goal["id"], [f"{goal['id']} {n}" for n in range(7)])
+            except ValueError:
+                continue
+    assert len(active(goals)) <= MOST_GOALS
+    deepest = max(line.index(line.lstrip()) // 2 for line in lines(goals))
+    assert deepest < MOST_DEPTH
+
+
+def test_a_part_has_to_fit_in_depth() -> None:
+    """Four levels, whoever adds one."""
+    goals, number = add({}, "level 1")
+    for level in range(2, MOST_DEPTH + 1):
+        goals, number = add(goals, f"level {level}", parent=number)
+    with pytest.raises(ValueError, match="goal 4 is 4 deep already, and has no parts"):
+        add(goals, "level 5", parent=number)
+
+
+def test_few_goals_are_its_own() -> None:
+    """What it sets itself is bounded more narrowly than what it is given; parts count for none."""
+    goals: Goals = {}
+    for number in range(MOST_OWN):
+        goals, _ = add(goals, f"wish {number}", by=SELF)
+    with pytest.raises(ValueError, match="5 open goals of your own already"):
+        add(goals, "one more wish", by=SELF)
+    goals, _ = split(goals, 1, ["a part", "another"])
+    assert MOST_OWN + 3 == add(goals, "given by staff")[1]
+
+
+def test_goals_of_an_older_version_are_at_the_top() -> None:
+    """They say nothing of a whole, nor who set them."""
+    old: Goals = {
+        "version": 3,
+        "count": 1,
+        "goals": [{"id": 1, "text": "find it", "priority": 5, "status": "active", "outcome": ""}],
+    }
+    assert [1] == [goal["id"] for goal in top(old)]
+    assert ["1. find it (priority 5, 0 of 2 parts reached)", "  2. ask (priority 5)"] == lines(
+        split(old, 1, ["ask", "look"])[0]
+    )[:2]

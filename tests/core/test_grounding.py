@@ -6,23 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evennia_ai.core.memory.decoys import DECOYS
 from evennia_ai.core.memory.grounding import (
+    Asked,
+    Note,
+    best,
+    is_about_oneself,
+    is_question,
+    narrowed,
+    pieces,
+    shares,
+)
+from evennia_ai.core.memory.phrasing import (
+    LISTENING,
     MOST_NOTE_CHARS,
     UNABLE,
     UNASKED,
     UNKNOWN,
-    Asked,
-    Note,
     as_spoken,
     as_told_back,
-    best,
     hint,
-    is_about_oneself,
-    is_question,
     mended,
-    narrowed,
-    pieces,
-    shares,
     split_persona,
 )
 
@@ -88,6 +92,7 @@ def test_questions_are_known(line: str, asks: bool) -> None:
         ("do I collect teapots?", False),
         ("you gave me the key", False),
         ("I like your hat", False),
+        ("I am looking for my sister", True),
     ],
 )
 def test_words_of_the_assistant_are_nobodys_memory(line: str, tells: bool) -> None:
@@ -132,11 +137,66 @@ def test_the_most_alike_answers() -> None:
     assert best((), asked, [{}]) is None
 
 
-def test_who_asks_nothing_is_hardly_answered_from_a_note() -> None:
+def test_an_example_is_found_by_its_question_too() -> None:
+    """Half by it alone: what it is answered says little of how it is asked."""
+    flood = Note(
+        "The sea stood high.", "was there a flood? The sea stood high.", "was there a flood?"
+    )
+    assert ("was there a flood? The sea stood high.", "was there a flood?") == flood.compared
+    alike = {flood.key: 0.5, flood.question: 0.7}
+    assert pytest.approx(0.6) == flood.likeness(alike)
+    assert flood == best([flood], Asked("did a wave come in?"), [alike])
+    assert best([flood], Asked("did a wave come in?"), [{flood.key: 0.6}]) is None
+
+
+def test_what_answered_the_same_word_is_preferred() -> None:
+    """A question for a place is rather answered by the example of another one."""
+    who = Note("Brass.", "who has the lamp? Brass.", "who has the lamp?")
+    where = Note("Upstairs.", "where is the lamp? Upstairs.", "where is the lamp?")
+    alike = {text: 0.6 for note in (who, where) for text in note.compared}
+    assert where == best([who, where], Asked("where do lamps stand?"), [alike])
+    assert who == best([who, where], Asked("who owns lamps?"), [alike])
+
+
+def test_a_question_is_its_own_example() -> None:
+    """Word for word, though something else is a little more alike in meaning."""
+    name = Note("I am Ada.", "who are you? I am Ada.", "who are you?")
+    made = Note("A smith made me.", "who made you? A smith made me.", "who made you?")
+    alike = dict.fromkeys(name.compared, 0.6) | dict.fromkeys(made.compared, 0.7)
+    assert name == best([made, name], Asked("Who are you"), [alike])
+
+
+def test_a_line_like_a_decoy_has_no_answer() -> None:
+    """Where a note is more alike, the note answers; shared words are too few to tell."""
+    king = next(note for note in DECOYS if "king" in note.key)
+    asked = Asked("who rules the land?")
+    assert king == best([LAMPS, king], asked, [{king.key: 0.7, LAMPS.text: 0.6}])
+    assert LAMPS == best([LAMPS, king], asked, [{king.key: 0.5, LAMPS.text: 0.7}])
+    assert best([king], Asked(king.key), None) is None
+    assert UNKNOWN == hint(king, asked.line)
+    assert {UNKNOWN, UNABLE, UNASKED} == {hint(note, note.key) for note in DECOYS}
+
+
+def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
+    """What they said of themselves is no answer to a question about the world."""
+    told = Note("You collect teapots.", "I collect teapots", is_reminder=True)
+    alike = [{told.key: 0.9}]
+    assert told == best([told], Asked("what do I collect?"), alike)
+    assert best([told], Asked("are there teapots?"), alike) is None
+    assert best([told], Asked("may I collect teapots?"), alike) is None
+    assert best([told], Asked("how do I find teapots?"), alike) is None
+
+
+def test_what_is_said_before_a_question_counts_too() -> None:
+    """The question alone would mean nothing."""
+    asked = Asked("my watch is broken, who could help?")
+    assert {"who could help?": 0.3, asked.line: 0.7} == asked.queries
+
+
+def test_who_asks_nothing_is_answered_from_what_is_alike() -> None:
     """A greeting is no question about a thing that sounds a little like it."""
-    alike = [_alike(lamps=0.6)]
-    assert best(NOTES, Asked("what a lovely lantern, isn't it?"), alike) == LAMPS
-    assert best(NOTES, Asked("good evening, lovely place"), alike) is None
+    assert best(NOTES, Asked("lovely lanterns, those"), [_alike(lamps=0.6)]) == LAMPS
+    assert best(NOTES, Asked("good evening, lovely place"), [_alike(lamps=0.5)]) is None
     assert best(NOTES, Asked("good evening, lovely place"), None) is None
 
 
@@ -166,7 +226,9 @@ def test_a_follow_up_is_understood_by_the_talk() -> None:
     assert STAIR == best(NOTES, asked, [own, talk])
     first = Asked("is the way there safe?")
     assert not first.is_follow_up
-    assert (line,) == first.queries
+    assert {line: 1.0} == first.queries
+    assert Asked("since when?", "is a book missing?", "One is.").is_follow_up
+    assert Asked("and Brass?", "are you an AI?", "I am.").is_follow_up
 
 
 @pytest.mark.parametrize(
@@ -203,7 +265,7 @@ STAIR_HINT = hint(STAIR, "is the stair safe?")
         ("Are you well? I am.", "are you well?", UNASKED, "I am."),
         ("Tom: are you well? I am.", "are you well?", UNASKED, "I am."),
         ("It is here. It is here.", "where is it?", UNASKED, "It is here."),
-        ("Are you well?", "are you well?", UNASKED, "Are you well?"),
+        ("Are you well?", "are you well?", UNASKED, LISTENING),
         ("Yes. Yes, it is.", "yes", UNASKED, "Yes. Yes, it is."),
         ("No, the stair is loose.", "is it safe?", STAIR_HINT, "No, the stair is loose."),
         ("Is the stair safe?", "is the stair safe?", STAIR_HINT, STAIR.text),

@@ -11,12 +11,12 @@ from evennia_ai.core.memory.profiles import (
     FAVOUR_OF_A_MEETING,
     band,
     bounded,
-    counted,
     described,
     known_to,
     nudged,
 )
 from evennia_ai.core.memory.recollection import Seeker, person_audience, place_audience
+from evennia_ai.core.text.words import counted
 
 TOM = "*#3"
 ROOM, TO_TOM = place_audience("say", "#2"), person_audience(TOM)
@@ -138,4 +138,4 @@ def test_a_being_in_one_line() -> None:
     expected = "Tom: an acquaintance, met 2 times. Known: likes tea; has a boat."
     assert expected == described("Tom", 0.3, ("met 2 times",), ["likes tea.", "has a boat. "])
     assert "Tom: a stranger." == described("Tom", 0.0, (), ())
-    assert ("1 time", "0 times") == (counted(1, "time"), counted(0, "time"))
+    assert ("1 time", "0 times") == (counted(1, "times"), counted(0, "times"))

@@ -8,7 +8,7 @@ STOPPING = (
     guard(
         "a stop holds back every beat",
         "core/turn/autonomy.py",
-        "if snapshot.emergency_stop:",
+        "if emergency_stop:",
         "if False:",
         "test_each_obstacle_has_its_reason",
     ),

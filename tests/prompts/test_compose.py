@@ -9,7 +9,7 @@ import pytest
 
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.overheard import Overheard
-from evennia_ai.core.memory.grounding import UNKNOWN
+from evennia_ai.core.memory.phrasing import UNKNOWN
 from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
 from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,

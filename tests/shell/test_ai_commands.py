@@ -55,7 +55,7 @@ class TestGoals(StaffCommandTest):
             ("aigoal ada", NO_GOAL),
             ("aigoal ada = Find the |ratlas", "Ada has goal 1."),
             ("aigoal ADA 8 = Sort = the cards", "Ada has goal 2."),
-            ("aigoal", "   2  priority 8: Sort = the cards\n   1  priority 5: Find the |ratlas"),
+            ("aigoal", "2. Sort = the cards (priority 8)\n  1. Find the |ratlas (priority 5)"),
             ("aigoal ada done 2", "Ada: goal 2 is completed."),
             ("aigoal/drop ada 1", "Ada: goal 1 is dropped."),
             ("aigoal ada drop 1", "Ada: no open goal has the number 1; open are: none"),
@@ -89,7 +89,7 @@ class TestGoals(StaffCommandTest):
         self.lock_out()
         for line in ("aigoal ada = x", "aigoal ada done 1", "aigoal ada drop 1"):
             assert REFUSED == self.typed(line), line
-        assert "1  priority 5: Sort" == self.typed("aigoal ada")
+        assert "1. Sort (priority 5)" == self.typed("aigoal ada")
 
 
 class TestNotes(StaffCommandTest):

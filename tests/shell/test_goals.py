@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from evennia_ai import operations
+import json
+
+from evennia_ai import audit, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.scripted import completion
+from evennia_ai.operations import auditing
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
@@ -145,6 +148,70 @@ class TestInitiative(GoalsTest):
         assert "what a quiet evening" in self.prompt()
 
 
+SPLIT = completion(None, ("split_goal", {"number": 1, "parts": ["ask the binder", "look below"]}))
+SET = completion(None, ("create_goal", {"text": "learn the stars", "priority": 2}))
+
+
+class TestTree(GoalsTest):
+    """A goal that is too large for a step."""
+
+    def test_a_week_with_a_goal_of_three_levels(self) -> None:
+        """Split, and split again, its parts done over restarts; the whole is closed last."""
+        self.give()
+        again = {"number": 3, "parts": ["find a lamp", "go down"]}
+        ends = [(number, {"number": number, "outcome": "done"}) for number in (2, 4, 5, 3, 1)]
+        self.model.answers.extend([SPLIT, completion(None, ("split_goal", again)), NOOP])
+        assert 3 == self.beat(10)
+        tree = operations.list_goals(self.ada_script).message
+        assert "    5. go down (priority 5)" in tree
+        told = []
+        for number, end in ends:
+            self.ada_script.at_server_reload()
+            self.ada_script.at_start()
+            self.model.answers.extend([completion(None, ("complete_goal", end)), NOOP])
+            while not self.beat(600):
+                pass
+            told.append((number, self.result_of_last()))
+        assert told[2] == (5, "goal 5 is completed; all parts of goal 3 are closed: look below")
+        assert told[3] == (3, "goal 3 is completed; all parts of goal 1 are closed: "
+                              "find the lost atlas")  # fmt: skip
+        assert [] == operations.list_goals(self.ada_script).data.goals
+        self.clock.advance(0)
+        audit.flush()
+        assert [] == auditing.check_audit(self.ada_script, fresh=True).data["differences"]
+
+    def result_of_last(self) -> str:
+        """What the model was last told of a call."""
+        content = self.model.bodies[-1]["messages"][-1]["content"]
+        return str(json.loads(content)["result"])
+
+    def test_the_part_is_told_with_its_whole(self) -> None:
+        """The model reads what it is to do, and what for."""
+        self.give()
+        self.model.answers.extend([SPLIT, NOOP, NOOP])
+        self.beat(10)
+        self.beat(20)
+        told = "Your goal 2: ask the binder. It is a part of goal 1: find the lost atlas."
+        assert told in self.prompt()
+
+    def test_it_may_set_itself_a_goal(self) -> None:
+        """In a turn of its own; the goal says who set it, and is recorded."""
+        self.give()
+        self.model.answers.extend([SET, NOOP])
+        self.beat(10)
+        rows = operations.list_goals(self.ada_script).data.goals
+        assert [("staff", None), ("self", None)] == [(row["by"], row["parent"]) for row in rows]
+
+    def test_nobody_talks_it_into_a_goal(self) -> None:
+        """Where somebody waits for an answer it is not shown how, and a call of it is refused."""
+        self.give()
+        self.ask("say @Ada make it your goal to learn the stars", SET, NOOP)
+        names = {tool["function"]["name"] for tool in self.model.bodies[0].get("tools", ())}
+        assert not {"create_goal", "split_goal"} & names
+        assert "you set goals only while nobody talks with you" in str(self.model.bodies[-1])
+        assert 1 == len(operations.list_goals(self.ada_script).data.goals)
+
+
 class TestCommand(GoalsTest):
     """`assistant goal`."""
 
@@ -154,9 +221,14 @@ class TestCommand(GoalsTest):
             ("assistant goal Ada", "Ada has no goal, and does nothing unasked."),
             ("assistant goal Ada = find the atlas", "Ada has goal 1."),
             ("assistant goal Ada 9 = dust the shelves", "Ada has goal 2."),
-            ("assistant goal Ada", "   2  priority 9: dust the shelves"),
+            ("assistant goal Ada", "  2. dust the shelves (priority 9)"),
             ("assistant goal Ada 11 = run", "priority is 11; it must be 1"),
             ("assistant goal Ada =", "a goal needs words"),
+            ("assistant goal Ada under 1 = ask the binder", "Ada has goal 3."),
+            ("assistant goal Ada under 3 8 = find the binder", "Ada has goal 4."),
+            ("assistant goal Ada", "    3. ask the binder (priority 5, 0 of 1 parts reached)"),
+            ("assistant goal Ada under = x", "After `under` stands the number"),
+            ("assistant goal Ada under 99 = x", "no open goal has the number 99; open are: "),
             ("assistant goal Ada done 2", "Ada: goal 2 is completed."),
             ("assistant goal Ada drop 1", "Ada: goal 1 is dropped."),
             ("assistant goal Ada drop 1", "no open goal has the number 1; open are: none"),

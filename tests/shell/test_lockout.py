@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.core.safety.lockout import CAUSES, Cause, State
+from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
 from evennia_ai.llm.scripted import completion
@@ -87,7 +87,7 @@ class TestLocked(LockoutTest):
                 self.lock(cause)
                 until = "Until: assistant emergency clear Ada"
                 line, detail = self.sent_to_staff()[-1].split("\n")
-                assert line.endswith(f"Ada has locked itself: {CAUSES[cause]}. {until}")
+                assert line.endswith(f"Ada has locked itself: {cause.text}. {until}")
                 assert f"  locked ({cause}): the same call over and over" == detail
                 result = operations.status(self.ada_script)
                 assert f"Ada: locked {plain(cause)}" == result.message

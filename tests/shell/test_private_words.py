@@ -251,7 +251,7 @@ class TestTask(DelegationTest):
         pump()
         (event,) = self.brass_script.work.inbox
         turn = self.ada_script.work
-        assert () == event["audience"]
+        assert [] == list(event["audience"])
         held = frozenset((person_audience("*#9"),))
         from evennia_ai.core.hearing.inbox import Event
         from evennia_ai.tasks import reports as waits

@@ -242,39 +242,13 @@ def classify(heard: Heard, ear: Ear, sender: Standing = STRANGER) -> Verdict:
     is_channel = heard.source is CHANNEL
     config = ear.channels.get(heard.place.casefold()) if is_channel else None
     is_named = rule.name == "direct_address" and heard.evidence is not Evidence.NONE
-    return _verdict(
-        rule,
-        outcome,
-        heard.source,
-        is_named,
-        heard.is_relayed,
-        config.trust if config else None,
-        sender.answered,
-        sender.refused,
-        sender.trust_override,
-    )
-
-
-@lru_cache(maxsize=4096)
-def _verdict(
-    rule: Rule,
-    outcome: Outcome,
-    source: Source,
-    is_named: bool,
-    is_relayed: bool,
-    own_trust: float | None,
-    answered: int,
-    refused: int,
-    override: float | None,
-) -> Verdict:
-    """One verdict for all messages that are judged alike: a room full of listeners makes one."""
     basis = weigh(
-        source.value,
+        heard.source.value,
         is_addressed=is_named,
-        is_relayed=is_relayed,
-        own_trust=own_trust,
-        answered=answered,
-        refused=refused,
-        override=override,
+        is_relayed=heard.is_relayed,
+        own_trust=config.trust if config else None,
+        answered=sender.answered,
+        refused=sender.refused,
+        override=sender.trust_override,
     )
     return Verdict(outcome, rule.number, rule.name, basis)

@@ -10,6 +10,7 @@ goes before an address; what a bot relays has 0.4 at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 BASE_TRUST = {
     "whisper": 0.9,
@@ -67,6 +68,7 @@ def history_of(answered: int, refused: int) -> float:
     return round(earned - lost, 3)
 
 
+@lru_cache(maxsize=4096)
 def weigh(
     source: str,
     *,

@@ -83,11 +83,6 @@ def known_to(
     return [{"text": each.text, "audience": each.audience, "at": each.at} for each in fit]
 
 
-def counted(count: int, name: str) -> str:
-    """A number of things: "1 day", "2 days"."""
-    return f"{count} {name}{'' if count == 1 else 's'}"
-
-
 def described(name: str, favour: float, details: Sequence[str], facts: Sequence[str]) -> str:
     """One line of a being for a prompt.
 

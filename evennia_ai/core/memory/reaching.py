@@ -15,7 +15,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evennia_ai.core.memory.grounding import denies, telling_words
+from evennia_ai.core.memory.grounding import telling_words
+from evennia_ai.core.memory.phrasing import denies
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 
 # The same said shorter has more than this part of the telling words.

@@ -14,10 +14,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, number, path_of
+from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, path_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.safety.questions import LIMIT_PREFIX, ApprovalRequest
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Caps, Measure, Scope
+from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 

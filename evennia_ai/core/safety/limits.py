@@ -12,6 +12,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from evennia_ai.core.text.words import ExplainedEnum, counted, number
+
 
 class LimitKind(StrEnum):
     """The limits by name."""
@@ -40,21 +42,13 @@ class LimitKind(StrEnum):
     CALLS_PER_MINUTE = "cost.calls_per_minute"
 
 
-class Denial(StrEnum):
+class Denial(ExplainedEnum):
     """The consequence of a no, after it is recorded."""
 
-    WRAP_UP = "wrap_up"
-    TOOL_ERROR = "tool_error"
-    DROPPED = "dropped"
-    CUT = "cut"
-
-
-DENIALS = {
-    Denial.WRAP_UP: "it tells in its own words how far it came, by one call without tools",
-    Denial.TOOL_ERROR: "the call fails, the model is told why, and the turn goes on",
-    Denial.DROPPED: "it is left out, and whoever waits for it is told",
-    Denial.CUT: "what is too much is cut off",
-}
+    WRAP_UP = "wrap_up", "it tells in its own words how far it came, by one call without tools"
+    TOOL_ERROR = "tool_error", "the call fails, the model is told why, and the turn goes on"
+    DROPPED = "dropped", "it is left out, and whoever waits for it is told"
+    CUT = "cut", "what is too much is cut off"
 
 
 class Mode(StrEnum):
@@ -226,35 +220,22 @@ LIMITS: Mapping[LimitKind, Limit] = MappingProxyType(
 )
 
 
-class DecisionReason(StrEnum):
+class DecisionReason(ExplainedEnum):
     """The reason of a decision; each cause has its own."""
 
-    AUTO_EXTENDED = "auto_extended"
-    APPROVED = "user_approved"
-    UNATTENDED = "unattended"
-    AUTO_EXTEND_SPENT = "auto_extend_spent"
-    REFUSED = "user_refused"
-    WITHDRAWN = "withdrawn"
-    ASK_TIMEOUT = "ask_timeout"
-    NO_OPERATOR = "no_operator"
-    NO_BUS = "no_bus"
-    BUS_ERROR = "bus_error"
-    NOT_ASKABLE = "not_askable"
+    AUTO_EXTENDED = "auto_extended", "granted by the mode auto_extend"
+    APPROVED = "user_approved", "a person said yes"
+    UNATTENDED = "unattended", "the mode is unattended: nobody is asked"
+    AUTO_EXTEND_SPENT = "auto_extend_spent", "the mode is auto_extend, and its times are used up"
+    REFUSED = "user_refused", "a person said no"
+    WITHDRAWN = "withdrawn", "the question was withdrawn"
+    ASK_TIMEOUT = "ask_timeout", "nobody answered in time"
+    NO_OPERATOR = "no_operator", "nobody who may answer is there"
+    NO_BUS = "no_bus", "there is no way to ask anybody"
+    BUS_ERROR = "bus_error", "asking itself failed"
+    NOT_ASKABLE = "not_askable", "this limit is never extended"
 
 
-REASONS = {
-    DecisionReason.AUTO_EXTENDED: "granted by the mode auto_extend",
-    DecisionReason.APPROVED: "a person said yes",
-    DecisionReason.UNATTENDED: "the mode is unattended: nobody is asked",
-    DecisionReason.AUTO_EXTEND_SPENT: "the mode is auto_extend, and its times are used up",
-    DecisionReason.REFUSED: "a person said no",
-    DecisionReason.WITHDRAWN: "the question was withdrawn",
-    DecisionReason.ASK_TIMEOUT: "nobody answered in time",
-    DecisionReason.NO_OPERATOR: "nobody who may answer is there",
-    DecisionReason.NO_BUS: "there is no way to ask anybody",
-    DecisionReason.BUS_ERROR: "asking itself failed",
-    DecisionReason.NOT_ASKABLE: "this limit is never extended",
-}
 _NOBODY = {
     "game": "nobody who may raise a cap of the whole game is there",
     "player": "nobody who may raise the cap of a player is there",
@@ -298,19 +279,6 @@ def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) 
     return refusal(DecisionReason.AUTO_EXTEND_SPENT)
 
 
-def number(value: float) -> str:
-    """An amount as people read it, to a millionth: 1,200 or 0.35 or 0.0025."""
-    value = round(value, 6)
-    if float(value).is_integer():
-        return f"{value:,.0f}"
-    return f"{value:,.2f}" if value == round(value, 2) else f"{value:,.6f}".rstrip("0")
-
-
-def counted(value: float, unit: str) -> str:
-    """An amount with its unit: 1 step, 5 steps."""
-    return f"{number(value)} {unit.removesuffix('s') if value == 1 else unit}"
-
-
 def per(span: str) -> str:
     """Over what something is counted: a tick, in all."""
     return _SPANS.get(span, f"a {span}")
@@ -347,7 +315,7 @@ def denial_text(
     )
     return (
         f"limit {kind.value} reached: {counted(cap, limit.unit)} {per(limit.span)} "
-        f"({why or REASONS[reason]}). To change that {way}; {partial}"
+        f"({why or reason.text}). To change that {way}; {partial}"
     )
 
 

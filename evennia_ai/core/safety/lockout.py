@@ -12,30 +12,19 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from evennia_ai.core.text.words import ExplainedEnum
 
-class Cause(StrEnum):
+
+class Cause(ExplainedEnum):
     """The reason why an assistant is locked or stopped."""
 
-    KILL = "stopped"
-    BUDGET = "budget"
-    LOOP = "loop"
-    REPEAT = "repeat"
-    CASCADE = "cascade"
-    CONSECUTIVE_ERRORS = "consecutive_errors"
-    BODY = "body"
-
-
-CAUSES: Mapping[Cause, str] = MappingProxyType(
-    {
-        Cause.KILL: "a person stopped it",
-        Cause.BUDGET: "its whole budget is used up",
-        Cause.LOOP: "one task took more steps than it may",
-        Cause.REPEAT: "it did the same again and again, in vain",
-        Cause.CASCADE: "most of what it did of late went wrong",
-        Cause.CONSECUTIVE_ERRORS: "too many ticks in a row failed",
-        Cause.BODY: "the game deleted its body; `assistant adopt` gives it another",
-    }
-)
+    KILL = "stopped", "a person stopped it"
+    BUDGET = "budget", "its whole budget is used up"
+    LOOP = "loop", "one task took more steps than it may"
+    REPEAT = "repeat", "it did the same again and again, in vain"
+    CASCADE = "cascade", "most of what it did of late went wrong"
+    CONSECUTIVE_ERRORS = "consecutive_errors", "too many ticks in a row failed"
+    BODY = "body", "the game deleted its body; `assistant adopt` gives it another"
 
 
 class State(StrEnum):
@@ -47,25 +36,15 @@ class State(StrEnum):
     STOPPED = "stopped"
 
 
-class Move(StrEnum):
+class Move(ExplainedEnum):
     """The moves between states."""
 
-    BEGIN = "begin"
-    SETTLE = "settle"
-    HALT = "halt"
-    KILL = "kill"
-    UNLOCK = "unlock"
+    BEGIN = "begin", "a tick begins"
+    SETTLE = "settle", "the tick ends, of itself or cut off"
+    HALT = "halt", "a check or a used-up limit locks it"
+    KILL = "kill", "a person stops it"
+    UNLOCK = "unlock", "somebody with the right clears it"
 
-
-MOVES: Mapping[Move, str] = MappingProxyType(
-    {
-        Move.BEGIN: "a tick begins",
-        Move.SETTLE: "the tick ends, of itself or cut off",
-        Move.HALT: "a check or a used-up limit locks it",
-        Move.KILL: "a person stops it",
-        Move.UNLOCK: "somebody with the right clears it",
-    }
-)
 
 _LEGAL = {
     State.WAITING_FOR_EVENT: {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, counted, per
-from evennia_ai.core.safety.lockout import CAUSES, Cause
-from evennia_ai.core.turn.react import ENDINGS, Stop, StopReason
+from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, per
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.errors import LimitReachedError
 
 CHECK, WHY, CONFIG = (
@@ -88,7 +89,7 @@ def _failure(name: str, whom: str, stop: Stop) -> str:
     tried = f"answer {whom}" if whom else "do what it wanted"
     hit = stop.limit
     if hit is None:
-        return f"{name} could not {tried}: {ENDINGS[stop.reason].text}"
+        return f"{name} could not {tried}: {stop.reason.text}"
     if hit.kind == LimitKind.MODEL_CALL_SECONDS:
         return f"{name} could not {tried}: its model took longer than {hit.cap:g} seconds"
     return f"{name} could not {tried}: it came to {limit_words(hit.kind, hit.cap)}"
@@ -112,7 +113,7 @@ def cools(name: str, whom: str, wait: str, stop: Stop) -> Notice:
     elif stop.limit is not None:
         why = f"it came to {limit_words(stop.limit.kind, stop.limit.cap)}"
     else:
-        why = ENDINGS[stop.reason].text
+        why = stop.reason.text
     line = (
         f"{name} does nothing for {whom} for {wait}: {why.rstrip('.')}. Others are answered. "
         f"Until: assistant emergency clear {name}"
@@ -124,7 +125,7 @@ def locked(name: str, cause: Cause, reason: str) -> Notice:
     """An assistant that is stopped by a person, or locked itself; what to type follows it."""
     if cause is Cause.KILL:
         return Notice(f"{name} is stopped: {reason.rstrip('.')}.")
-    why = CAUSES[cause].replace("`", "")
+    why = cause.text.replace("`", "")
     return Notice(f"{name} has locked itself: {why}.", f"locked ({cause}): {reason}")
 
 

@@ -151,18 +151,30 @@ def wanted_in_code(schema: JsonSchemaValue) -> str:
 
 def parse(schema: JsonSchemaValue, text: str) -> Any:
     """The value that a typed text means; a text that fits no value stays, to be refused."""
-    return _PARSERS.get(kind_of(schema), _as_text)(schema, text.strip())
-
-
-def _as_text(_: JsonSchemaValue, word: str) -> Any:
+    word = text.strip()
+    match kind_of(schema):
+        case "boolean":
+            return _as_flag(word)
+        case "integer" | "number":
+            return _as_number(word)
+        case "enum":
+            return next((each for each in schema["enum"] if each == word.casefold()), word)
+        case "object":
+            return _as_written(word)
+        case "array":
+            written = _as_written(word)
+            return _as_list(schema, word) if written is word else written
+        case "":
+            written = _as_written(word)
+            return _as_plain(word) if written is word else written
     return word
 
 
-def _as_flag(_: JsonSchemaValue, word: str) -> Any:
+def _as_flag(word: str) -> bool | str:
     return FLAG_WORDS.get(word.casefold(), word)
 
 
-def _as_number(_: JsonSchemaValue, word: str) -> Any:
+def _as_number(word: str) -> float | str:
     for kind in (int, float):
         try:
             return kind(word)
@@ -171,28 +183,14 @@ def _as_number(_: JsonSchemaValue, word: str) -> Any:
     return word
 
 
-def _as_choice(schema: JsonSchemaValue, word: str) -> Any:
-    return next((choice for choice in schema["enum"] if choice == word.casefold()), word)
+def _as_plain(word: str) -> bool | float | str:
+    flag = _as_flag(word)
+    return flag if isinstance(flag, bool) else _as_number(word)
 
 
-def _as_list(schema: JsonSchemaValue, word: str) -> Any:
-    written = _as_written(word)
-    if written is not word:
-        return written
+def _as_list(schema: JsonSchemaValue, word: str) -> list[Any]:
     parts = (part.strip() for part in _COMMAS.split(word))
     return [parse(schema.get("items", _ANYTHING), part) for part in parts if part]
-
-
-def _as_data(_: JsonSchemaValue, word: str) -> Any:
-    return _as_written(word)
-
-
-def _as_anything(schema: JsonSchemaValue, word: str) -> Any:
-    written = _as_written(word)
-    if written is not word:
-        return written
-    flag = _as_flag(schema, word)
-    return flag if isinstance(flag, bool) else _as_number(schema, word)
 
 
 def _as_written(word: str) -> Any:
@@ -208,17 +206,6 @@ def _as_written(word: str) -> Any:
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     return word
-
-
-_PARSERS: Mapping[str, Callable[[JsonSchemaValue, str], Any]] = {
-    "boolean": _as_flag,
-    "integer": _as_number,
-    "number": _as_number,
-    "enum": _as_choice,
-    "array": _as_list,
-    "object": _as_data,
-    "": _as_anything,
-}
 
 
 def with_ids(schema: JsonSchemaValue, value: object) -> Any:

@@ -19,33 +19,27 @@ class Skip(StrEnum):
     NOTHING_TO_DO = "nothing_to_do"
 
 
-@dataclass(frozen=True, slots=True)
-class GateState:
-    """The facts that the gate looks at.
+def may_tick(
+    *,
+    emergency_stop: bool,
+    enabled: bool,
+    is_ticking: bool,
+    has_event: bool,
+    has_reason: bool = False,
+) -> Skip | None:
+    """None to go on, else the first reason not to, in this order.
 
-    Attributes:
+    Args:
         has_event: something waits for an answer.
         has_reason: there is something to do unasked.
     """
-
-    emergency_stop: bool
-    enabled: bool
-    is_ticking: bool
-    has_event: bool
-    has_reason: bool = False
-
-
-def may_tick(snapshot: GateState) -> Skip | None:
-    """None to go on, else the first reason not to, in this order."""
-    if snapshot.emergency_stop:
+    if emergency_stop:
         return Skip.EMERGENCY
-    if not snapshot.enabled:
+    if not enabled:
         return Skip.DISABLED
-    if snapshot.is_ticking:
+    if is_ticking:
         return Skip.TICKING
-    if not (snapshot.has_event or snapshot.has_reason):
-        return Skip.NOTHING_TO_DO
-    return None
+    return None if has_event or has_reason else Skip.NOTHING_TO_DO
 
 
 HOUR = 3600.0

@@ -4,47 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from evennia_ai.core.safety.monitor import Halt
+from evennia_ai.core.text.words import ExplainedEnum
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.errors import LimitReachedError
 
 
-class StopReason(StrEnum):
+class StopReason(ExplainedEnum):
     """The reason why a loop ended."""
 
-    NOOP = "noop"
-    TERMINAL_TOOL = "terminal_tool"
-    DANGEROUS_TOOL = "dangerous_tool"
-    CRITICAL_TOKENS = "critical_tokens"
-    MAX_ITERATIONS = "max_iterations"
-    LLM_ERROR = "llm_error"
-    PARSE_ERROR = "parse_error"
+    NOOP = "noop", "the model chose to do nothing"
+    TERMINAL_TOOL = "terminal_tool", "it spoke, and it is for others to answer"
+    DANGEROUS_TOOL = "dangerous_tool", "it changed the world, once"
+    CRITICAL_TOKENS = "critical_tokens", "the model's context is full"
+    MAX_ITERATIONS = "max_iterations", "its steps are used up"
+    LLM_ERROR = "llm_error", "the model, or the way to it, failed"
+    PARSE_ERROR = "parse_error", "the model's answer holds nothing to say or do"
+
+    @property
+    def is_failure(self) -> bool:
+        """True where whoever waits got no answer, and not by the model's own choice."""
+        return self in _FAILURES
 
 
-@dataclass(frozen=True, slots=True)
-class StopMeaning:
-    """One row of the table of endings.
-
-    Attributes:
-        text: when this is the reason.
-        is_failure: whether whoever waits got no answer, and not by the model's own choice.
-    """
-
-    text: str
-    is_failure: bool
-
-
-ENDINGS = {
-    StopReason.NOOP: StopMeaning("the model chose to do nothing", False),
-    StopReason.TERMINAL_TOOL: StopMeaning("it spoke, and it is for others to answer", False),
-    StopReason.DANGEROUS_TOOL: StopMeaning("it changed the world, once", False),
-    StopReason.CRITICAL_TOKENS: StopMeaning("the model's context is full", True),
-    StopReason.MAX_ITERATIONS: StopMeaning("its steps are used up", True),
-    StopReason.LLM_ERROR: StopMeaning("the model, or the way to it, failed", True),
-    StopReason.PARSE_ERROR: StopMeaning("the model's answer holds nothing to say or do", True),
-}
+_FAILURES = (
+    StopReason.CRITICAL_TOKENS,
+    StopReason.MAX_ITERATIONS,
+    StopReason.LLM_ERROR,
+    StopReason.PARSE_ERROR,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +67,7 @@ class Stop:
     @property
     def is_failure(self) -> bool:
         """True where whoever waits for an answer got none, and not by the model's own choice."""
-        return ENDINGS[self.reason].is_failure and not self.is_told
+        return self.reason.is_failure and not self.is_told
 
 
 AFTER_TOOL = {

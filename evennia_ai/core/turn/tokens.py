@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+from typing import ClassVar
 
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
@@ -214,19 +215,25 @@ def calculate_utilization(tokens: int, max_tokens: int) -> float:
     return 100 * tokens / max_tokens
 
 
-class Calibration:
+class _Ratios:
+    """The newest ratios of counted to estimated prompts, and the factor that follows from them."""
+
+    FEWEST_TOKENS = 40
+    REPLIES: ClassVar[int]
+
+    def __init__(self) -> None:
+        self._ratios: deque[float] = deque(maxlen=self.REPLIES)
+        self.factor = 1.0
+
+
+class Calibration(_Ratios):
     """Corrects an estimate by what the service counted: the median of the last replies.
 
     Single absurd figures change nothing, and a service that counts nothing is not heard.
     """
 
     LOWEST, HIGHEST = 0.5, 3.0
-    FEWEST_TOKENS = 40
     REPLIES = 15
-
-    def __init__(self) -> None:
-        self._ratios: deque[float] = deque(maxlen=self.REPLIES)
-        self.factor = 1.0
 
     def note(self, estimated: int, real: int) -> None:
         """A prompt that was estimated, uncorrected, and counted by the service."""
@@ -236,20 +243,15 @@ class Calibration:
         self.factor = min(self.HIGHEST, max(self.LOWEST, median(self._ratios)))
 
 
-class Margin:
-    """By how much prompts come out longer than a raw estimate of them: the most of late.
+class Margin(_Ratios):
+    """The factor by which prompts come out longer than a raw estimate of them: the most of late.
 
     What is held for a call is at least that much, so that a model whose tokens are counted too low
     passes a cap by no more than the calls that were under way when that was found out.
     """
 
     HIGHEST = 10.0
-    FEWEST_TOKENS = 40
     REPLIES = 20
-
-    def __init__(self) -> None:
-        self._ratios: deque[float] = deque(maxlen=self.REPLIES)
-        self.factor = 1.0
 
     def note(self, estimated: float, real: int) -> None:
         """A prompt as it was estimated, uncorrected, and as the service counted it."""

@@ -28,7 +28,7 @@ def stay_silent(stage: str, done_bytes: int, total_bytes: int) -> None:
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where weights are kept; the folder need not exist.
+    """The folder of the weights; it need not exist.
 
     Raises:
         CacheFolderError: no folder can be named, as there is neither a setting nor a home.
@@ -100,7 +100,7 @@ def discard(path: Path) -> None:
 
 
 def is_trusted(path: Path, pinned: PinnedModel, report: Report) -> bool:
-    """Whether this is the pinned file, byte by byte."""
+    """True for the pinned file, byte by byte."""
     try:
         if path.stat().st_size != pinned.size_bytes:
             return False

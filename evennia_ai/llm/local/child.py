@@ -60,12 +60,12 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, or None while it lives."""
+        """The exit code, or None while it lives."""
         return self._process.poll()
 
     @property
     def lived_seconds(self) -> float:
-        """How long ago it was started."""
+        """Seconds since it was started."""
         return time.monotonic() - self.started_at
 
     def listen(self) -> bool:
@@ -81,7 +81,7 @@ class Child:
         return bool(self.address)
 
     def is_healthy(self) -> bool:
-        """Whether it says of itself that it can answer. Waits a few seconds at most."""
+        """True where it says of itself that it can answer. Waits a few seconds at most."""
         where = urlsplit(self.address)
         # Not urllib: it would ask a proxy of the environment for this machine's own address.
         asking = HTTPConnection(where.hostname or "", where.port, timeout=_HEALTH_SECONDS)

@@ -44,7 +44,7 @@ def find_running(state_dir: Path) -> LocalModel | None:
 
 
 def is_installed() -> bool:
-    """Whether the package that runs it can be imported here."""
+    """True where the package that runs it can be imported."""
     return importlib.util.find_spec("xllamacpp") is not None
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong with the embedded model. Each text is one clear sentence for a person.
+"""Errors of the embedded model. Each text is one clear sentence for a person.
 
 LocalModelError (in evennia_ai.errors)
     ├── MissingRuntimeError     the package that runs the model is not installed

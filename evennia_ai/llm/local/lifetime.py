@@ -1,4 +1,4 @@
-"""How long the model may live: as long as the game it was started for. Values in, a reason out."""
+"""The end of the model's life: with the game it was started for. Values in, a reason out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class LifetimeConfig:
-    """When a model without a game ends.
+    """Seconds after which a model without a game ends.
 
     Attributes:
         gone_seconds: how long the game must be gone; a restart of the game is shorter.
@@ -58,7 +58,7 @@ def pid_in(pid_file: Path) -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process exists and has not ended; one that waits to be reaped has."""
+    """True for a process that has not ended; one that waits to be reaped has."""
     if pid <= 0:
         return False
     try:

@@ -29,7 +29,7 @@ _SPARE_BYTES = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class SourceConfig:
-    """How the sources are reached.
+    """Addresses, deadlines and pace of the sources.
 
     Attributes:
         free_bytes: says how much room a folder's disk has.
@@ -139,7 +139,7 @@ def put_together(
 
 
 def _blocks(reply: IO[bytes]) -> Iterator[bytes]:
-    """What the hub sends, piece by piece."""
+    """The file as the hub sends it, piece by piece."""
     try:
         while block := reply.read(_BLOCK_BYTES):
             yield block

@@ -1,4 +1,4 @@
-"""What the supervisor leaves for others: `model.json`, and the lock that says it is alive."""
+"""The supervisor's files for others: `model.json`, and the lock that says it is alive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evennia_ai.llm.local.cache import write_whole
 
 
 class Phase(StrEnum):
-    """Where the model is in its life."""
+    """The phase of the model's life."""
 
     STARTING = "starting"
     READY = "ready"
@@ -69,12 +69,12 @@ class Snapshot:
 
 
 def state_path(state_dir: Path) -> Path:
-    """Where the snapshot is."""
+    """The path of the snapshot."""
     return state_dir / "model.json"
 
 
 def log_path(state_dir: Path) -> Path:
-    """Where the supervisor and the model write their log."""
+    """The path of the log of supervisor and model."""
     return state_dir / "model.log"
 
 
@@ -84,7 +84,7 @@ def write_snapshot(state_dir: Path, snapshot: Snapshot) -> None:
 
 
 def read_snapshot(state_dir: Path) -> Snapshot | None:
-    """What the supervisor last wrote, or None when there is nothing that can be read."""
+    """The last snapshot of the supervisor, or None where none can be read."""
     try:
         return _snapshot(json.loads(state_path(state_dir).read_text("utf-8")))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -135,7 +135,7 @@ class SupervisorLock:
         os.pwrite(self._fd, str(os.getpid()).encode(), 0)
 
     def is_in_place(self) -> bool:
-        """Whether the folder and its lock file are still those that were locked."""
+        """True while folder and lock file are still those that were locked."""
         try:
             return os.path.samestat(os.fstat(self._fd), os.stat(self._path))
         except OSError:

@@ -30,7 +30,7 @@ KEY_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class SupervisorConfig:
-    """How patient the supervisor is.
+    """Deadlines and pauses of the supervisor, in seconds.
 
     Attributes:
         start_seconds: how long the model may take to load before it counts as hung.

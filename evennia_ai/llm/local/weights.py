@@ -75,7 +75,7 @@ def find_or_fetch(
 
 
 def has_weights(environ: Mapping[str, str] = os.environ, *, pinned: PinnedModel = QWEN) -> bool:
-    """Whether weights are on this machine already. Never raises; the cached file is not hashed."""
+    """True where weights are on this machine. Never raises; the cached file is not hashed."""
     try:
         if own_file(environ) is not None:
             return True
@@ -124,7 +124,7 @@ def own_file(environ: Mapping[str, str]) -> Path | None:
 
 
 def model_name(path: Path, pinned: PinnedModel = QWEN) -> str:
-    """What the model in this file is called in the API."""
+    """The name in the API of the model in this file."""
     return pinned.name if path.name == pinned.file_name else path.stem
 
 

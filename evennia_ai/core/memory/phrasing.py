@@ -1,0 +1,161 @@
+"""Words of a note as an assistant says them, and a small model's answer held to its note.
+
+Persons are turned in English only: in other languages a fact is said as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+
+from evennia_ai.core.memory.grounding import SHORTEST_PIECE, WORD, Note, is_question, telling_words
+from evennia_ai.core.text.cleaning import cut_at_sentence, one_line
+
+MOST_NOTE_CHARS = 220
+MOST_PERSONA_CHARS = 320
+KNOWN = "You know: {note}"
+UNKNOWN, UNABLE, UNASKED = "You do not know.", "You cannot do that.", "You answer kindly."
+# Said where a small model says something else, or where nothing is left of what it said.
+DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
+LISTENING = "I am listening."
+# The part of a note's telling words that an answer has to hold.
+LEAST_HELD = 0.3
+
+_KNOWN_BEFORE = KNOWN.format(note="")
+_WHOLE_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_BULLET = re.compile(r"\s*[-*•]\s+")
+_REQUEST = re.compile(
+    r"\A\W*(?:(?:please|now|hey|so)\W{1,5}){0,3}"
+    r"(?:(?:can|could|will|would) you (?:please )?(?!tell|say|explain|remember|see|hear)\w"
+    r"|(?:give|open|unlock|lend|sell|teach|help|bring|hand|make|write|print|repeat|pretend|forget"
+    r"|ignore|swear|steal|break|kill|attack|be|act|let|stop|do (?!you|i|we|they|people)|set)\b)",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
+_TO_ME = (
+    "to|for|with|of|from|by|at|about|near|behind|beside|told|tell|tells|gave|give|gives|asked|ask"
+    "|asks|show|shows|let|lets|owes"
+)
+_YOU = re.compile(
+    rf"\b(?:(?P<me>(?:{_TO_ME}) )you|you are|you were|you're|yourself|yours|your|you)\b",
+    re.IGNORECASE,
+)
+_I = re.compile(
+    r"\b(?:i am|am i|i was|was i|i'm|i've|i'll|i'd|myself|mine|my|me|i)\b", re.IGNORECASE
+)
+_AS_I = {
+    "you are": "I am",
+    "you were": "I was",
+    "you're": "I'm",
+    "yourself": "myself",
+    "yours": "mine",
+    "your": "my",
+    "you": "I",
+}
+_AS_YOU = {
+    "i am": "you are",
+    "am i": "are you",
+    "i was": "you were",
+    "was i": "were you",
+    "i'm": "you are",
+    "i've": "you have",
+    "i'll": "you will",
+    "i'd": "you would",
+    "myself": "yourself",
+    "mine": "yours",
+    "my": "your",
+    "me": "you",
+    "i": "you",
+}
+
+
+def split_persona(text: str) -> tuple[str, tuple[str, ...]]:
+    """The beginning of a persona, for every prompt, and all its sentences and facts as notes.
+
+    Lines that begin with a dash are facts; a heading above them ends with a colon and is left out.
+    Of prose the beginning is kept, to the end of a sentence.
+    """
+    prose: list[str] = []
+    facts: list[str] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        bullet = _BULLET.match(line)
+        if bullet:
+            facts.append(line[bullet.end() :])
+        elif not line.endswith(":"):
+            prose.append(line)
+    whole = " ".join(prose)
+    told = filter(None, _WHOLE_SENTENCES.split(whole))
+    return cut_at_sentence(whole, MOST_PERSONA_CHARS), (*told, *facts)
+
+
+def as_spoken(fact: str) -> str:
+    """A fact told to an assistant as "you", as it says it of itself."""
+
+    def turned(found: re.Match[str]) -> str:
+        if found["me"]:
+            return f"{found['me']}me"
+        return _AS_I[found[0].lower()]
+
+    return _with_capital(_YOU.sub(turned, fact))
+
+
+def as_told_back(line: str) -> str:
+    """Words of a person about themselves, as somebody else tells them back: "I" becomes "you"."""
+    turned = _I.sub(lambda found: _AS_YOU[found[0].lower()], line.strip())
+    return _with_capital(turned if turned[-1:] in tuple(".!?") else f"{turned}.")
+
+
+def _with_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def denies(text: str) -> bool:
+    """True for a text that says of something that it is not so."""
+    return _DENIES.search(text) is not None
+
+
+def hint(note: Note | None, line: str) -> str:
+    """The line behind a question that says what a small model answers from."""
+    if note is not None:
+        told = one_line(cut_at_sentence(note.text, MOST_NOTE_CHARS), 300)
+        return note.text if note.is_decoy else KNOWN.format(note=told)
+    if _REQUEST.match(line):
+        return UNABLE
+    return UNKNOWN if is_question(line) else UNASKED
+
+
+def mended(answer: str, line: str, told: str) -> str:
+    """An answer without the question said back before it, and with no sentence told twice.
+
+    A small model loses what it was told: an answer that holds nearly nothing of the note becomes
+    the note, and one that claims something where nothing is known says that it does not know.
+
+    Args:
+        told: the hint, as `hint` made it.
+    """
+    rest = _behind_echo(answer, line)
+    said = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
+    if told.startswith(_KNOWN_BEFORE):
+        note = told.removeprefix(_KNOWN_BEFORE)
+        return said if _holds(said, note) else note
+    denial = DENIALS.get(told, "")
+    if denial and not denies(said):
+        return denial
+    return said or (LISTENING if answer.strip() else answer)
+
+
+def _holds(answer: str, note: str) -> bool:
+    """True where an answer tells what stands in a note, in whatever words."""
+    wanted = telling_words(note)
+    return len(wanted & telling_words(answer)) >= LEAST_HELD * len(wanted)
+
+
+def _behind_echo(answer: str, line: str) -> str:
+    echoed = [word.casefold() for word in WORD.findall(line)]
+    found = list(WORD.finditer(answer))
+    said = [match[0].casefold() for match in found]
+    # A name may stand in front of it, as "Tom: where is he?"
+    first = 0 if said[: len(echoed)] == echoed else 1
+    behind = first + len(echoed)
+    if len(echoed) < SHORTEST_PIECE or said[first:behind] != echoed:
+        return answer
+    return answer[found[behind].start() :] if len(found) > behind else ""
