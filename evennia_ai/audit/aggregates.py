@@ -119,6 +119,7 @@ class Audited(Aggregate):
         given |= {key: value for key, value in details.items() if key in taken}
         if "event" in fold.details:
             given["event"] = event
+        # A clock that was set back must not put events out of order: they are looked for by time.
         moment = max(at, self.modified_on)
         given = {**NOBODY, **given, "more": rest or None}
         self.trigger_event(self.kinds[name], timestamp=moment, **given)
