@@ -124,10 +124,13 @@ class AssistantMixin(_Typeclass):
         *,
         asker: Being | None = None,
         timeout_seconds: float | None = None,
+        name: str = "",
     ) -> Deferred[str]:
         """Ask the assistant in this body something, from game code: `agent.requests.ask`."""
         script = self.assistant_script
-        return requests.ask(script, question, asker=asker, timeout_seconds=timeout_seconds)
+        return requests.ask(
+            script, question, asker=asker, timeout_seconds=timeout_seconds, name=name
+        )
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
         """It has said something, in whatever way; for a game to override.

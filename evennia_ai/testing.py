@@ -30,7 +30,7 @@ from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.tasks import reports
+from evennia_ai.tasks import waiting
 
 __all__ = [
     "AssistantTest",
@@ -221,7 +221,7 @@ def forget_process() -> None:
     services.pool.cache_clear()
     services.memory.cache_clear()
     ledger.start_anew()
-    reports.start_anew()
+    waiting.start_anew()
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()

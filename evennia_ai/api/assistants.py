@@ -74,7 +74,7 @@ def _with_room(call: Call) -> dict[str, Any] | Result:
         return given
     found = assistants.find_room(call.account, given["location"])
     if found.ok:
-        return given | {"location": found.data["room"]}
+        return given | {"location": found.data}
     if found.problem is Problem.FORBIDDEN:
         return found
     # The address is right; it is the body that names what is not there.
@@ -135,7 +135,7 @@ def _adopt(call: Call) -> Result:
         errors = {"npc": found.message}
         return Result(False, found.message, errors=errors)
     name = call.body.get("key", "")
-    return made(call, operations.adopt(found.data["npc"], name, person=call.account, by=call.by))
+    return made(call, operations.adopt(found.data, name, person=call.account, by=call.by))
 
 
 def _release(call: Call) -> Result:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from evennia_ai.commands.figures import allowed
+from evennia_ai.commands.figures import allowed, explain, takes
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
-from evennia_ai.commands.tool_words import explain, takes
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript, budget, tools
 from evennia_ai.operations.result import Result

@@ -1,9 +1,60 @@
-"""The command `aigoal`: what an assistant is after by itself."""
+"""The command `aigoal`, and the word `assistant goal`: what an assistant is after by itself."""
 
 from __future__ import annotations
 
-from evennia_ai.commands.goal_words import do_goal
+from evennia_ai import operations
+from evennia_ai.commands.base import AssistantCommand
 from evennia_ai.commands.staff_command import StaffCommand
+from evennia_ai.operations import AssistantScript
+
+USUAL_PRIORITY = 5
+MOST_DIGITS = 9
+ENDS = {"done": True, "drop": False}
+UNDER = "under"
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+
+
+def do_goal(command: AssistantCommand, line: str) -> None:
+    """Do what is typed: `ada`, `ada [under 3] [8] = <text>`, `ada done|drop <number>`.
+
+    Args:
+        command: whose caller is meant and told; its `how` says how it is typed.
+        line: all after the command's word, the switches among it in front.
+    """
+    head, is_new, text = line.partition("=")
+    script, rest = command.whose(head.strip(), (*ENDS, UNDER))
+    if script is None:
+        return
+    words = rest.casefold().split()
+    if is_new:
+        _add(command, script, words, text.strip())
+    elif len(words) == 2 and words[0] in ENDS and (number := _number(words[1])) is not None:
+        if command.may("goal", script):
+            is_completed = ENDS[words[0]]
+            command.show(operations.close_goal(script, number, is_completed=is_completed))
+    elif words:
+        command.show_how(f"That is no goal of {script.key}, and nothing to do with one: {rest}")
+    elif command.may("status", script):
+        command.show(operations.list_goals(script))
+
+
+def _add(command: AssistantCommand, script: AssistantScript, words: list[str], text: str) -> None:
+    parent = None
+    if words[:1] == [UNDER]:
+        parent = _number(words[1]) if len(words) > 1 else None
+        if parent is None:
+            command.show_how("After `under` stands the number of the goal that it is a part of.")
+            return
+        words = words[2:]
+    priority = _number(words[0]) if len(words) == 1 else None
+    if words and priority is None:
+        command.show_how(f"{' '.join(words)!r} is no priority; it is a number from 1 to 10.")
+    elif command.may("goal", script):
+        wanted = USUAL_PRIORITY if priority is None else priority
+        command.show(operations.add_goal(script, text, wanted, parent))
 
 
 class CmdAiGoal(StaffCommand):

@@ -85,17 +85,17 @@ class CmdAiInteract(StaffCommand):
         self.show_long("\n".join(lines))
 
 
-def _settings(data: Mapping[str, Any]) -> list[str]:
-    lines = [f"  {name:<20} {_plain(value)}" for name, value in data["settings"].items()]
-    lines.append(f"  {'muted by':<20} {_plain(data['muted'])}")
-    for row in data["talking"]:
+def _settings(data: hearing.Ears) -> list[str]:
+    lines = [f"  {name:<20} {_plain(value)}" for name, value in data.settings.items()]
+    lines.append(f"  {'muted by':<20} {_plain(data.muted)}")
+    for row in data.talking:
         lines.append(
             f"  {'talks with':<20} {row['person']} in {row['where']}, {row['seconds']} s more"
         )
-    for row in data["hushed"]:
-        lines.append(f"  {'hushed in':<20} {row['room']}, {row['seconds']} s more")
-    if data["ignored"]:
-        lines.append(f"  {'ignored':<20} {data['ignored']}")
+    for quiet in data.hushed:
+        lines.append(f"  {'hushed in':<20} {quiet['room']}, {quiet['seconds']} s more")
+    if data.ignored:
+        lines.append(f"  {'ignored':<20} {data.ignored}")
     return lines
 
 

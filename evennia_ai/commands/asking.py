@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands.goal_words import do_goal
+from evennia_ai.commands.aigoal import do_goal
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations.conversation import tell

@@ -6,14 +6,14 @@ It lives in memory, and ends with a reload of the game or when whoever opened it
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LAST_LOGOUT, SIGNAL_OBJECT_POST_UNPUPPET
 from evennia.utils.evmenu import EvMenu
 from twisted.python.failure import Failure
 
-from evennia_ai.commands.creation_answers import doubt, doubt_model
-from evennia_ai.commands.creation_draft import CALLED, Draft, make
+from evennia_ai.commands.creation_draft import CALLED, Draft, doubt, doubt_model, make
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -131,16 +131,15 @@ def _take_name(caller: Being, raw_string: str) -> str:
     if not typed and draft.name:
         return "body"
     name, _, typeclass = typed.partition(":")
-    checked = naming.check_name(name)
-    if checked.ok and typeclass.strip():
-        checked = checked if (body := check_body(typeclass.strip())).ok else body
-    if not checked.ok:
-        _tell(caller, checked.message)
-        return "name"
-    if problem := doubt(draft, typed):
+    checked, path = naming.check_name(name), typeclass.strip()
+    body = check_body(path) if checked.ok and path else None
+    problem = "" if checked.ok else checked.message
+    if body is not None and not body.ok:
+        problem = body.message
+    if problem := problem or doubt(draft, typed):
         _tell(caller, problem)
         return "name"
-    draft.name, draft.typeclass = checked.data["name"], typeclass.strip() or draft.typeclass
+    draft.name, draft.typeclass = checked.data, path or draft.typeclass
     return "body"
 
 
@@ -233,7 +232,7 @@ def _take_place(caller: Being, raw_string: str) -> str:
     if not found.ok:
         _tell(caller, found.message)
         return "place"
-    draft.room = found.data["room"]
+    draft.room = found.data
     return "listening"
 
 
@@ -266,15 +265,15 @@ def _take_permission(caller: Being, raw_string: str) -> str:
     if not checked.ok:
         _tell(caller, checked.message)
         return "listening"
-    draft.answers_all, draft.permission = False, checked.data["permission"]
+    draft.answers_all, draft.permission = False, checked.data
     return "model"
 
 
 def _model(caller: Being) -> Node:
     known = models.known_models()
-    rows = known.data.get("models", ())
+    rows = known.data if known.ok else []
     options: list[dict[str, Any]] = [
-        {"key": str(number), "desc": literal(row["text"]), "goto": (_take_model, row)}
+        {"key": str(number), "desc": literal(row.text), "goto": (_take_model, asdict(row))}
         for number, row in enumerate(rows, 1)
     ]
     options.append({"key": ("test", "t"), "desc": "try it now", "goto": _test})
@@ -302,12 +301,12 @@ def _type_model(caller: Being, raw_string: str) -> str:
     chosen = models.choose_model(typed)
     problem = chosen.message
     if chosen.ok:
-        judge = doubt if chosen.data["provider"] else doubt_model
+        judge = doubt if chosen.data.provider else doubt_model
         problem = judge(_draft(caller), typed)
     if problem:
         _tell(caller, problem)
         return "model"
-    return _take_model(caller, raw_string, **chosen.data)
+    return _take_model(caller, raw_string, **asdict(chosen.data))
 
 
 def _test(caller: Being) -> str:

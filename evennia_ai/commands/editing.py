@@ -80,7 +80,8 @@ def _load(target: Target, caller: Being) -> str:
     script = _script_of(target)
     if script is None:
         return ""
-    return str(text_of(script, *target[1:]).data.get("text", ""))
+    found = text_of(script, *target[1:])
+    return found.data.text if found.ok else ""
 
 
 def _save(target: Target, caller: Being, text: str) -> bool:

@@ -80,9 +80,9 @@ def _model(data: Status) -> str:
 def _spent(script: AssistantScript) -> tuple[str, str]:
     """Tokens and money of today, and of how much."""
     budget = budget_of(script)
-    today = {row["name"]: row for row in budget.data.get("standings", ())}
-    if not today:
+    if not budget.ok:
         return "?", "?"
+    today = {row["name"]: row for row in budget.data.standings}
     shown = []
     for name, figure in (("tokens_per_day", short), ("cost_per_day", dollars)):
         row = today[name]

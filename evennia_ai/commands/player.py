@@ -1,9 +1,28 @@
-"""The words of `assistant` for anybody: help, and not to be heard."""
+"""The words of `assistant` for anybody: help, not to be heard, and what is remembered of them."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 from evennia_ai import operations
+from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.operations import AssistantScript
+from evennia_ai.runtime.pronouns import wording
+
+LONGEST_EXPORT = 20_000
+OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
+VERBS = (CORRECT, EXPORT, OFF, ON)
+EVERYTHING = ("everything", "me", "")
+ASKED = (
+    "Shall {name} forget you? All memories of you are dropped, {their} notes and all talk with "
+    "you too, and your name in what others told {them}. It cannot be taken back."
+)
+
+
+def _is_attribute(word: str) -> bool:
+    return len(word) == 9 and word[0] in "aA" and all(c in "0123456789abcdefABCDEF" for c in word)
 
 
 class PlayerWords(WordCommand):
@@ -19,6 +38,60 @@ class PlayerWords(WordCommand):
         script = self.pick(name)
         if script is not None:
             self.show(operations.set_muted(script, self.caller, is_muted))
+
+    def _memory(self, rest: str) -> None:
+        """`memory`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
+        head, is_correction, text = rest.partition("=")
+        script, line = self.whose(head.strip(), VERBS)
+        if script is None:
+            return
+        word, _, number = line.casefold().partition(" ")
+        number = number.strip()
+        if word == CORRECT and is_correction and number and " " not in number:
+            self.show(operations.correct_known(script, self.caller, number, text.strip()))
+        elif is_correction or number:
+            self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
+        elif word in (OFF, ON):
+            self.show(operations.set_remembered(script, self.caller, word == ON))
+        elif word == EXPORT:
+            self._export(script)
+        elif not word:
+            self.show_long(operations.what_is_known(script, self.caller).message)
+        else:
+            self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
+
+    def _export(self, script: AssistantScript) -> None:
+        found = operations.export_known(script, self.caller)
+        text = json.dumps(asdict(found.data), ensure_ascii=False, indent=1, default=str)
+        if len(text) > LONGEST_EXPORT:
+            text = (
+                f"{text[:LONGEST_EXPORT]}\n(cut off here; staff can give you all of it as a file)"
+            )
+        self.show_long(text)
+
+    def _forget(self, rest: str) -> Steps | None:
+        """`forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
+        first = rest.partition(" ")[0]
+        is_number = first[:1].isdecimal() or _is_attribute(first)
+        script, line = self.whose(rest, (*EVERYTHING, first) if is_number else EVERYTHING)
+        if script is None:
+            return None
+        if line.casefold() in EVERYTHING:
+            return self._forget_everything(script)
+        if " " in line:
+            self.show_how(f"There is nothing to forget by {line!r}.")
+        else:
+            self.show(operations.forget_known(script, self.caller, line))
+        return None
+
+    def _forget_everything(self, script: AssistantScript) -> Steps:
+        name = self.name_of(script)
+        if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
+            self.show_how(f"{name} forgets nothing.")
+        elif script.pk is None:  # deleted while it was asked
+            self.show_how(f"There is no assistant named {name} any more.")
+        else:
+            self.show(operations.forget_everything(script, self.caller))
 
 
 WORDS = {
@@ -38,6 +111,21 @@ WORDS = {
         PlayerWords.explain,
         "assistant help [<word>]",
         "What a word is for, and how it is typed.",
+        is_for_all=True,
+    ),
+    "memory": Word(
+        PlayerWords._memory,
+        "assistant memory [<name>], assistant memory correct <number> = <text>, "
+        "assistant memory export | off | on [<name>]",
+        "What it remembers of you, numbered: facts first, then entries of its journal. You can "
+        "put one right, have all of it as text, or let it remember nothing new of you (off).",
+        is_for_all=True,
+    ),
+    "forget": Word(
+        PlayerWords._forget,
+        "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
+        "It forgets one thing that it remembers of you, or you altogether, after asking. "
+        "The numbers are in: assistant memory",
         is_for_all=True,
     ),
 }

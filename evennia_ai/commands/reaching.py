@@ -8,7 +8,7 @@ from evennia_ai import operations
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
 from evennia_ai.operations import AssistantScript, settings
-from evennia_ai.operations.hearing import MODES
+from evennia_ai.operations.listening import MODES
 from evennia_ai.runtime import state
 
 ALL_MODES = " | ".join(MODES)

@@ -1,4 +1,4 @@
-"""The words of `assistant` to see that one works: check, usage, breakers, tools."""
+"""The words of `assistant` to see that one works: check, usage, budget, breakers, tools."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from evennia_ai.operations import (
     monitoring,
     tools,
 )
+from evennia_ai.operations.budget import budget_of, raise_budget
 from evennia_ai.operations.hearing import check_hearing
 
 LINE = 100
@@ -58,8 +59,8 @@ def usage_lines(usage: Result) -> list[str]:
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
     lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'}")
-    tools = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
-    rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in tools]
+    called = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
+    rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in called]
     if rows:
         lines.append(aligned(("Tool", "Calls", "Errors", "ms"), rows, (30, 8, 8, 10), LINE))
     return lines
@@ -161,6 +162,37 @@ class UpkeepWords(WordCommand):
             told = "More: help aimemory. What all may be told: aimemory lore"
             self.show_long(f"{operations.memory_status(script).message}\n{told}")
 
+    def _budget(self, rest: str) -> None:
+        """`budget`, `budget ada`, `budget game`, `budget ada raise tokens_per_day 50000`."""
+        words = rest.split()
+        if "raise" in (word.casefold() for word in words[1:]):
+            self._raise_budget(words)
+        elif not self.may("usage"):
+            return
+        elif rest.casefold() == GAME:
+            self.show(budget_of(None))
+        elif (script := self.pick(rest)) is not None:
+            self.show(budget_of(script))
+
+    def _raise_budget(self, words: list[str]) -> None:
+        if len(words) < 4 or words[-3].casefold() != "raise":
+            self.show_how()
+            return
+        name, cap, amount = " ".join(words[:-3]), words[-2].casefold(), words[-1]
+        if name.casefold() == GAME:
+            self._raise_for_game(cap, amount)
+            return
+        script = self.pick_for(name, "raise budget")
+        if script is not None:
+            self._show_raised(script, cap, amount)
+
+    def _raise_for_game(self, cap: str, amount: str) -> None:
+        if self.may("raise budget of the game"):
+            self._show_raised(None, cap, amount)
+
+    def _show_raised(self, script: AssistantScript | None, cap: str, amount: str) -> None:
+        self.show(raise_budget(script, cap, amount, str(self.caller.key)))
+
 
 WORDS = {
     "check": Word(
@@ -187,4 +219,11 @@ WORDS = {
         "The tools there are, and which of them it may use.",
     ),
     "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
+    "budget": Word(
+        UpkeepWords._budget,
+        "assistant budget [<name>], assistant budget game, "
+        "assistant budget <name> | game raise <cap> <amount>",
+        "Tokens and money used, by whom, and of which caps. Raise allows more until the day or "
+        "month of that cap ends.",
+    ),
 }

@@ -89,15 +89,15 @@ def without_words(told: Fact) -> Fact:
 
 
 def forget_person(
-    script: Assistant, person: str, also: Callable[[int, str, PersonNames], None] | None = None
+    script: Assistant, person: str, *also: Callable[[int, str, PersonNames], None]
 ) -> int:
     """Forget a person: all that is theirs, and what names them in what others said.
 
     Nothing that is under way for them may be left: `operations.own_memory` drops it before.
 
     Args:
-        also: forgets them elsewhere, in the same transaction; it is given the assistant's number,
-            the person and their names.
+        also: each forgets them elsewhere, in the same transaction; it is given the assistant's
+            number, the person and their names.
 
     Returns:
         How many memories were forgotten.
@@ -110,8 +110,8 @@ def forget_person(
         rows.remove(script.pk, keys)
         EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()
         _hide_in_rows(script.pk, name)
-        if also is not None:
-            also(script.pk, person, name)
+        for forget in also:
+            forget(script.pk, person, name)
 
     told = fact("person_forgotten", person=person, count=len(keys))
     _write_without(script, person, name, told, write)

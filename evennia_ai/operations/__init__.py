@@ -26,12 +26,17 @@ from evennia_ai.operations.conversation import ask, export_history, show_history
 from evennia_ai.operations.explaining import heard, last_addressed, why
 from evennia_ai.operations.exports import archive_audit, export_audit
 from evennia_ai.operations.goals import add_goal, close_goal, list_goals
-from evennia_ai.operations.hearing import hush, set_channel, set_muted, unhush
 from evennia_ai.operations.lifecycle import (
     clone_assistant,
     delete_assistant,
     describe,
     update_assistant,
+)
+from evennia_ai.operations.listening import (
+    hush,
+    set_channel,
+    set_muted,
+    unhush,
 )
 from evennia_ai.operations.lore import add_lore, change_lore, list_lore, remove_lore
 from evennia_ai.operations.memories import (

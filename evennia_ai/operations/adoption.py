@@ -56,12 +56,8 @@ HOW_TO_END = (
 # ---- which being -------------------------------------------------------------------------------
 
 
-def find_npc(person: Being, text: str) -> Result:
-    """A being of the game by its name, beside a person first, or by its "#12".
-
-    Returns:
-        data: "npc".
-    """
+def find_npc(person: Being, text: str) -> Result[GameObject]:
+    """A being of the game by its name, beside a person first, or by its "#12"."""
     words = text.strip()
     room = getattr(person, "location", None)
     found = search_object(words, candidates=room.contents) if words and room is not None else []
@@ -76,7 +72,7 @@ def find_npc(person: Being, text: str) -> Result:
         names = ", ".join(f"{being.key} ({being.dbref})" for being in found[:10])
         told = f"Several are called so; give a number: {names}."
         return Result(False, told, problem=Problem.CONFLICT)
-    return Result(True, str(found[0].key), {"npc": found[0]})
+    return Result(True, str(found[0].key), found[0])
 
 
 def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:

@@ -23,7 +23,7 @@ from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models import brain_hint
 from evennia_ai.operations.naming import (
@@ -94,7 +94,7 @@ def create_assistant(
         maker: a character or an account, which has Evennia's rights over the body, as admins have.
     """
     name = " ".join(key.split())
-    refused = _refusal(name, aliases) or check_body(typeclass)
+    refused: Result = _refusal(name, aliases) or check_body(typeclass)
     if not refused.ok:
         return refused
     found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
@@ -126,12 +126,8 @@ def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
     return None
 
 
-def check_body(typeclass: str | type) -> Result:
-    """Check that a class, or the path of one, can be the body of an assistant.
-
-    Returns:
-        data: "typeclass", the class.
-    """
+def check_body(typeclass: str | type) -> Result[type]:
+    """Check that a class, or the path of one, can be the body of an assistant."""
     path = (
         typeclass if isinstance(typeclass, str) else f"{typeclass.__module__}.{typeclass.__name__}"
     )
@@ -155,7 +151,7 @@ def check_body(typeclass: str | type) -> Result:
     elif issubclass(found, (DefaultRoom, DefaultExit)) and not issubclass(found, AssistantMixin):
         problem = NO_BEING.format(path=shown)
     else:
-        return Result(True, f"{shown} can be the body of an assistant.", {"typeclass": found})
+        return Result(True, f"{shown} can be the body of an assistant.", found)
     return Result(False, problem, errors={"typeclass": problem})
 
 
@@ -223,7 +219,7 @@ def attach_script(name: str, character: GameObject, own: Mapping[str, Any]) -> A
     return script
 
 
-def give_account(script: AssistantScript) -> Result:
+def give_account(script: AssistantScript) -> Result[Account]:
     """Make an account in the assistant's name, so that the game's own `page` reaches it.
 
     Nobody can log in to it: it has no password.
@@ -239,22 +235,20 @@ def give_account(script: AssistantScript) -> Result:
     account.set_unusable_password()
     account.save()
     account.db.assistant_body = script.obj
-    return Result(
-        True, f"{name} has an account now. Try: page {name} = hello", {"account": account}
-    )
+    return Result(True, f"{name} has an account now. Try: page {name} = hello", account)
 
 
 LONGEST_PERMISSION = 200
 
 
-def check_permission(text: str, being: Being) -> Result:
+def check_permission(text: str, being: Being) -> Result[str]:
     """Check that a text is a permission, or a lock string.
 
     Args:
         being: anybody, on whom it is tried.
 
     Returns:
-        data: "permission", as it will be kept.
+        data: the same as it will be kept.
     """
     words = one_line(text, LONGEST_PERMISSION)
     if "(" in words:
@@ -262,7 +256,7 @@ def check_permission(text: str, being: Being) -> Result:
             meets(being, words, being)
         except ConfigurationError as error:
             return Result(False, f"That will not do: {error}")
-        return Result(True, words, {"permission": words})
+        return Result(True, words, words)
     known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
     found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
     if found is None and words:
@@ -271,15 +265,11 @@ def check_permission(text: str, being: Being) -> Result:
     if found is None:
         told = f"There is no permission {words!r}; there are {', '.join(known.values())}."
         return Result(False, told, problem=Problem.MISSING)
-    return Result(True, found, {"permission": found})
+    return Result(True, found, found)
 
 
-def find_room(being: Being, text: str) -> Result:
-    """A room by its name or its "#12", where somebody may put an assistant.
-
-    Returns:
-        data: "room".
-    """
+def find_room(being: Being, text: str) -> Result[GameObject]:
+    """A room by its name or its "#12", where somebody may put an assistant."""
     words = text.strip()
     found = search_object(words, use_dbref=True) if words else ()
     rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
@@ -292,4 +282,4 @@ def find_room(being: Being, text: str) -> Result:
     if not lets(rooms[0], being, "teleport_here", default=True):
         told = f"You may not put anybody into {rooms[0].key}."
         return Result(False, told, problem=Problem.FORBIDDEN)
-    return Result(True, str(rooms[0].key), {"room": rooms[0]})
+    return Result(True, str(rooms[0].key), rooms[0])

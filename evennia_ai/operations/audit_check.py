@@ -12,6 +12,7 @@ from typing import Any
 
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils.dbserialize import deserialize, from_pickle
+from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.aggregates import LONGEST_KEPT, MOST_KEPT, USAGE
@@ -25,10 +26,17 @@ from evennia_ai.runtime import state
 
 _TOO_LONG = "too_long"
 Values = Mapping[str, Any]
-Difference = dict[str, Any]
 _CALL = ("tick", "parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
 # What the log does not say any more of a call made for somebody who was forgotten.
 _WORDS = frozenset(("parameters", "reasoning", "error"))
+
+
+class Unlike(TypedDict):
+    """A thing that the audit log and the stored state do not tell alike."""
+
+    path: str
+    record: object
+    state: object
 
 
 def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
@@ -50,8 +58,8 @@ def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
 
 def differences(
     record: Values, stored: Values, calls: Sequence[Values], *, has_all: bool
-) -> list[Difference]:
-    """Differences between the two: rows of "path", "record" and "state".
+) -> list[Unlike]:
+    """Differences between the two, each with its path.
 
     Args:
         record: an assistant's state as its record has it.
@@ -70,7 +78,7 @@ def differences(
     ]
 
 
-def _differ(path: str, record: object, stored: object) -> Iterator[Difference]:
+def _differ(path: str, record: object, stored: object) -> Iterator[Unlike]:
     if _text(record) != _text(stored):
         yield {"path": path, "record": record, "state": stored}
 
@@ -79,7 +87,7 @@ def _text(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _settings(record: Values, stored: Values) -> Iterator[Difference]:
+def _settings(record: Values, stored: Values) -> Iterator[Unlike]:
     told = record["settings"]
     for name in ATTRIBUTES:
         # All at once can be too long to be kept; then each is known from its next change on.
@@ -88,7 +96,7 @@ def _settings(record: Values, stored: Values) -> Iterator[Difference]:
             yield from _differ(f"settings.{name}", known, kept({name: stored[name]})[name])
 
 
-def _stop(record: Values, stored: Values) -> Iterator[Difference]:
+def _stop(record: Values, stored: Values) -> Iterator[Unlike]:
     is_stopped = bool(stored["emergency_stop"])
     yield from _differ("is_stopped", bool(record["is_stopped"]), is_stopped)
     lockout = Lockout.from_stored(stored["lockout"])
@@ -97,7 +105,7 @@ def _stop(record: Values, stored: Values) -> Iterator[Difference]:
         yield from _differ("lockout", record["lockout"], bounded(told, LONGEST_KEPT))
 
 
-def _goals(record: Values, stored: Values) -> Iterator[Difference]:
+def _goals(record: Values, stored: Values) -> Iterator[Unlike]:
     open_now = {str(goal["id"]): goal for goal in goals.active(stored["current_goals"])}
     told = {number: _goal_of(goal) for number, goal in record["goals"].items()}
     have = {
@@ -119,7 +127,7 @@ def _goal_of(goal: Values) -> dict[str, Any]:
     return {"description": text, "priority": goal.get("priority")}
 
 
-def _questions(record: Values, stored: Values) -> Iterator[Difference]:
+def _questions(record: Values, stored: Values) -> Iterator[Unlike]:
     """The open ones; what is answered already waits only for whoever asked."""
     have = {
         str(item["number"]): {"kind": item["kind"], "key": item["key"]}
@@ -138,14 +146,14 @@ def _order(number: str) -> tuple[int, str]:
     return len(number), number
 
 
-def _counts(record: Values, stored: Values) -> Iterator[Difference]:
+def _counts(record: Values, stored: Values) -> Iterator[Unlike]:
     usage = stored["usage"]
     for name in USAGE:
         yield from _differ(f"usage.{name}", record["usage"].get(name, 0), usage.get(name, 0))
     yield from _differ("usage.ticks", record["tick_count"], usage.get("ticks", 0))
 
 
-def _tools(record: Values, metrics: Values) -> Iterator[Difference]:
+def _tools(record: Values, metrics: Values) -> Iterator[Unlike]:
     calls = metrics.get("tool_calls", {})
     yield from _differ("metrics.tool_calls", record["tool_count"], sum(calls.values()))
     for mine, theirs in (("tool_calls", "tool_stats"), ("tool_errors", "tool_errors")):
@@ -164,7 +172,7 @@ def _folded(told: Mapping[str, int], known: Values) -> Counter[str]:
     return counts
 
 
-def _log(calls: Sequence[Values], log: Sequence[Values], has_all: bool) -> Iterator[Difference]:
+def _log(calls: Sequence[Values], log: Sequence[Values], has_all: bool) -> Iterator[Unlike]:
     newest = list(reversed(log))
     if not has_all:
         newest = newest[: len(calls)]

@@ -16,7 +16,7 @@ from evennia_ai.audit import Entry
 from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
-from evennia_ai.operations.audit_check import differences, stored_values
+from evennia_ai.operations.audit_check import Unlike, differences, stored_values
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.times import moment_of
 
@@ -206,15 +206,14 @@ def _flat(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]
 # ---- whether it agrees -------------------------------------------------------------------------
 
 
-def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result:
+def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[Unlike]]:
     """Compare the record with what the assistant stores.
 
     Args:
         fresh: ask the database for both, whatever this process remembers.
 
     Returns:
-        data: "differences", each with its "path", and what "record" and "state" say; none when all
-        is well.
+        Differences; none when all is well.
     """
     key, record = str(script.key), audit.application() if fresh else complete_record()
     stored = stored_values(script, is_fresh=fresh)
@@ -224,11 +223,10 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result:
     # may go back further than what is known of the record.
     has_all = bool(record.page(script, before=2, limit=1)) and count <= MOST_CALLS
     rows = differences(_newest(script), stored, calls, has_all=has_all)
-    data = {"differences": rows}
     if not rows:
-        return Result(True, f"The record of {key} agrees with what it stores.", data)
+        return Result(True, f"The record of {key} agrees with what it stores.", rows)
     lines = [_line(row["path"], row["record"], row["state"], "record", "state") for row in rows]
-    return Result(True, _listed(f"{key}: {len(rows)} differences.", lines), data)
+    return Result(True, _listed(f"{key}: {len(rows)} differences.", lines), rows)
 
 
 def _newest(script: AssistantScript) -> dict[str, Any]:

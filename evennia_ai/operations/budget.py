@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from twisted.internet import reactor
 from typing_extensions import TypedDict
@@ -17,7 +17,6 @@ from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CapStanding,
-    Total,
     as_amount,
     as_units,
     period_of,
@@ -44,7 +43,34 @@ NAMES = {
 _UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
 
 
-def budget_of(script: AssistantScript | None) -> Result:
+class CapRow(TypedDict):
+    """A cap and how much of it is used: tokens, calls, or US dollars."""
+
+    name: str
+    used: float
+    cap: float
+    granted: Annotated[float, note("The part of the cap that was added by hand.")]
+    resets_in_seconds: float | None
+    resets_at: Annotated[str | None, note("When that is (ISO 8601).")]
+    unpriced_calls: NotRequired[Annotated[int, note("Calls whose price nobody set.")]]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """Caps of an assistant and of the game.
+
+    Attributes:
+        players: the share of each in this month's tokens, 0 to 1.
+        unpriced: calls of this month whose price nobody set.
+    """
+
+    standings: list[CapRow]
+    game: list[CapRow]
+    players: Mapping[str, float]
+    unpriced: int
+
+
+def budget_of(script: AssistantScript | None) -> Result[BudgetReport]:
     """Use and caps of an assistant, by player, and those of the game; with None the game alone.
 
     The shares of players are for staff only.
@@ -63,12 +89,12 @@ def budget_of(script: AssistantScript | None) -> Result:
         lines += ["The whole game", *_rows(game, now)]
     if unpriced := own.unpriced[BudgetSpan.MONTH]:
         lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
-    data = {
-        "standings": [_as_data(standing, own, now) for standing in own.standings],
-        "game": [_as_data(standing, game, now) for standing in game.standings],
-        "players": own.shares,
-        "unpriced": unpriced,
-    }
+    data = BudgetReport(
+        standings=[_as_data(standing, own, now) for standing in own.standings],
+        game=[_as_data(standing, game, now) for standing in game.standings],
+        players=own.shares,
+        unpriced=unpriced,
+    )
     return Result(True, "\n".join(lines), data)
 
 
@@ -156,17 +182,19 @@ def _name_of(person: str) -> str:
     return str(being.key) if being is not None else person
 
 
-def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> dict[str, Any]:
-    measure = standing.cap.measure
-    unpriced = {"unpriced_calls": _unpriced(standing, report)} if measure is Measure.COST else {}
-    return {
-        **unpriced,
+def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> CapRow:
+    measure, left = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
+    row: CapRow = {
         "name": standing.name,
         "used": as_amount(measure, standing.used),
         "cap": as_amount(measure, standing.allowed),
         "granted": as_amount(measure, standing.granted),
-        "resets_in_seconds": resets_in_seconds(standing.cap.span, now),
+        "resets_in_seconds": left,
+        "resets_at": iso(now + left) if left is not None else None,
     }
+    if measure is Measure.COST:
+        row["unpriced_calls"] = _unpriced(standing, report)
+    return row
 
 
 def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str) -> Result:
@@ -229,6 +257,14 @@ class Spent(TypedDict):
     unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
 
 
+class Caps(TypedDict, total=False):
+    """The caps of an assistant and those of the game; nothing where the ledger cannot be read."""
+
+    standings: list[CapRow]
+    game: list[CapRow]
+    unpriced_calls: Annotated[int, note("Calls of this month whose price nobody set.")]
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Model calls, tokens and money that were used, of which caps, and what tools did."""
@@ -238,7 +274,7 @@ class Usage:
     tasks: dict[str, int]
     tools: Annotated[dict[str, dict[str, int]], note("Sums for each tool.")]
     executions: Annotated[list[dict[str, object]], note("The last tool calls, the oldest first.")]
-    budget: Annotated[dict[str, object], note("How each cap stands.")]
+    budget: Caps
 
 
 def usage(script: AssistantScript) -> Result[Usage]:
@@ -259,7 +295,17 @@ def usage(script: AssistantScript) -> Result[Usage]:
     standing = budget_of(script)
     if not standing.ok:
         return Result(False, standing.message, data, Problem.UNAVAILABLE)
-    data = replace(data, **_spent(script, standing.data))
+    found = standing.data
+    data = replace(
+        data,
+        totals=_totals(script, found),
+        by_player=_player_rows(found.players),
+        budget={
+            "standings": found.standings,
+            "game": found.game,
+            "unpriced_calls": found.unpriced,
+        },
+    )
     ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
     told = (
         f"{script.key}: {ever['calls']:,} model calls, {ever['tokens']:,} tokens, "
@@ -268,42 +314,29 @@ def usage(script: AssistantScript) -> Result[Usage]:
     return Result(True, told, data)
 
 
-def cost_text(total: Mapping[str, Any]) -> str:
+def cost_text(total: Spent) -> str:
     """The cost of a row of `totals`, as people read it."""
     cost = total["cost_dollars"]
     return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
 
 
-def _spent(script: AssistantScript, budget: Mapping[str, Any]) -> dict[str, Any]:
-    now = float(script.clock.seconds())
-    rows = {row["name"]: row for row in budget["standings"]}
-    totals = {}
+def _totals(script: AssistantScript, budget: BudgetReport) -> dict[str, Spent]:
+    now, key = float(script.clock.seconds()), str(script.key).casefold()
+    rows = {row["name"]: row for row in budget.standings}
+    totals: dict[str, Spent] = {}
     for span, word in SPANS.items():
         cap = "cost_per_day" if span is BudgetSpan.DAY else "cost_per_month"
-        unpriced = rows[cap]["unpriced_calls"]
-        totals[word] = {**_total(script, span, now), "unpriced_calls": unpriced}
-    return {
-        "totals": totals,
-        "by_player": _player_rows(budget["players"]),
-        "budget": {
-            "standings": [_with_time(row, now) for row in budget["standings"]],
-            "game": [_with_time(row, now) for row in budget["game"]],
-            "unpriced_calls": budget["unpriced"],
-        },
-    }
-
-
-def _total(script: AssistantScript, span: BudgetSpan, now: float) -> dict[str, Any]:
-    account = BudgetAccount(Scope.ASSISTANT, str(script.key).casefold(), period_of(span, now))
-    total: Total = read_total(account)
-    return {
-        "calls": total.calls,
-        "calls_under_way": total.open_calls,
-        "prompt_tokens": total.prompt_tokens,
-        "completion_tokens": total.completion_tokens,
-        "tokens": total.used(Measure.TOKENS),
-        "cost_dollars": total.used(Measure.COST) / NANO,
-    }
+        total = read_total(BudgetAccount(Scope.ASSISTANT, key, period_of(span, now)))
+        totals[word] = {
+            "calls": total.calls,
+            "calls_under_way": total.open_calls,
+            "prompt_tokens": total.prompt_tokens,
+            "completion_tokens": total.completion_tokens,
+            "tokens": total.used(Measure.TOKENS),
+            "cost_dollars": total.used(Measure.COST) / NANO,
+            "unpriced_calls": rows[cap]["unpriced_calls"],
+        }
+    return totals
 
 
 def _player_rows(shares: Mapping[str, float]) -> list[Share]:
@@ -322,8 +355,3 @@ def _tools(metrics: Mapping[str, Any]) -> dict[str, dict[str, int]]:
         name: {short: metrics.get(key, {}).get(name, 0) for short, key in SUMS.items()}
         for name in names
     }
-
-
-def _with_time(standing: Mapping[str, Any], now: float) -> dict[str, Any]:
-    left = standing["resets_in_seconds"]
-    return {**standing, "resets_at": iso(now + left) if left is not None else None}

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -31,18 +31,21 @@ _UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 
 
-def save_history(script: AssistantScript, *, look: Look | None = None) -> Result:
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A file that was written, and how many things are in it; no path where there were none."""
+
+    path: str
+    count: int
+
+
+def save_history(script: AssistantScript, *, look: Look | None = None) -> Result[Saved]:
     """Write an assistant's conversation, as chat messages, into a new file.
 
     Args:
         look: who looks; None: nobody, who sees no private words.
-
-    Returns:
-        data: "path" and "messages", their number.
     """
     found = export_history(script, look=look)
-    if not found.ok:
-        return found
     messages = found.data["messages"]
     content = {"assistant": str(script.key), "messages": messages}
     try:
@@ -51,24 +54,20 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
         told = f"The conversation could not be written: {error.strerror or error}."
         return Result(False, told, problem=Problem.UNAVAILABLE)
     told = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
-    return Result(True, told, {"path": str(path), "messages": len(messages)})
+    return Result(True, told, Saved(str(path), len(messages)))
 
 
 def save_known(
     script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
-) -> Result:
-    """Write all that is kept of a person into a new file.
-
-    Returns:
-        data: "path" and "memories", their number.
-    """
+) -> Result[Saved]:
+    """Write all that is kept of a person into a new file."""
     found = export_known(script, being, by=by, look=look)
     try:
         path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
     except OSError as error:
         told = f"It could not be written: {error.strerror or error}."
         return Result(False, told, problem=Problem.UNAVAILABLE)
-    data = {"path": str(path), "memories": len(found.data.memories)}
+    data = Saved(str(path), len(found.data.memories))
     return Result(True, f"{found.message} All of it is in {path}", data)
 
 
@@ -102,12 +101,8 @@ def _write(name: str, content: object) -> Path:
     raise AssertionError("count never ends")  # pragma: no cover
 
 
-def export_audit(script: AssistantScript) -> Result:
-    """Write what the database has of an assistant's record into a file of JSON lines.
-
-    Returns:
-        data: "path" and "events", how many.
-    """
+def export_audit(script: AssistantScript) -> Result[Saved]:
+    """Write what the database has of an assistant's record into a file of JSON lines."""
     try:
         folder, record = folder_of(policy()), complete_record()
         # The number keeps apart the files of two names that are written alike.
@@ -117,25 +112,21 @@ def export_audit(script: AssistantScript) -> Result:
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
     told = f"{events} events of {script.key} are in {path}"
-    return Result(True, told, {"path": str(path), "events": events})
+    return Result(True, told, Saved(str(path), events))
 
 
-def archive_audit(script: AssistantScript, *, by: str = "") -> Result:
-    """Move what the game's policy does not keep out of the database, into a file.
-
-    Returns:
-        data: "path", "" where there was nothing to move, and "events", how many were.
-    """
+def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
+    """Move what the game's policy does not keep out of the database, into a file."""
     try:
         moved = complete_record().archive(script)
     except (ConfigurationError, OSError) as error:
         return _unwritten(script, error)
     if moved.path is None:
-        data = {"path": "", "events": 0}
-        return Result(True, f"Nothing of {script.key}'s record is old enough to be archived.", data)
+        told = f"Nothing of {script.key}'s record is old enough to be archived."
+        return Result(True, told, Saved("", 0))
     audit.record("record_archived", script, path=str(moved.path), events=moved.events, by=by)
     told = f"{moved.events} events of {script.key} are in {moved.path} now."
-    return Result(True, told, {"path": str(moved.path), "events": moved.events})
+    return Result(True, told, Saved(str(moved.path), moved.events))
 
 
 def _unwritten(script: AssistantScript, error: Exception) -> Result:

@@ -103,20 +103,33 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
     return Result(True, f"{script.key}: goal {number} is {status}.")
 
 
-def show_notes(script: AssistantScript, being: Being) -> Result:
+class Note(TypedDict):
+    """A note of an assistant's, with the day on which it was made."""
+
+    number: int
+    at: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The notes that somebody may read, the oldest first; `private`: how many they may not."""
+
+    notes: list[Note]
+    private: int
+
+
+def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
     """The notes of an assistant, the oldest first.
 
     Args:
         being: whoever looks: notes of a private talk are shown to whom that talk was with, and of
             the others only that there are some.
-
-    Returns:
-        data: "notes": [{"number", "at", "text"}], and "private": how many are left out.
     """
     person = incoming.person_of(being)
     kept = state.read(script, "notes")
     shown = [note for note in kept if not note["is_private"] or note["person"] == person]
-    rows = [
+    rows: list[Note] = [
         {"number": note["number"], "at": _when(note["at"]), "text": str(note["text"])}
         for note in shown
     ]
@@ -125,7 +138,7 @@ def show_notes(script: AssistantScript, being: Being) -> Result:
     if count:
         lines.append(f"  and {count} of private talks with others")
     told = "\n".join(lines) or "  nothing"
-    return Result(True, f"{script.key}'s notebook:\n{told}", {"notes": rows, "private": count})
+    return Result(True, f"{script.key}'s notebook:\n{told}", Notebook(rows, count))
 
 
 def _when(at: float) -> str:

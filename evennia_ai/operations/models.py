@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from twisted.internet.defer import Deferred
@@ -13,7 +14,7 @@ from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
 from evennia_ai.llm.check import Line, Report, check_endpoint
-from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, Endpoint, from_provider
+from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.prompts import next_prompt
@@ -44,44 +45,36 @@ def brain_hint(script: AssistantScript) -> str:
     return "" if local.has_weights() else NOT_FETCHED.format(size=megabytes)
 
 
-def known_models() -> Result:
-    """The models that an assistant can be given, the game's first.
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model to choose: its provider and its name, both empty for the game's, and a line on it."""
 
-    Returns:
-        data: "models": [{"provider", "model", "text"}]; both empty for the game's.
-    """
+    provider: str
+    model: str
+    text: str
+
+
+def known_models() -> Result[list[ModelChoice]]:
+    """The models that an assistant can be given, the game's first."""
     try:
         game = services.endpoint()
         stand_ins = services.fallbacks()
     except ConfigurationError as error:
         return Result(False, f"The game's model is not set up: {error}")
-    rows = [{"provider": "", "model": "", "text": f"the game's: {game.describe()}"}]
+    rows = [ModelChoice("", "", f"the game's: {game.describe()}")]
     seen = {(game.provider, game.model)}
     offered = [*stand_ins, *(from_provider(provider, "", game) for provider in OFFERED)]
     for endpoint in offered:
-        if _can_be_named(endpoint) and (endpoint.provider, endpoint.model) not in seen:
+        # One with an address of its own cannot be kept: a provider and a name do not say it all.
+        if endpoint.provider in PRESETS and (endpoint.provider, endpoint.model) not in seen:
             seen.add((endpoint.provider, endpoint.model))
-            rows.append(_choice_row(endpoint))
-    return Result(True, f"{len(rows)} models", {"models": rows})
+            model = "" if endpoint.model in (LOCAL_MODEL, SCRIPTED) else endpoint.model
+            rows.append(ModelChoice(endpoint.provider, model, endpoint.describe()))
+    return Result(True, f"{len(rows)} models", rows)
 
 
-def _can_be_named(endpoint: Endpoint) -> bool:
-    """True where a provider and a model say all about it; an address of its own cannot be kept."""
-    return endpoint.provider in PRESETS
-
-
-def _choice_row(endpoint: Endpoint) -> dict[str, str]:
-    fixed = {LOCAL_MODEL, SCRIPTED}
-    model = "" if endpoint.model in fixed else endpoint.model
-    return {"provider": endpoint.provider, "model": model, "text": endpoint.describe()}
-
-
-def choose_model(text: str) -> Result:
-    """A model as somebody types it: a provider and a model's name, or one of the two.
-
-    Returns:
-        data: "provider", "model" and "text".
-    """
+def choose_model(text: str) -> Result[ModelChoice]:
+    """A model as somebody types it: a provider and a model's name, or one of the two."""
     provider, _, model = text.strip().partition(" ")
     provider = provider.casefold() if provider.casefold() in PRESETS else provider
     if provider not in PRESETS:
@@ -94,8 +87,8 @@ def choose_model(text: str) -> Result:
         endpoint = from_provider(provider, model.strip(), services.endpoint())
     except ConfigurationError as error:
         return Result(False, f"That will not do: {error}")
-    row = {"provider": provider, "model": model.strip(), "text": endpoint.describe()}
-    return Result(True, endpoint.describe(), row)
+    row = ModelChoice(provider, model.strip(), endpoint.describe())
+    return Result(True, row.text, row)
 
 
 def check_chosen(provider: str, model: str) -> Deferred[Report]:

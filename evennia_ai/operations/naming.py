@@ -226,18 +226,18 @@ def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def check_name(name: str) -> Result:
+def check_name(name: str) -> Result[str]:
     """Check that a new assistant may have a name.
 
     Returns:
-        data: "name", as it will be kept.
+        data: the name as it will be kept.
     """
     line = " ".join(name.split())
     if problem := problem_of_name(line):
         return Result(False, problem)
     if problem := problem_of_owner(line):
         return Result(False, problem, problem=Problem.CONFLICT)
-    return Result(True, f"{line} is free.", {"name": line})
+    return Result(True, f"{line} is free.", line)
 
 
 SETTING = "EVENNIA_AI_COMMAND_NAMES"

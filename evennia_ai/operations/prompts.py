@@ -167,7 +167,7 @@ def _try(script: AssistantScript, said: str, **values: Any) -> Result:
     except ConfigurationError as error:
         return Result(False, f"Nothing is changed: {error}")
     state.write(script, **values)
-    return Result(True, said, values)
+    return Result(True, said)
 
 
 def _stored(script: AssistantScript, name: str) -> dict[Any, Any]:

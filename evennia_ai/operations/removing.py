@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
@@ -25,6 +24,7 @@ from evennia_ai.models import (
     EntityProfile,
     Memory,
     ModelCall,
+    PendingTask,
     RecordedEvent,
     RecordedSnapshot,
 )
@@ -128,7 +128,23 @@ def refuse_removal(found: Belongings) -> Result | None:
 # ---- removing ----------------------------------------------------------------------------------
 
 
-def remove_all(*, by: str = "", and_records: bool = False) -> Result:
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The outcome of a removal.
+
+    Attributes:
+        removed, released: names of assistants.
+        left: what could not go, in words.
+        places: lines of the game's files that name the package.
+    """
+
+    removed: list[str]
+    released: list[str]
+    left: list[str]
+    places: list[str]
+
+
+def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
     """Remove all assistants, their bodies, accounts, memories and tokens, and what is left over.
 
     Each assistant goes in a transaction of its own, and is stopped first; where one cannot go the
@@ -136,10 +152,6 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result:
 
     Args:
         and_records: the ledger, the record and lore are emptied too.
-
-    Returns:
-        data: "removed" and "released", names; "left", what could not go, in words; "places", lines
-        of the game's files that name the package.
     """
     found = belongings()
     if refused := refuse_removal(found):
@@ -158,7 +170,7 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result:
         if and_records:
             _empty_records()
     places = leftovers.places_in_files()
-    data = {"removed": removed, "released": released, "left": left, "places": places}
+    data = Removed(removed, released, left, places)
     return Result(not left, _told(data), data, Problem.CONFLICT if left else Problem.NONE)
 
 
@@ -219,6 +231,7 @@ def _clear_tables(*, and_lore: bool) -> None:
         for table in (Memory, EntityProfile):
             table.objects.exclude(assistant__in=kept).delete()
         AccessToken.objects.all().delete()
+        PendingTask.objects.all().delete()
 
 
 def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:
@@ -239,13 +252,13 @@ def _empty_records() -> None:
     audit.start_anew()
 
 
-def _told(data: Mapping[str, Any]) -> str:
-    removed = data["removed"]
+def _told(data: Removed) -> str:
+    removed = data.removed
     lines = [f"Removed: {len(removed)} ({_listed(removed)})." if removed else "None was removed."]
-    if data["released"]:
-        lines.append(f"Released, and as they were before: {_listed(data['released'])}.")
-    if data["left"]:
+    if data.released:
+        lines.append(f"Released, and as they were before: {_listed(data.released)}.")
+    if data.left:
         mend = "What could not go, and why; mend it, and type the same again:"
-        lines += [mend, *(f"  {each}" for each in data["left"][:MOST_NAMED])]
-    lines.append(NEXT.format(places=", ".join(data["places"]) or "none was found"))
+        lines += [mend, *(f"  {each}" for each in data.left[:MOST_NAMED])]
+    lines.append(NEXT.format(places=", ".join(data.places) or "none was found"))
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -42,16 +43,21 @@ HOW = {
 }
 
 
-def text_of(script: AssistantScript, what: str, key: str = "") -> Result:
+@dataclass(frozen=True, slots=True)
+class EditedText:
+    """A text as it stands, "" where nothing is there yet, and its name for people."""
+
+    text: str
+    name: str
+
+
+def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedText]:
     """A text of an assistant as it stands now.
 
     Args:
         what: one of TEXTS.
         key: which template ("stern"), component ("250", or "250 mood" where it is new) or text of
             a context ("tick_event 250").
-
-    Returns:
-        data: "text", empty where nothing is there yet, and "name", for people.
     """
     problem = _problem(what, key)
     if problem is not None:
@@ -85,8 +91,8 @@ def set_text(script: AssistantScript, what: str, key: str, text: str, *, by: str
     return _WRITERS[what](script, key, text)
 
 
-def _found(script: AssistantScript, name: str, text: str) -> Result:
-    return Result(True, f"{script.key}, {name}", {"text": text, "name": name})
+def _found(script: AssistantScript, name: str, text: str) -> Result[EditedText]:
+    return Result(True, f"{script.key}, {name}", EditedText(text, name))
 
 
 def _problem(what: str, key: str) -> Result | None:

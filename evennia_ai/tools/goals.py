@@ -45,7 +45,7 @@ def complete_goal(character: Character, number: int, outcome: str) -> str:
     return f"goal {number} is completed{more}"
 
 
-@tool(category="safe_chain", useful_when=_is_own)
+@tool(category="safe_chain", useful_when=_is_own, heard_by="anybody")
 def create_goal(character: Character, text: str, priority: int, turn: Turn) -> str:
     """Set yourself a goal, to work on when nobody needs you.
 
@@ -61,7 +61,7 @@ def create_goal(character: Character, text: str, priority: int, turn: Turn) -> s
     return f"goal {number} is set"
 
 
-@tool(category="safe_chain", useful_when=_is_own)
+@tool(category="safe_chain", useful_when=_is_own, heard_by="anybody")
 def split_goal(character: Character, number: int, parts: list[str], turn: Turn) -> str:
     """Split one of your goals that is too large for a step. Its parts are worked on instead of it.
 

@@ -95,7 +95,7 @@ def _differences(scene: Scene) -> list[str]:
         return _leftovers(scene.name)
     script = ScriptDB.objects.get(id=number)
     checked = check_audit(script, fresh=True)
-    found = [] if checked.ok and not checked.data["differences"] else [checked.message]
+    found = [] if checked.ok and not checked.data else [checked.message]
     bodiless = [] if script.obj is not None else ["it has no body"]
     return found + bodiless + comparing.differences(number, scene.name)
 

@@ -112,7 +112,7 @@ PEOPLE = (
     ),
     guard(
         "who may hush it says its lock",
-        "operations/hearing.py",
+        "operations/listening.py",
         "if not body.access(being, LOCK, default=True):",
         "if False:",
         "tests/shell/test_hush.py::test_the_lock_decides",

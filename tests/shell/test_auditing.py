@@ -254,7 +254,7 @@ class TestFiles(AuditingTest):
         found = self.data(operations.export_audit(self.ada_script))
         path = Path(found["path"])
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        assert found["events"] == before
+        assert found["count"] == before
         assert before <= len(lines) <= before + 1
         assert self.folder in path.parents
         assert [path.name] == os.listdir(path.parent)
@@ -294,7 +294,7 @@ class TestFiles(AuditingTest):
         keeps = {"archive_folder": str(self.folder), "keep_events": 5}
         with override_settings(EVENNIA_AI_AUDIT_CONFIG=keeps):
             found = self.data(operations.archive_audit(self.ada_script, by="Tom"))
-        assert 100 == found["events"]
+        assert 100 == found["count"]
         assert self.folder in Path(found["path"]).parents
         entry = self.log()["entries"][0]
         assert ("record_archived", "Tom") == (entry["event"], entry["details"]["by"])
@@ -303,9 +303,9 @@ class TestFiles(AuditingTest):
         assert told.startswith("Version 2 of Ada is archived: ")
         early = auditing.audit_state(self.ada_script, at="2020-01-01")
         assert "is archived" in self.refused(early, Problem.MISSING)
-        assert [] == auditing.check_audit(self.ada_script).data["differences"]
+        assert [] == auditing.check_audit(self.ada_script).data
 
     def test_nothing_to_archive(self) -> None:
         """Is no mistake."""
         found = self.data(operations.archive_audit(self.ada_script, by="Tom"))
-        assert ("", 0) == (found["path"], found["events"])
+        assert ("", 0) == (found["path"], found["count"])

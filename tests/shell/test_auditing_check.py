@@ -24,7 +24,7 @@ class CheckTest(ShellTest):
 
     def rows(self, **options: Any) -> dict[str, tuple[Any, Any]]:
         """What the two tell differently, by path."""
-        found = auditing.check_audit(self.ada_script, **options).data["differences"]
+        found = auditing.check_audit(self.ada_script, **options).data
         return {row["path"]: (row["record"], row["state"]) for row in found}
 
     def agree(self) -> None:
@@ -57,9 +57,9 @@ class TestAgree(CheckTest):
         made = operations.create_assistant("Finn", location=self.room1, persona="a fisher")
         script = made.data.script
         for fresh in (False, True):
-            assert [] == auditing.check_audit(script, fresh=fresh).data["differences"]
+            assert [] == auditing.check_audit(script, fresh=fresh).data
         script.attributes.put("usage", {"calls": 3})
-        rows = auditing.check_audit(script).data["differences"]
+        rows = auditing.check_audit(script).data
         assert [("usage.calls", 0, 3)] == [tuple(row.values()) for row in rows]
 
     def test_a_talk(self) -> None:

@@ -92,21 +92,22 @@ class TestShown(BudgetTest):
         """Nothing is used, and nobody used it."""
         result = budget_of(self.ada_script)
         assert "  by player    nobody yet" in result.message.splitlines()
-        assert [0.0] * 6 == [row["used"] for row in result.data["standings"]]
+        assert [0.0] * 6 == [row["used"] for row in result.data.standings]
 
     def test_for_programs(self) -> None:
         """The same as plain data, with seconds."""
         self.use(1000, self.tom)
         data = budget_of(self.ada_script).data
-        today = next(row for row in data["standings"] if row["name"] == "tokens_per_day")
+        today = next(row for row in data.standings if row["name"] == "tokens_per_day")
         assert {
             "name": "tokens_per_day",
             "used": 1000,
             "cap": 200_000,
             "granted": 0,
             "resets_in_seconds": 33_120.0,
+            "resets_at": today["resets_at"],
         } == today
-        assert {person_of(self.tom): 1.0} == data["players"]
+        assert {person_of(self.tom): 1.0} == data.players
 
     def test_status_counts_what_was_granted(self) -> None:
         """The cap that is shown is the one that holds."""

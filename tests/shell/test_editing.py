@@ -76,9 +76,9 @@ class TestTexts(EditorTest):
             assert f"Ada, {what} {key}" in shown, what
             self.rewrite(f"You are {{name}}, {what}.", "Always.")
             self.typed(":q")
-            assert f"{what}.\nAlways." in str(text_of(self.ada_script, what, key).data["text"])
+            assert f"{what}.\nAlways." in str(text_of(self.ada_script, what, key).data.text)
             assert state.read(self.ada_script, name), what
-        assert "component.\nAlways." in text_of(self.ada_script, "component", "250").data["text"]
+        assert "component.\nAlways." in text_of(self.ada_script, "component", "250").data.text
         self.edit("component", "250")
         self.rewrite("Sad.")
         stored = state.read(self.ada_script, "prompt_components")[250]

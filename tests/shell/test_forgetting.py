@@ -124,7 +124,7 @@ class TestEverywhere(ForgettingTest):
         self.talk()
         self.forget_mira()
         found = operations.check_audit(self.ada_script)
-        assert [] == found.data["differences"], found.message
+        assert [] == found.data, found.message
 
     def test_what_stays_is_said(self) -> None:
         """That she muted Ada, and wants not to be remembered, for one."""

@@ -118,7 +118,7 @@ class TestGameSpeech(ShellTest):
         assert [] == evennia_ai.hear(self.tom.account, "hm", self.mira, "page")
         made = operations.give_account(self.ada_script)
         assert made.ok, made.message
-        account = self.ada_script.obj.account or made.data["account"]
+        account = self.ada_script.obj.account or made.data
         assert [self.ada_script] == evennia_ai.hear(account, "hm", self.mira, "tell")
 
     def test_kinds(self) -> None:

@@ -178,7 +178,7 @@ class TestTree(GoalsTest):
         assert [] == operations.list_goals(self.ada_script).data.goals
         self.clock.advance(0)
         audit.flush()
-        assert [] == auditing.check_audit(self.ada_script, fresh=True).data["differences"]
+        assert [] == auditing.check_audit(self.ada_script, fresh=True).data
 
     def result_of_last(self) -> str:
         """What the model was last told of a call."""

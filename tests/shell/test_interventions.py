@@ -89,7 +89,7 @@ class TestAnswer(QuestionsTest):
         """Neither her body, whatever its rights, nor another's, nor an account of theirs."""
         self.ada.locks.add("ai_control:all()")
         _, bert = self.make("Bert")
-        account = operations.give_account(self.ada_script).data["account"]
+        account = operations.give_account(self.ada_script).data
         came = self.put()
         (number,) = self.open_numbers()
         for person in (self.ada, bert, account):

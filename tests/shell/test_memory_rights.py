@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evennia_ai import operations
-from evennia_ai.commands import own_memory
+from evennia_ai.commands import player
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.operations.own_memory import MENDED_TRUST, number_of_attribute
 from evennia_ai.runtime import state
@@ -62,7 +62,7 @@ class TestReading(RememberingTest):
             self.remember("x" * 900, self.miras)
         shown = self.answer(self.mira, "assistant memory export ada")
         assert shown.endswith("(cut off here; staff can give you all of it as a file)")
-        assert len(shown) < own_memory.LONGEST_EXPORT + 100
+        assert len(shown) < player.LONGEST_EXPORT + 100
 
     def test_what_cannot_be_typed(self) -> None:
         """Says how it is."""

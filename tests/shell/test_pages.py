@@ -149,7 +149,7 @@ class TestStock(PageTest):
         super().setUp()
         result = operations.give_account(self.ada_script)
         assert result.ok
-        self.hers = result.data["account"]
+        self.hers = result.data
         self.addCleanup(self.hers.delete)
 
     def page(self, line: str) -> None:

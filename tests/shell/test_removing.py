@@ -178,7 +178,7 @@ class TestAsked(RemovingTest):
         golem = made.data.character
         done = removing.remove_all(by="Tom")
         assert not done.ok
-        (left,) = done.data["left"]
+        (left,) = done.data.left
         assert left.startswith("Golem (Golem is stopped, and could not be deleted")
         assert ["Golem"] == [str(each.key) for each in operations.list_assistants()]
         golem.ndb.may_go = True
@@ -190,7 +190,7 @@ class TestAsked(RemovingTest):
         self.mira.db.choice = Choice("yes")
         self.mira.db.notes = "evennia_ai.core.safety.questions is a module"
         done = removing.remove_all(by="Tom")
-        (left,) = done.data["left"]
+        (left,) = done.data.left
         assert left.startswith(f"the attribute 'choice' of Mira ({self.mira.dbref})")
         assert not ScriptDB.objects.filter(db_typeclass_path__startswith="evennia_ai").exists()
 

@@ -75,7 +75,7 @@ class TestRevealing(RememberingTest):
         assert SECRET not in str(conversation.export_history(self.ada_script).data)
         look = Look.of(self.tom, is_revealing=True)
         assert SECRET in str(conversation.export_history(self.ada_script, look=look).data)
-        path = save_history(self.ada_script).data["path"]
+        path = save_history(self.ada_script).data.path
         with open(path, encoding="utf-8") as file:
             assert SECRET not in file.read()
         by = operations.export_known(self.ada_script, self.mira, by="Tom")

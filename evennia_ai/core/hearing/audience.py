@@ -91,8 +91,6 @@ WAYS: dict[str, Way] = {
         *(Way(name, Hearers.SAME) for name in _SAME.split()),
         *(Way(name, Hearers.NOBODY) for name in _NAMES.split()),
         Way("complete_goal", Hearers.ANYBODY, Otherwise.MASKED, ("outcome",)),
-        Way("create_goal", Hearers.ANYBODY),
-        Way("split_goal", Hearers.ANYBODY),
         Way("execute_command", Hearers.ANYBODY),
         Way("set_attribute", Hearers.ANYBODY),
         Way("log", Hearers.ANYBODY, Otherwise.MASKED),

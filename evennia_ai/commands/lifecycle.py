@@ -1,4 +1,4 @@
-"""The words of `assistant` that make, copy, start, silence and delete one."""
+"""The words of `assistant` that make, copy, adopt, silence, stop and delete one, or remove all."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
-from evennia_ai.operations import lifecycle
+from evennia_ai.operations import lifecycle, removing
 from evennia_ai.operations.assistants import BODY
 from evennia_ai.runtime.pronouns import wording
 
+AND_RECORDS = "all and records"
+STOP, CLEAR = "stop", "clear"
 DELETED = (
     "Delete {name}? {Their} body, account, persona, talk, notes and goals are lost; what is under "
     "way is dropped, and who waits for {them} is told. {Their} record is kept as a file; where is "
     "said when it is done."
 )
-
-
 RELEASED = (
     "Release {name}? {body} stays as it was before it was adopted. What {name} knows, its talk, "
     "notes and goals are lost; what is under way is dropped, and who waits for it is told. Its "
@@ -26,8 +26,8 @@ RELEASED = (
 )
 
 
-class SettingUpWords(WordCommand):
-    """The words about which assistants there are, and which of them answer."""
+class LifecycleWords(WordCommand):
+    """The words about which assistants there are, and which of them answer, act or end."""
 
     def _create(self, rest: str) -> None:
         if not self.may("create"):
@@ -91,7 +91,7 @@ class SettingUpWords(WordCommand):
             return
         found = operations.find_npc(self.caller, being)
         if found.ok:
-            found = operations.adopt(found.data["npc"], name.strip(), person=self.caller)
+            found = operations.adopt(found.data, name.strip(), person=self.caller)
         self.show(found)
 
     def _release(self, name: str) -> Steps:
@@ -127,49 +127,111 @@ class SettingUpWords(WordCommand):
         elif (script := self.pick_for(name, act)) is not None:
             self.show(operations.set_enabled(script, enabled, by=by))
 
+    def _remove(self, rest: str) -> Steps:
+        if not self.may("remove all"):
+            return
+        words = " ".join(rest.casefold().split())
+        if words not in (ALL, AND_RECORDS):
+            self.show_how(
+                "This is for all assistants at once. One of them: assistant delete <name>, or "
+                "assistant release <name> for a being of the game."
+            )
+            return
+        found, and_records = removing.belongings(), words == AND_RECORDS
+        if refused := removing.refuse_removal(found):
+            self.show(refused)
+            return
+        question = removing.describe_removal(found, and_records=and_records)
+        if not (yield from self.confirmed(question)):
+            self.show_how("Nothing is removed.")
+            return
+        # Meanwhile the right may have been taken away.
+        if self.may("remove all"):
+            self.show(removing.remove_all(by=str(self.caller.key), and_records=and_records))
+
+    def _emergency(self, rest: str) -> None:
+        word, _, name = rest.partition(" ")
+        word, name = word.casefold(), name.strip()
+        if word not in (STOP, CLEAR):
+            self.show_how()
+        elif name.casefold() == ALL:
+            self._all_at_once(word)
+        elif (script := self.pick_for(name, f"emergency {word}")) is not None:
+            by = str(self.caller.key)
+            if word == CLEAR:
+                self.show(operations.clear(script, by=by))
+            else:
+                self.show(operations.stop(script, f"stopped by {by}", by=by))
+
+    def _all_at_once(self, word: str) -> None:
+        by = str(self.caller.key)
+        if word == CLEAR:
+            self.for_all("emergency clear", partial(operations.clear_all, by=by))
+            return
+        stop = partial(operations.stop_all, reason=f"all were stopped by {by}", by=by)
+        self.for_all("emergency stop", stop)
+
 
 CREATE = Word(
-    SettingUpWords._create,
+    LifecycleWords._create,
     "assistant create, assistant create <name>[:<typeclass>] [= <who it is, in a few words>]",
     "Alone it asks step by step: name, body, look, character, model. With a name one is made at "
     "once, where you stand. A typeclass is a body of your own, as in "
     "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
 )
+
+
 WORDS = {
     "create": CREATE,
     "init": CREATE,
     "clone": Word(
-        SettingUpWords._clone,
+        LifecycleWords._clone,
         "assistant clone <name> = <new name>",
         "Another one with the same settings, prompts and look. What the first one knows and said "
         "stays with it.",
     ),
     "delete": Word(
-        SettingUpWords._delete,
+        LifecycleWords._delete,
         "assistant delete <name>",
         "Deletes an assistant for good, after asking. Its record is put away as a file.",
     ),
     "adopt": Word(
-        SettingUpWords._adopt,
+        LifecycleWords._adopt,
         "assistant adopt <character or thing> [= <name>]",
         "Gives somebody of the game a mind, who stays what they are: class, name, look, locks and "
         "all. With the name of an assistant that has lost its body, that one goes on in this body.",
     ),
     "release": Word(
-        SettingUpWords._release,
+        LifecycleWords._release,
         "assistant release <name>",
         "Takes the mind of somebody who was adopted away again, after asking; they are as before. "
         "What it knew is lost; its record is put away as a file.",
     ),
     "start": Word(
-        SettingUpWords._start_one,
+        LifecycleWords._start_one,
         "assistant start [<name> | all]",
         "Lets it answer, or all you have a say over.",
     ),
     "stop": Word(
-        SettingUpWords._stop_one,
+        LifecycleWords._stop_one,
         "assistant stop [<name> | all]",
         "Keeps it, or all you have a say over, silent until started again; what waits for an "
         "answer goes on waiting. To stop it in the middle of something: assistant emergency stop",
+    ),
+    "remove": Word(
+        LifecycleWords._remove,
+        "assistant remove all [and records]",
+        "For a game that is to go on without assistants: all of them, their bodies, accounts, "
+        "memories and tokens go, after asking; adopted beings stay as they were before. What "
+        "calls have cost, lore and the record stay, but by `and records`. It says what is left to "
+        "do outside the game. Not over the API.",
+    ),
+    "emergency": Word(
+        LifecycleWords._emergency,
+        "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
+        "Stops an assistant at once, or all you have a say over, over restarts too: what is under "
+        "way is dropped, and whoever waits is told. Clear lets it go on, where it is locked too, "
+        "and lets those ask again who have to wait.",
+        is_for_all=True,
     ),
 }

@@ -1,0 +1,170 @@
+"""People, channels and rooms that an assistant listens to, and rooms in which it is quiet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia.comms.models import ChannelDB
+from evennia.utils.search import search_channel
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import talk_of
+from evennia_ai.core.hearing.perception import SPOKEN, Source
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.operations.result import Result
+from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.rights import lets, name_before
+
+LOCK = "hush"
+MINUTES, MOST_MINUTES = 10, 60
+MINUTE_SECONDS = 60.0
+HUSHED = "{name} nods and is quiet here for {span}."
+UNHUSHED = "{name} looks up, free to speak here again."
+_WORDS = ("", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Result:
+    """Let an assistant be quiet in a person's room: it hears, and does nothing there in the open.
+
+    It lifts by itself, and outlasts a restart. Whispers, pages and channels go on.
+
+    Args:
+        minutes: 1 to 60.
+    """
+    room, problem = _room_for(script, being)
+    if problem:
+        return Result(False, problem)
+    if not 1 <= minutes <= MOST_MINUTES:
+        return Result(
+            False, f"{minutes} minutes cannot be; hush for 1 to {MOST_MINUTES} minutes at a time."
+        )
+    until = script.clock.seconds() + minutes * MINUTE_SECONDS
+    _store(script, room.dbref, until)
+    _drop_what_was_said_in(script, room.dbref)
+    span = f"{_in_words(minutes)} minute{'' if minutes == 1 else 's'}"
+    outgoing.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
+    by = incoming.person_of(being)
+    audit.record("hushed", script, room=room.dbref, minutes=minutes, by=by)
+    return Result(
+        True, f"{name_before(script, being)} is quiet in {name_of(room, being)} for {span}."
+    )
+
+
+def unhush(script: AssistantScript, being: Being) -> Result:
+    """Let an assistant speak in a person's room again."""
+    room, problem = _room_for(script, being)
+    if problem:
+        return Result(False, problem)
+    if not outgoing.is_hushed(script, room):
+        return Result(False, f"Nobody hushed {name_before(script, being)} here.")
+    _store(script, room.dbref, 0.0)
+    outgoing.announce(script.obj, UNHUSHED, hops=1)
+    audit.record("unhushed", script, room=room.dbref, by=incoming.person_of(being))
+    return Result(
+        True,
+        f"{name_before(script, being)} may speak in {name_of(room, being)} again.",
+    )
+
+
+def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:
+    """The room that a person may hush an assistant in, and why there is none, or ""."""
+    room, body = getattr(being, "location", None), script.obj
+    if room is None or body is None or body.location != room or script.work is None:
+        return None, f"{name_before(script, being)} is not here."
+    if not body.access(being, LOCK, default=True):
+        return None, f"You have no say in when {name_before(script, being)} speaks."
+    return room, ""
+
+
+def _store(script: Assistant, place: str, until: float) -> None:
+    """Set until when it is quiet at a place; nowhere is kept what is over."""
+    now = script.clock.seconds()
+    hushed = {**script.work.hushed, place: until}
+    hushed = {place: until for place, until in hushed.items() if until > now}
+    state.write(script, hushed=hushed)
+    script.work.hushed = hushed
+
+
+def _drop_what_was_said_in(script: Assistant, place: str) -> None:
+    """Drop what was said openly there and waits, also while the model works on it.
+
+    An act of its own that is under way is dropped too: it stands where it was to be quiet.
+    """
+    work = script.work
+    said = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
+    theirs = {item["id"] for item in said}
+    own = work.busy.difference(item["id"] for item in work.inbox)
+    if own or work.busy.intersection(theirs):
+        state.bump_epoch(script)
+    work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
+    if said:
+        state.discard(script, said)
+    work.conversations.end(talk_of(Source.SAY, place))
+
+
+def _in_words(minutes: int) -> str:
+    return _WORDS[minutes] if minutes < len(_WORDS) else str(minutes)
+
+
+LEAVE = "leave"
+MODES = ("trigger", "context", "ignore", LEAVE)
+
+
+def set_channel(
+    script: AssistantScript, name: str, mode: str, *, person: Being | None = None
+) -> Result:
+    """Let an assistant listen to a channel, or leave it.
+
+    Args:
+        name: key or alias of the channel.
+        mode: "trigger" (answer everything), "context" (only take note), "ignore" (answer only when
+            addressed), or "leave".
+        person: who does it, and must be allowed to listen there too; None for code.
+    """
+    found = search_channel(name.strip())
+    if len(found) != 1:
+        known = ", ".join(sorted(channel.key for channel in ChannelDB.objects.all()))
+        return Result(False, f"There is no channel named {name.strip()!r}. There are: {known}.")
+    if mode not in MODES:
+        return Result(False, f"{mode!r} is not something to do on a channel: {', '.join(MODES)}.")
+    channel, who = found[0], script.key
+    configs = dict(state.read(script, "channel_configs"))
+    stored = next((key for key in configs if key.casefold() == channel.key.casefold()), None)
+    old = configs.pop(stored, None)
+    if mode == LEAVE:
+        channel.disconnect(script.obj)
+        state.write(script, channel_configs=configs)
+        return Result(True, f"{who} does not listen to {channel.key} any more.")
+    if not channel.access(script.obj, "listen"):
+        return Result(False, f"{who} may not listen to {channel.key}: the channel is locked.")
+    if person is not None and not lets(channel, person, "listen"):
+        return Result(False, f"You may not listen to {channel.key}, and so {who} may not for you.")
+    if not channel.subscriptions.has(script.obj):
+        channel.connect(script.obj)
+    configs[channel.key] = {**old, "mode": mode} if isinstance(old, dict) else mode
+    state.write(script, channel_configs=configs)
+    return Result(True, f"{who} listens to {channel.key}: {mode}.")
+
+
+def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
+    """Part an assistant and a person: neither hears the other, until that is taken back.
+
+    Args:
+        being: the person's character or account; it holds for all characters of the account.
+    """
+    name = name_before(script, being)
+    them = wording(script).them
+    changed = state.mute(script, incoming.person_of(being), is_muted=is_muted)
+    if not changed:
+        now = "You do not hear" if is_muted else "You do hear"
+        return Result(False, f"{now} {name} already.")
+    if is_muted:
+        return Result(
+            True, f"{name} no longer hears you, nor you {them}. Back: assistant unmute {name}"
+        )
+    return Result(True, f"{name} hears you again, and you {them}.")
