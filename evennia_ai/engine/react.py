@@ -39,12 +39,10 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
     """
     advisory = Advisory.NONE
     while not bounds.is_used_up:
-        # Whoever stopped or replaced this turn while it waited has the last word.
-        ports.keeper.fence(turn)
+        ports.keeper.fence(turn)  # whoever stopped it while it waited has the last word
         shown = ports.shown(ports.toolbox.specs())
         prompt = ports.compose(turn, shown)
-        # Asked before the money is spent, and once more before anything is said.
-        expect_listener(turn, ports)
+        expect_listener(turn, ports)  # before money is spent, and again before it speaks
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.unfit())
         try:
@@ -55,19 +53,17 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
                 continue
             return _stopped_by(error, prompt)
         calls = _calls_of(reply, turn)
-        # A model that says its own instructions is told so once; the second time is the end.
         refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
-        if not calls or (refusal and turn.has_recited):
+        if not calls or (refusal and turn.has_recited):  # it was told so once
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         group = Group(calls, turn, bounds.pattern.calls_per_reply)
-        # Where the words are the call themselves they are no thoughts about it.
+        # Words that are the call themselves are no thoughts about it.
         turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
-        # It was told that the context is nearly full, and did not answer in the step it had left.
-        if stop is None and advisory is Advisory.CRITICAL:
+        if stop is None and advisory is Advisory.CRITICAL:  # it was told, and did not answer
             stop = Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
         if stop is not None:
             return stop
