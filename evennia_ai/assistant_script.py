@@ -393,7 +393,7 @@ class AssistantScript(DefaultScript):
 
     def _failed(self, turn: Turn, error: Exception) -> str:
         """Log what nobody expected; of a private turn without its words, which it may quote."""
-        if may_leave(WAYS["log"], turn.kept).is_allowed:
+        if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
             logger.log_trace(f"[assistant] {self.key}: the tick failed")
             return f"internal error: {error!r}"
         signals.log_fault(f"{self.key}: the tick failed, {type(error).__name__}", error)

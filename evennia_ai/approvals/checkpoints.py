@@ -195,7 +195,7 @@ def task_of(turn: Turn) -> str:
 
 def _is_open(turn: Turn) -> bool:
     """Whether staff may be told its words."""
-    return may_leave(WAYS["staff"], turn.kept).is_allowed
+    return may_leave(WAYS["staff"], turn.kept_audiences).is_allowed
 
 
 def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:

@@ -13,7 +13,12 @@ from evennia.objects.models import ObjectDB
 
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.memory import reaching as core
-from evennia_ai.core.memory.forgetting import PersonNames, hide, history_without, without_marked
+from evennia_ai.core.memory.forgetting import (
+    PersonNames,
+    history_without,
+    without_marked,
+    without_names,
+)
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.text.plain_data import to_stored
@@ -129,10 +134,10 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
         if (hidden := name.hidden(text)) != text:
             rows.change(assistant, key, text=hidden)
     for key, tags in list(rows.of(assistant).exclude(tags=[]).values_list("key", "tags")):
-        if (hidden_tags := hide(tags, name)) != tags:
+        if (hidden_tags := without_names(tags, name)) != tags:
             rows.change(assistant, key, tags=hidden_tags)
     for profile in EntityProfile.objects.filter(assistant=assistant).exclude(attributes=[]):
-        if (hidden_ones := hide(profile.attributes, name)) != profile.attributes:
+        if (hidden_ones := without_names(profile.attributes, name)) != profile.attributes:
             profile.attributes = hidden_ones
             profile.save(update_fields=["attributes"])
 

@@ -25,7 +25,7 @@ from evennia_ai import audit
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import Overheard, keep
+from evennia_ai.core.hearing.overheard import Overheard, with_newest
 from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.cooling import Blame
@@ -292,7 +292,7 @@ def _drop_words_of(script: Assistant, person: str) -> None:
 def overhear(script: Assistant, item: Overheard) -> None:
     """Keep something that needs no answer, in memory only."""
     work, config = script.work, hearing_config(script)
-    work.overheard = keep(
+    work.overheard = with_newest(
         work.overheard,
         item,
         messages=config.context_messages,
@@ -323,7 +323,7 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
 def let_go(work: Work) -> None:
     """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on."""
     if work.aside:
-        kept = {item["id"] for item in work.inbox if inbox.TRAY in item}
+        kept = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
         for scope, seat in list(work.aside.items()):
             first = seat.turn.events[0]
             if first.kind != inbox.OWN and first.id not in kept:

@@ -261,7 +261,7 @@ def _remember(
     is_private: bool,
     asides: Mapping[str, str],
 ) -> None:
-    said = conversation.kept_of(said, person, asides, is_private=is_private)
+    said = conversation.history_entries(said, person, asides, is_private=is_private)
     if not said:
         return
     work, limit = script.work, read(script, "max_history")
