@@ -100,7 +100,7 @@ def _holds_secret(value: object) -> bool:
 # ---- hearing -----------------------------------------------------------------------------------
 
 
-def _check_condition(name: str, condition: str, body: GameObject) -> None:
+def _check_condition(name: str, condition: str, body: GameObject | None) -> None:
     """Refuse what is neither a permission nor a lock string that can be asked for."""
     if not condition.strip():
         raise ConfigurationError(f"{name} holds an empty text; it must be a permission or a lock")
@@ -119,22 +119,22 @@ def _check_condition(name: str, condition: str, body: GameObject) -> None:
         meets(body, condition, body)
 
 
-def _check_permissions(read: Read, body: GameObject) -> None:
+def _check_permissions(read: Read, body: GameObject | None) -> None:
     for condition in read("trigger_permissions"):
         _check_condition("trigger_permissions", condition, body)
 
 
-def _check_overrides(read: Read, body: GameObject) -> None:
+def _check_overrides(read: Read, body: GameObject | None) -> None:
     for condition, trust in read("trust_overrides").items():
         _check_condition("trust_overrides", str(condition), body)
         read_value(TRUST, f"trust_overrides[{condition!r}]", trust)
 
 
-def _check_confirm_by(read: Read, body: GameObject) -> None:
+def _check_confirm_by(read: Read, body: GameObject | None) -> None:
     _check_condition("confirm_by", read("confirm_by"), body)
 
 
-def _check_channels(read: Read, _: Any) -> None:
+def _check_channels(read: Read, _: object) -> None:
     for channel, given in read("channel_configs").items():
         ChannelConfig.of_channel(str(channel), given)
 
@@ -150,16 +150,16 @@ def _budget(read: Read) -> BudgetConfig:
     return state.held(BudgetConfig, read(OWN_BUDGET))
 
 
-def _check_fallbacks(read: Read, _: Any) -> None:
+def _check_fallbacks(read: Read, _: object) -> None:
     services.fallbacks(read("llm_fallback_models"), _endpoint(read))
 
 
-def _check_model(read: Read, body: GameObject) -> None:
+def _check_model(read: Read, body: GameObject | None) -> None:
     _check_fallbacks(read, body)
     _check_price(read, _budget(read).cost_cap)
 
 
-def _check_budget(read: Read, _: Any) -> None:
+def _check_budget(read: Read, _: object) -> None:
     """Of a cap on money that the game has anyway, this setting is not to blame."""
     path = _budget(read).cost_cap
     if path and not _budget(lambda _: {}).cost_cap:
@@ -173,7 +173,7 @@ def _check_price(read: Read, path: str) -> None:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))
 
 
-def _check_extra_params(read: Read, _: Any) -> None:
+def _check_extra_params(read: Read, _: object) -> None:
     for member in read("llm_extra_params"):
         if member in OWNED:
             own = OWNED[member]
@@ -184,14 +184,14 @@ def _check_extra_params(read: Read, _: Any) -> None:
 # ---- prompts -----------------------------------------------------------------------------------
 
 
-def _check_prompts(read: Read, _: Any) -> None:
+def _check_prompts(read: Read, _: object) -> None:
     for context_type in ContextType:
         stage(
             read, context_type, settings=settings, is_native=True, name="", count=len, max_tokens=1
         )
 
 
-def _check_contexts(read: Read, body: GameObject) -> None:
+def _check_contexts(read: Read, body: GameObject | None) -> None:
     _check_prompts(read, body)
     for name, given in read("context_configs").items():
         for tool in given.get("tool_filter") or ():
@@ -211,7 +211,7 @@ def _check_tool(where: str, name: str) -> None:
     )
 
 
-def _check_template(read: Read, body: GameObject) -> None:
+def _check_template(read: Read, body: GameObject | None) -> None:
     """The ordinary one needs none of the others."""
     if read("applied_template") not in ("", DEFAULT):
         _check_prompts(read, body)
@@ -224,11 +224,11 @@ GROUPS: Mapping[str, type[SettingsGroup]] = {
 }
 
 
-def _check_group(name: str, read: Read, _: Any) -> None:
+def _check_group(name: str, read: Read, _: object) -> None:
     state.held(GROUPS[name], read(name))
 
 
-CHECKS: Mapping[str, Callable[[Read, Any], object]] = {
+CHECKS: Mapping[str, Callable[[Read, GameObject | None], object]] = {
     **{name: partial(_check_group, name) for name in GROUPS},
     # Alone: an assistant hears also where the game's own keys are wrong.
     "hearing_config": lambda read, _: HearingConfig.from_stored(read("hearing_config")),
