@@ -19,7 +19,7 @@ from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right, seen
-from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.names import wording
 
 MOST_NAMES = 20
 YES = ("yes", "y")

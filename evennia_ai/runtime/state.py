@@ -1,4 +1,4 @@
-"""What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
+"""The state of an assistant: defaults, working copies, and the only writer of `script.db`.
 
 Configuration is read, with its default from `core.settings.game`; a value is stored only once
 somebody sets it. The inbox and the conversation are worked on as plain copies in `script.work` and
@@ -212,7 +212,7 @@ def held(group: type[G], own: object) -> G:
 
 
 def hearing_config(script: Assistant) -> HearingConfig:
-    """How the assistant deals with people: its own keys, the game's, and the defaults.
+    """The settings of dealing with people: its own keys, the game's, and the defaults.
 
     What is set and makes no sense counts as not set: no assistant is silent for a slip.
     """
@@ -226,7 +226,7 @@ def hearing_config(script: Assistant) -> HearingConfig:
 
 
 def memory_config(script: Assistant) -> MemoryConfig:
-    """What it remembers. What is set and makes no sense counts as: nothing at all."""
+    """The settings of its memory. What makes no sense counts as: it remembers nothing at all."""
     work = script.work
     if work.memory is None:
         try:
@@ -279,7 +279,7 @@ def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:
 
 
 def _drop_words_of(script: Assistant, person: str) -> None:
-    """What a person said and nobody answered yet is gone, also while the model works on it."""
+    """Drop what a person said and nobody answered yet, also while the model works on it."""
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]

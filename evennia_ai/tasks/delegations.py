@@ -168,18 +168,18 @@ def of(event: Event) -> Delegation | None:
 
 
 def chain_of(turn: Turn) -> str:
-    """What the hops of a turn's chain are counted over."""
+    """The scope over which the hops of a turn's chain are counted."""
     held = of(turn.event)
     return turn.scope if held is None else held.chain
 
 
 def count_of(script: Assistant) -> int:
-    """How many tasks of an assistant are with others."""
+    """The number of an assistant's tasks that are with others."""
     return sum(held.requester is script for held in _open())
 
 
 def waits_for(script: Assistant, other: Assistant) -> bool:
-    """Whether an assistant is another one, or waits for it, perhaps by way of more."""
+    """True where an assistant is another one, or waits for it, perhaps by way of more."""
     return script is other or any(
         waits_for(held.delegate, other) for held in _open() if held.requester is script
     )
@@ -203,7 +203,7 @@ def root_of(script: Assistant, event: Event | None) -> Any:
 
 
 def is_heard(script: Assistant, event: Event) -> bool:
-    """Whether anybody can hear what is answered: whoever asked, or others who are there.
+    """True where anybody can hear what is answered: whoever asked, or others who are there.
 
     A task is heard while whoever it is done for hears the assistant at the top of its chain.
     """
@@ -221,7 +221,7 @@ def is_heard(script: Assistant, event: Event) -> bool:
 
 
 def is_awaited(script: Assistant, event: Event) -> bool:
-    """Whether whoever asked is there to hear the answer."""
+    """True where whoever asked is there to hear the answer."""
     if event.kind == OWN or script.obj is None:
         return True
     if event.kind == TASK:

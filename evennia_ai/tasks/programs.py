@@ -37,7 +37,7 @@ _NAME = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 class Reason(StrEnum):
-    """Why no answer comes, for programs; people read the message."""
+    """The reason why no answer comes, for programs; people read the message."""
 
     INVALID = "invalid"  # what was asked makes no sense, or is too long
     REFUSED = "refused"  # it may not be asked this, or not by this person
@@ -162,7 +162,7 @@ def _end_late(request: Request, seconds: float) -> None:
 
 
 def find(script: Assistant, person: Being | None, name: str) -> PendingTask | None:
-    """What somebody asked an assistant by a name; of what a stop of the game cut off, so much.
+    """The task that somebody asked an assistant by a name; what a kill cut off has failed.
 
     Args:
         person: in whose name it was asked; None: the game's.
