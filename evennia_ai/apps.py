@@ -65,6 +65,7 @@ def check_tables(
     from evennia_ai.agent import tracing
     from evennia_ai.budget import ledger
     from evennia_ai.operations import token_store
+    from evennia_ai.tasks import store as tasks
 
     # `migrate`, which makes them, names the databases it is about to work on.
     if kwargs.get("databases"):
@@ -74,6 +75,7 @@ def check_tables(
             *ledger.missing_tables(),
             *audit.missing_tables(),
             *tracing.missing_tables(),
+            *tasks.missing_tables(),
             *token_store.missing_tables(),
         ]
     except DatabaseError:

@@ -16,7 +16,7 @@ _Typeclass: Any = object  # where the mixin stands there is one behind it
 class HearsPagesForAssistant(_Typeclass):
     """Gives any account typeclass the ears of the assistant in `db.assistant_body`."""
 
-    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
+    def at_msg_receive(self, text: object = None, from_obj: object = None, **kwargs: Any) -> Any:
         """Hear a page: who sent it stands in the stored page, never in the line."""
         body = self.db.assistant_body
         script = getattr(body, "assistant_script", None)

@@ -22,7 +22,7 @@ from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
 from evennia_ai.agent import hearing, requests
-from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject
 from evennia_ai.runtime.rights import decides
 from evennia_ai.runtime.rights.lending import LentPermissions
 
@@ -67,7 +67,7 @@ class AssistantMixin(_Typeclass):
         return own() if callable(own) else own
 
     def access(
-        self, accessing_obj: Any, access_type: str = "read", default: bool = False, **kwargs: Any
+        self, accessing_obj: Being, access_type: str = "read", default: bool = False, **kwargs: Any
     ) -> bool:
         """A lock's answer to somebody; where the body has none, one of its assistant's decides."""
         script, kind = self.assistant_script, access_type
@@ -84,7 +84,7 @@ class AssistantMixin(_Typeclass):
             script.lose_body()
         return is_let
 
-    def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
+    def at_msg_receive(self, text: object = None, from_obj: object = None, **kwargs: Any) -> Any:
         """Hear a message that the game lets in, and pass it on to a player who watches."""
         is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         if is_let_in and self.assistant_script is not None:
@@ -99,11 +99,13 @@ class AssistantMixin(_Typeclass):
         """True where channels reach it, which ask who is connected: an assistant always is."""
         return self.assistant_script is not None or super().is_connected
 
-    def at_pre_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> str:
+    def at_pre_channel_msg(self, message: str, channel: Channel, **kwargs: Any) -> str:
         """Let the bare words through: a listener that returns nothing here silences the rest."""
         return message
 
-    def channel_msg(self, message: str, channel: Any, senders: Any = None, **kwargs: Any) -> None:
+    def channel_msg(
+        self, message: str, channel: Channel, senders: object = None, **kwargs: Any
+    ) -> None:
         """Hear a channel, and show it to a player who watches through these eyes."""
         script = self.assistant_script
         if script is not None:
@@ -115,7 +117,7 @@ class AssistantMixin(_Typeclass):
             line = DefaultAccount.at_pre_channel_msg(self, message, channel, senders, **kwargs)
             self.msg(text=(line, {"from_channel": channel.id}))
 
-    def at_post_channel_msg(self, message: str, channel: Any, **kwargs: Any) -> None:
+    def at_post_channel_msg(self, message: str, channel: Channel, **kwargs: Any) -> None:
         """Nothing more to do; channels call it."""
 
     def ask(
@@ -124,10 +126,13 @@ class AssistantMixin(_Typeclass):
         *,
         asker: Being | None = None,
         timeout_seconds: float | None = None,
+        name: str = "",
     ) -> Deferred[str]:
         """Ask the assistant in this body something, from game code: `agent.requests.ask`."""
         script = self.assistant_script
-        return requests.ask(script, question, asker=asker, timeout_seconds=timeout_seconds)
+        return requests.ask(
+            script, question, asker=asker, timeout_seconds=timeout_seconds, name=name
+        )
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
         """It has said something, in whatever way; for a game to override.
@@ -144,12 +149,14 @@ class AssistantMixin(_Typeclass):
             kwargs: `cause` and `by`, as of the signal `assistant_stopped`.
         """
 
-    def at_post_unpuppet(self, account: Any = None, session: Any = None, **kwargs: Any) -> None:
+    def at_post_unpuppet(
+        self, account: Account | None = None, session: object = None, **kwargs: Any
+    ) -> None:
         """Stay when a player leaves this body, where a character would leave the game."""
         if self.assistant_script is None:
             super().at_post_unpuppet(account, session=session, **kwargs)
 
-    def get_display_desc(self, looker: Any, **kwargs: Any) -> str:
+    def get_display_desc(self, looker: GameObject, **kwargs: Any) -> str:
         """The description that people see; that it is an AI is always said."""
         desc = str(super().get_display_desc(looker, **kwargs))
         if self.assistant_script is None or _SAYS_AI.search(desc):

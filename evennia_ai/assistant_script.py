@@ -55,6 +55,7 @@ from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.work import Work
+from evennia_ai.tasks import programs
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
@@ -125,6 +126,7 @@ class AssistantScript(DefaultScript):
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)
+            programs.take_up(self)
             if state.memory_config(self).enabled and not paying.is_held(self):
                 services.memory().open()  # now, so that no turn waits for it
             indexing.soon(self)
@@ -228,9 +230,10 @@ class AssistantScript(DefaultScript):
         *,
         asker: Being | None = None,
         timeout_seconds: float | None = None,
+        name: str = "",
     ) -> Deferred[str]:
         """Ask it something, from game code; as `agent.requests.ask` says."""
-        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds)
+        return requests.ask(self, question, asker=asker, timeout_seconds=timeout_seconds, name=name)
 
     def enqueue(self, event: Event) -> None:
         """Take an event in. It is durable when this returns; the answer comes later."""
@@ -390,7 +393,7 @@ class AssistantScript(DefaultScript):
 
     def _failed(self, turn: Turn, error: Exception) -> str:
         """Log what nobody expected; of a private turn without its words, which it may quote."""
-        if may_leave(WAYS["log"], turn.kept).is_allowed:
+        if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
             logger.log_trace(f"[assistant] {self.key}: the tick failed")
             return f"internal error: {error!r}"
         signals.log_fault(f"{self.key}: the tick failed, {type(error).__name__}", error)

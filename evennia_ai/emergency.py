@@ -62,12 +62,12 @@ class _Stopping:
 
 
 def lockout_of(script: Assistant) -> Lockout | None:
-    """Why an assistant may not act; None when it may, or when nobody wrote down why."""
+    """The lockout of an assistant; None when it may act, or when nobody wrote down why."""
     return Lockout.from_stored(_read(script, "lockout")) if _is_stopped(script) else None
 
 
 def state_of(script: Assistant) -> State:
-    """Whether an assistant may act, and does."""
+    """The state of an assistant: it may act or not, and acts or not."""
     is_ticking = bool(getattr(_work_of(script), "is_ticking", False))
     return states.state_of(lockout_of(script), _is_stopped(script), is_ticking)
 
@@ -209,7 +209,7 @@ def _cancel(script: Assistant, lockout: Lockout) -> _Stopping:
 
 
 def _count(stopping: _Stopping, work: Work) -> None:
-    """What is under way: a turn is at its model, at a tool, or waits for a person's answer."""
+    """Count what is under way: a turn at its model, at a tool, or waiting for a person."""
     noted = _read(stopping.script, "current_tool_call") or {}
     questions = approvals.pending(stopping.script)
     asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
@@ -283,7 +283,7 @@ def _settle(stopping: _Stopping) -> Dropped:
 
 
 def _hold(script: Assistant) -> None:
-    """Where nothing can be stored, the beat's gate holds in this process at least."""
+    """Hold the beat's gate in this process, where nothing can be stored."""
     if (work := _work_of(script)) is not None:
         work.is_ticking = True
     told = f"{_name_of(script)}: the stop could not be stored, and holds until a restart."

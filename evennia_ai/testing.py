@@ -8,6 +8,7 @@ docs/extending.md, "Testing".
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest import mock
@@ -26,11 +27,11 @@ from evennia_ai import audit, operations
 from evennia_ai.agent import warming
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
-from evennia_ai.core.typed_objects import Account, GameObject
+from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.tasks import reports
+from evennia_ai.tasks import waiting
 
 __all__ = [
     "AssistantTest",
@@ -95,10 +96,10 @@ class Message:
 
     raw: str
     options: dict[str, Any]
-    sender: Any
+    sender: object
 
     @classmethod
-    def from_text(cls, text: Any, sender: Any = None) -> Message:
+    def from_text(cls, text: object, sender: object = None) -> Message:
         """A message from what Evennia's `msg` was given: a text, or a text and its options."""
         raw, options = text[:2] if isinstance(text, tuple) else (text, {})
         return cls(str(raw), dict(options), sender)
@@ -117,7 +118,7 @@ class _Hearing:
     """
 
     def __init__(self) -> None:
-        self.messages: dict[Any, list[Message]] = {}
+        self.messages: dict[Being, list[Message]] = {}
         self._patches = [self._listening(kind) for kind in (DefaultObject, DefaultAccount)]
 
     def start(self) -> None:
@@ -134,7 +135,11 @@ class _Hearing:
         send, note = kind.msg, self._note
 
         def msg(
-            self: Any, text: Any = None, from_obj: Any = None, session: Any = None, **kwargs: Any
+            self: Being,
+            text: object = None,
+            from_obj: object = None,
+            session: object = None,
+            **kwargs: Any,
         ) -> None:
             sessions = make_iter(session) if session else self.sessions.all()
             ear = _Ear(lambda sent: note(self, sent, from_obj))
@@ -142,17 +147,17 @@ class _Hearing:
 
         return mock.patch.object(kind, "msg", msg)
 
-    def _note(self, whom: Any, text: Any, sender: Any) -> None:
+    def _note(self, whom: Being, text: object, sender: object) -> None:
         self.messages.setdefault(whom, []).append(Message.from_text(text, sender))
 
 
 class _Ear:
     """A session that only listens."""
 
-    def __init__(self, note: Any) -> None:
+    def __init__(self, note: Callable[[object], None]) -> None:
         self._note = note
 
-    def data_out(self, text: Any = None, **kwargs: Any) -> None:
+    def data_out(self, text: object = None, **kwargs: object) -> None:
         """Take what a client would be sent."""
         if text is not None:
             self._note(text)
@@ -221,7 +226,7 @@ def forget_process() -> None:
     services.pool.cache_clear()
     services.memory.cache_clear()
     ledger.start_anew()
-    reports.start_anew()
+    waiting.start_anew()
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()
@@ -292,7 +297,7 @@ class AssistantTestMixin(_TestCase):
         """Let somebody be behind a character, of no account that a test uses: see `put_online`."""
         return put_online(character, number)
 
-    def type(self, person: Any, line: str) -> None:
+    def type(self, person: GameObject, line: str) -> None:
         """A person types a line, and everything that is due then happens."""
         person.execute_cmd(line)
         pump()
@@ -302,7 +307,7 @@ class AssistantTestMixin(_TestCase):
         self.clock.advance(seconds)
         pump()
 
-    def heard(self, person: Any, speaker: Any = None) -> list[str]:
+    def heard(self, person: Being, speaker: Being | None = None) -> list[str]:
         """The lines that reached a character or an account, as a client shows them, in order.
 
         Args:
@@ -311,7 +316,7 @@ class AssistantTestMixin(_TestCase):
         messages = self._hearing.messages.get(person, ())
         return [each.shown for each in messages if speaker in (None, each.sender)]
 
-    def assert_heard(self, person: Any, text: str, speaker: Any = None) -> None:
+    def assert_heard(self, person: Being, text: str, speaker: Being | None = None) -> None:
         """Fail where nothing that reached somebody has this text in it.
 
         Args:

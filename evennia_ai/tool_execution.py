@@ -109,7 +109,7 @@ def _guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
 
 def _report(turn: Turn, call: ToolCall, error: BaseException) -> None:
     """Log what nobody expected; of a private turn without its words, which an error may quote."""
-    if may_leave(WAYS["log"], turn.kept).is_allowed:
+    if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
         logger.log_trace(f"[assistant] tool {call.name} raised {error!r}")
     else:
         signals.log_fault(f"tool {call.name} raised {type(error).__name__}", error)

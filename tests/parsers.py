@@ -208,7 +208,7 @@ PARSERS: dict[str, Parser] = {
     "core.calling.is_for_another": lambda t: calling.is_for_another(t, ("Ada",), ("Tom",)),
     "core.mention.without_address": lambda t: mention.without_address(t, ("Ada",)),
     "core.tokens.estimate": tokens.estimate,
-    "core.audit_events.kept": lambda t: audit_events.kept({"text": t}),
+    "core.audit_events.storable": lambda t: audit_events.storable({"text": t}),
     "core.projects.key_of": projects.key_of,
 }
 

@@ -45,7 +45,7 @@ WORDS_OF_A_TOKEN = 0.75
 WORDS_ASKED_FOR = 250
 
 Before = Callable[[list[Message]], Awaitable[None]]
-Beside = Callable[[TokenUsage], Mapping[str, Any]]
+ExtraValues = Callable[[TokenUsage], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -67,13 +67,18 @@ class Outcome:
 
 
 def is_due(
-    script: Assistant, client: Client, count: Counter, *, beside: int = 0, is_asleep: bool = False
+    script: Assistant,
+    client: Client,
+    count: Counter,
+    *,
+    other_tokens: int = 0,
+    is_asleep: bool = False,
 ) -> bool:
     """True where older talk is to be summed up now.
 
     Args:
         client: what is asked; the embedded model is not shown the talk, so it needs no summary.
-        beside: tokens of all else in a prompt.
+        other_tokens: tokens of all else in a prompt.
     """
     if not state.read(script, "compact_enabled") or client.provider_name == "local":
         return False
@@ -87,7 +92,7 @@ def is_due(
         state.read(script, threshold),
         count,
         preserve_window=state.read(script, "compact_preserve_window"),
-        beside=beside,
+        beside=other_tokens,
     )
 
 
@@ -101,7 +106,7 @@ async def compact(
     count: Counter,
     *,
     before: Before | None = None,
-    beside: Beside = _nothing,
+    extra_values: ExtraValues = _nothing,
 ) -> Outcome:
     """Sum up all but the newest messages. Nothing happens while it is under way already.
 
@@ -109,7 +114,7 @@ async def compact(
 
     Args:
         before: called with what is about to be summed up; when it fails, nothing is summed up.
-        beside: given the tokens used, what else is stored together with the new history.
+        extra_values: given the tokens used, what else is stored together with the new history.
 
     Raises:
         CancelledError: it was cancelled, as by an emergency stop.
@@ -124,7 +129,7 @@ async def compact(
     try:
         if before is not None:
             await before(list(old))
-        _put(asking, kept, await asking.summaries(old), beside)
+        _put(asking, kept, await asking.summaries(old), extra_values)
         outcome.is_done, wait = True, 0.0
     except CancelledError:
         wait = 0.0
@@ -266,7 +271,7 @@ def _put(
     asking: _Asking,
     kept: Sequence[Message],
     summaries: Mapping[str | None, str],
-    beside: Beside,
+    extra_values: ExtraValues,
 ) -> None:
     """Replace the history, stored and in memory, and note what was done.
 
@@ -283,7 +288,7 @@ def _put(
         "messages": [len(work.history), len(history)],
         "tokens": [count_messages(work.history, count), count_messages(history, count)],
     }
-    more = beside(asking.outcome.usage)
+    more = extra_values(asking.outcome.usage)
     state.write(script, conversation_history=history, last_compaction=note, **more)
     work.history = history
 
@@ -294,21 +299,21 @@ def begin_if_due(
     *,
     is_asleep: bool = False,
     before: Before | None = None,
-    beside: Beside = _nothing,
+    extra_values: ExtraValues = _nothing,
 ) -> Deferred[Outcome] | None:
     """Sum up older talk beside all else if that is due: nobody waits for it.
 
     Args:
-        before, beside: as of `compact`.
+        before, extra_values: as of `compact`.
     """
     count = preparation.counter_of(client).count
     if not is_due(script, client, count, is_asleep=is_asleep):
         return None
-    return compact_conversation_history(script, before, beside)
+    return compact_conversation_history(script, before, extra_values)
 
 
 def compact_conversation_history(
-    script: Assistant, before: Before | None = None, beside: Beside = _nothing
+    script: Assistant, before: Before | None = None, extra_values: ExtraValues = _nothing
 ) -> Deferred[Outcome]:
     """Sum up an assistant's older talk now, and count what that used. It can be stopped as a tick.
 
@@ -316,7 +321,7 @@ def compact_conversation_history(
     """
     client, work = script.client(), script.work
     count = preparation.counter_of(client).count
-    asked = compact(script, client, count, before=before, beside=beside)
+    asked = compact(script, client, count, before=before, extra_values=extra_values)
     running = Deferred.fromCoroutine(asked)
     if not running.called:  # else another one may be under way, which a stop has to find
         work.compacting = running

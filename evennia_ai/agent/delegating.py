@@ -13,7 +13,6 @@ from typing import Any
 from evennia.scripts.models import ScriptDB
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.agent.queueing import cooling_seconds
@@ -40,7 +39,6 @@ MOST_GOALS = 3
 MOST_LINES = 8
 # A limit of its own, which can be extended, ends the wait; a tool has to have an end as well.
 A_DAY_SECONDS = 86_400.0
-LOOK_EVERY_SECONDS = 5.0
 EMERGENCY = "emergency_stop"
 ALONE = "You are asked as a specialist: do this task alone."
 EXPERTISE = "Use your own expertise."
@@ -73,9 +71,10 @@ async def delegate_task(
     turn.delegations += 1
     turn.chain.delegations += 1
     body = brief(script, turn, words, config.personality_insulation)
-    held = delegations.begin(script, delegate, turn, body)
+    patience = Patience(script, turn)
+    held = delegations.begin(script, delegate, turn, body, patience.late)
     try:
-        told = await _wait(held, turn)
+        told = await _wait(held, patience)
     finally:
         turn.hold(*held.learned)
     return cut_at_sentence(told, LONGEST_RESULT) if config.result_summarization else told
@@ -255,96 +254,67 @@ def _denial(hit: LimitReachedError, reason: DecisionReason) -> str:
 # ---- waiting -----------------------------------------------------------------------------------
 
 
-async def _wait(held: Delegation, turn: Turn) -> str:
+async def _wait(held: Delegation, patience: Patience) -> str:
     """Put the task into the delegate's inbox, and wait for its report.
 
     Raises:
         ToolError: none will come.
     """
-    watch = Watch(held, turn)
     try:
         held.delegate.enqueue(held.event)
-        watch.begin()
         told: str = await held.answer
         return told
     finally:
-        watch.end()
+        patience.end()
         delegations.withdraw(held, delegations.DROPPED)
 
 
-class Watch:
-    """The timers of one wait: the limit on it, and a look whether the delegate is still there."""
+class Patience:
+    """The time that a turn waits for a report: a limit, which people may extend."""
 
-    def __init__(self, held: Delegation, turn: Turn) -> None:
-        self._held, self._turn = held, turn
-        self._clock = held.requester.clock
-        self._window = self._cap = state.safety_config(held.requester).timeout.delegation_seconds
-        self._timers: dict[str, Any] = {}
-        self._question: Deferred[Any] | None = None
-
-    def begin(self) -> None:
-        """Begin to watch."""
-        self._call("look", LOOK_EVERY_SECONDS, self._look)
-        self._arm()
+    def __init__(self, script: Assistant, turn: Turn) -> None:
+        self._turn = turn
+        self._window = self._cap = state.safety_config(script).timeout.delegation_seconds
+        self._question: Deferred[None] | None = None
 
     def end(self) -> None:
-        """Stop watching, and take back a question that is open."""
-        timers, self._timers = self._timers, {}
-        for timer in timers.values():
-            if timer.active():
-                timer.cancel()
+        """Take back a question that is open."""
         if self._question is not None:
             self._question.cancel()
 
-    def _call(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        self._timers[name] = self._clock.callLater(seconds, act)
-
-    @property
-    def _is_over(self) -> bool:
-        return delegations.of(self._held.event) is not self._held
-
-    def _look(self) -> None:
-        if why := "" if self._is_over else self._held.loss():
-            delegations.fail(self._held.event, why)
-        self._call("look", LOOK_EVERY_SECONDS, self._look)
-
-    def _arm(self) -> None:
-        if self._window:
-            self._call("limit", self._window, self._late)
-
-    def _late(self) -> None:
+    def late(self, held: Delegation) -> None:
         """The time is over: ask for as much again."""
-        if self._is_over:
-            return
-        held, turn = self._held, self._turn
+        self._question = Deferred.fromCoroutine(self._ask(held))
+
+    async def _ask(self, held: Delegation) -> None:
         hit = LimitReachedError(
             LimitKind.DELEGATION_SECONDS,
-            used=self._clock.seconds() - held.began_at,
+            used=held.requester.clock.seconds() - held.began_at,
             cap=self._cap,
             amount=self._window,
-            scope=turn.scope,
+            scope=self._turn.scope,
         )
         about = f"what I gave {held.delegate.key} to do"
-        asked = checkpoints.ask(held.requester, hit, task=about, event=turn.event)
-        self._question = Deferred.fromCoroutine(asked)
-        self._question.addCallbacks(self._decide, self._fail_to_ask, callbackArgs=(hit,))
-
-    def _decide(self, decision: Decision, hit: LimitReachedError) -> None:
-        self._question = None
-        if self._is_over:
+        try:
+            decision = await checkpoints.ask(
+                held.requester, hit, task=about, event=self._turn.event
+            )
+        except CancelledError:
             return
-        held = self._held
+        except Exception as error:  # however asking goes wrong, nobody waits for ever
+            logger.log_err(f"[assistant] nobody could be asked: {error}")
+            delegations.end_late(held)
+            return
+        self._decide(held, hit, decision)
+
+    def _decide(self, held: Delegation, hit: LimitReachedError, decision: Decision) -> None:
+        self._question = None
+        if delegations.of(held.event) is not held or held.watch is None:
+            return
         if not decision.allow_continue:
             delegations.give_up(held, ToolError(_denial(hit, decision.reason)))
             return
         self._cap += decision.extension
         facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
         audit.record("delegation_extended", held.requester, **facts)
-        self._arm()
-
-    def _fail_to_ask(self, failure: Failure) -> None:
-        """However asking goes wrong, nobody waits for ever."""
-        self._question = None
-        if failure.check(CancelledError) is None:
-            logger.log_err(f"[assistant] nobody could be asked: {failure.getErrorMessage()}")
-            delegations.give_up(self._held, ToolError("the time for it is over"))
+        held.watch.limit(self._window)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from evennia.utils import logger
 
-from evennia_ai.core.hearing.inbox import MESSAGE, TASK, TRAY, Event, Stored
+from evennia_ai.core.hearing.inbox import MESSAGE, SAVED_TURN, TASK, Event, Stored
 from evennia_ai.core.safety.budget import account_of
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind
@@ -122,7 +122,7 @@ def empty_queue(script: Assistant, turn: Turn, stop: Stop) -> None:
         return
     account, work = account_of(stop.limit), script.work
     waiting = [each for each in work.inbox if each["kind"] == MESSAGE]
-    waiting = [each for each in waiting if each["id"] not in work.busy and TRAY not in each]
+    waiting = [each for each in waiting if each["id"] not in work.busy and SAVED_TURN not in each]
     if account.scope is Scope.PLAYER:
         waiting = [each for each in waiting if each.get("person") == account.key]
     knows = turn.event.sender_id if stop.is_failure else ""

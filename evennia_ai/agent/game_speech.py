@@ -36,7 +36,7 @@ KINDS: Mapping[str, Source] = MappingProxyType(
 ACCOUNT_BODY = "assistant_body"
 
 
-def hear(listener: Any, text: str, sender: GameObject, kind: str = "say") -> list[Any]:
+def hear(listener: GameObject, text: str, sender: GameObject, kind: str = "say") -> list[Any]:
     """Let assistants hear what a command of the game says; call it beside your own `msg`.
 
     Where no assistant is, nothing happens. What the game sends of the same words as well is not
@@ -78,7 +78,7 @@ def _read_kind(kind: str) -> Source:
     return found
 
 
-def _refuse_unfit(listener: Any, text: Any, sender: GameObject) -> None:
+def _refuse_unfit(listener: object, text: object, sender: GameObject) -> None:
     if not isinstance(text, str):
         raise TypeError(f"hear(text={text!r}): the words must be a text, without any options")
     for name, being in (("listener", listener), ("sender", sender)):
@@ -87,7 +87,7 @@ def _refuse_unfit(listener: Any, text: Any, sender: GameObject) -> None:
             raise TypeError(f"hear({name}={being!r}): it must be {wanted}, an object of the game")
 
 
-def _bodies(listener: Any, source: Source, kind: str) -> list[Any]:
+def _bodies(listener: GameObject, source: Source, kind: str) -> list[Any]:
     """Those who hear it and have an assistant in them."""
     if isinstance(listener, DefaultAccount):
         listener = listener.attributes.get(ACCOUNT_BODY)

@@ -20,8 +20,8 @@ from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import modes
+from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.service import MemoryService
-from evennia_ai.models import Memory
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
@@ -35,8 +35,7 @@ GROUPS: dict[str, type[SettingsGroup]] = {
 
 def memory_links(script: Assistant) -> dict[str, list[str]]:
     """The memories that each of an assistant's facts and insights rests on, by their keys."""
-    rows = Memory.objects.filter(assistant=script.pk, is_removed=False).exclude(cites=[])
-    return dict(rows.values_list("key", "cites"))
+    return dict(rows.of(script.pk).exclude(cites=[]).values_list("key", "cites"))
 
 
 def memory_client(script: Assistant) -> MemoryService | None:

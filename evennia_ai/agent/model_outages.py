@@ -30,7 +30,7 @@ def breaker_of(script: Assistant) -> CircuitBreaker | None:
 
 
 def is_resting(script: Assistant) -> bool:
-    """Tell whether an assistant's model is left alone now, or has yet to answer after that."""
+    """True where an assistant's model is left alone now, or has yet to answer after that."""
     breaker = breaker_of(script)
     return breaker is not None and breaker.state is not CircuitBreakerState.CLOSED
 

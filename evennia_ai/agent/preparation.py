@@ -35,7 +35,7 @@ from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.pronouns import pronouns
+from evennia_ai.runtime.names import pronouns
 
 
 def context_of(turn: Turn) -> ContextType:

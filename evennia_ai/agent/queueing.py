@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evennia_ai.approvals import holding
-from evennia_ai.core.hearing.inbox import MESSAGE, SET_ASIDE, TASK, TRAY, Event, Stored, count_turns
+from evennia_ai.core.hearing.inbox import (
+    MESSAGE,
+    SAVED_TURN,
+    SET_ASIDE,
+    TASK,
+    Event,
+    Stored,
+    count_turns,
+)
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
@@ -25,10 +33,10 @@ def awaited(script: Assistant) -> Iterator[Stored]:
     """
     inbox, records = script.work.inbox, script.work.decisions
     held, people = script.work.set_aside, holding.people(script)
-    trays = {stored["id"] for stored in inbox if TRAY in stored}
+    trays = {stored["id"] for stored in inbox if SAVED_TURN in stored}
     for stored in inbox:
         event = Event.from_stored(stored)
-        if event.id in held or (TRAY not in stored and stored.get(SET_ASIDE) in trays):
+        if event.id in held or (SAVED_TURN not in stored and stored.get(SET_ASIDE) in trays):
             continue  # it goes with the first event of its turn
         if event.kind != TASK and event.person in people:
             records.note_once(event.number, "waits", holding.ASIDE)

@@ -21,7 +21,7 @@ from evennia_ai.approvals import holding
 from evennia_ai.approvals.people import is_assistant
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.chain import is_of_chain
-from evennia_ai.core.hearing.inbox import OWN, TASK, TRAY, Event, Stored, talk_of
+from evennia_ai.core.hearing.inbox import OWN, SAVED_TURN, TASK, Event, Stored, talk_of
 from evennia_ai.core.hearing.perception import SPOKEN, Source
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.cooling import NOBODY, Ended, Judgement, in_words
@@ -67,7 +67,7 @@ def take(script: Assistant) -> Turn | float | None:
 
 def _begin(script: Assistant, stored: Stored, most: int) -> Turn:
     """Take the turn of an event and those that join it, or go on with what was set aside."""
-    if TRAY in stored:
+    if SAVED_TURN in stored:
         return _note_resumed(script, aside.take_up(script, stored))
     turn = turns.load(script, stored, most)
     count = len(turn.events)

@@ -33,14 +33,12 @@ from evennia_ai.api.limits import address_of, api_config, throttles_of
 from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
 from evennia_ai.api.reactor import ANY, LONG, run
 from evennia_ai.api.rows import Call, Row
-from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import Result, observing
+from evennia_ai.operations import AssistantScript, Result, observing
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import ACTS, is_staff, refusal
-from evennia_ai.runtime.rights import OF_THE_BODY
+from evennia_ai.operations.rights import ACTS, OF_THE_BODY, is_staff, refusal
 
 Kind = TypeVar("Kind")
 LONGEST_KEY = 200

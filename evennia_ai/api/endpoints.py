@@ -23,8 +23,7 @@ from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
 from evennia_ai.api.results import PROBLEM, response_of
 from evennia_ai.api.rows import Row
-from evennia_ai.operations.rights import ACTS, Right
-from evennia_ai.runtime.rights import OF_THE_BODY
+from evennia_ai.operations.rights import ACTS, OF_THE_BODY, Right
 
 TOLD = {
     400: "Something given is unknown or wrong; `fields` says what.",

@@ -81,14 +81,33 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}tell/", "tell", "tell", WORK),
-        lambda call: conversation.tell(call.script, call.account, call.body["instruction"]),
+        lambda call: conversation.tell(
+            call.script, call.account, call.body["instruction"], name=call.body.get("name", "")
+        ),
         "Tell an assistant to do something",
-        "It is done under the same limits as ever, and this waits for it.",
+        "It is done under the same limits as ever, and this waits for it. With a `name` it is done "
+        "once, and its answer can be had again.",
         result=conversation.Told,
         body=requests.Instruction,
         is_long=True,
         example={"instruction": "Say good night to everybody here."},
         answer={"message": "Good night, all.", "answer": "Good night, all.", "number": 12},
+    ),
+    Row(
+        Route("GET", f"{ONE}requests/<str:name>/", "request", "tell", WORK),
+        lambda call: conversation.find_request(call.script, call.account, call.path["name"]),
+        "Show what came of a task that you told it by a name",
+        "For a day after the time for it; also where the game was stopped meanwhile.",
+        result=conversation.Asked,
+        answer={
+            "name": "dinner-7",
+            "state": "answered",
+            "answer": "Good night, all.",
+            "reason": "",
+            "number": 12,
+            "began_at": "2026-11-24T18:00:00+00:00",
+            "ends_at": "2026-11-24T18:01:00+00:00",
+        },
     ),
     Row(
         Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),

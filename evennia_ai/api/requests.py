@@ -130,6 +130,11 @@ class Instruction(Strict):
     """A text for an assistant: an instruction or an answer."""
 
     instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
+    name = Line(
+        max_length=64,
+        required=False,
+        help_text="Your own for this task, one for each: sent again, it is not done again.",
+    )
 
 
 class Arguments(Strict):

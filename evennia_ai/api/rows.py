@@ -11,8 +11,8 @@ from rest_framework.fields import Field
 from rest_framework.views import APIView
 
 from evennia_ai.api.limits import METHODS_THAT_READ
-from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account
+from evennia_ai.operations import AssistantScript
 
 ONE = "assistants/<str:key>/"
 _IN_PATH = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -1,4 +1,4 @@
-"""Where an assistant's limits are decided: its settings, who may be asked, and the record."""
+"""Decisions at an assistant's limits: its settings, the people who may be asked, and the record."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def ask(
 
 
 def _on_limit(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Extensions]:
-    """What happens at a limit, and what counts how often it was extended without asking.
+    """The setting for a limit, and the counts of how often it was extended without asking.
 
     Where the game sets a cap the game's own settings count, and the assistant's only where they let
     less go on. The game's grants are counted once for all assistants.
@@ -107,7 +107,7 @@ def _on_limit(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Exten
 
 
 def _is_of_game(hit: LimitReachedError) -> bool:
-    """Whether a cap is one that the game sets: its own, a player's, or one of every assistant."""
+    """True for a cap that the game sets: its own, a player's, or one of every assistant."""
     if not hit.kind.startswith(MONEY):
         return False
     given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
@@ -116,7 +116,7 @@ def _is_of_game(hit: LimitReachedError) -> bool:
 
 
 def _whose(script: Assistant, hit: LimitReachedError) -> str:
-    """Whose a cap on money is, in words; "" for any other limit."""
+    """The owner of a cap on money, in words; "" for any other limit."""
     if not hit.kind.startswith(MONEY):
         return ""
     account = account_of(hit)
@@ -185,7 +185,7 @@ def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
 
 
 def task_of(turn: Turn) -> str:
-    """What a turn is about, for staff: what was said in private is not told."""
+    """The subject of a turn, for staff: what was said in private is not told."""
     event = turn.event
     if event.kind == OWN:
         return "something of my own"
@@ -194,8 +194,8 @@ def task_of(turn: Turn) -> str:
 
 
 def _is_open(turn: Turn) -> bool:
-    """Whether staff may be told its words."""
-    return may_leave(WAYS["staff"], turn.kept).is_allowed
+    """True where staff may be told its words."""
+    return may_leave(WAYS["staff"], turn.kept_audiences).is_allowed
 
 
 def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:

@@ -44,7 +44,7 @@ def describe_call(turn: Turn, call: ToolCall, people: Sequence[Any], servers: Re
 
 
 def consequences(script: Assistant) -> str:
-    """What a yes does and what a no does, and until when there is time."""
+    """The consequences of a yes and of a no, and the time there is to answer."""
     seconds = in_words(state.read(script, "confirm_seconds"))
     return f"yes: it is done at once, this once; no, or no answer for {seconds}: it is not done"
 

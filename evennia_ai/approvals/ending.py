@@ -1,4 +1,4 @@
-"""What people do with a question: answer it, take it, drop it, or stop who asks it."""
+"""The acts of people on a question: answer it, take it, drop it, or stop who asks it."""
 
 from __future__ import annotations
 

@@ -96,12 +96,12 @@ def take_back(script: Assistant) -> Turn | None:
 
 
 def is_due(script: Assistant) -> bool:
-    """Whether a turn that was set aside may go on."""
+    """True where a turn that was set aside may go on."""
     return any(seat.is_due for seat in script.work.aside.values())
 
 
 def is_one_its_own(script: Assistant) -> bool:
-    """Whether an act of the assistant's own is set aside: it does one at a time."""
+    """True while an act of the assistant's own is set aside: it does one at a time."""
     return any(seat.turn.event.kind == OWN for seat in script.work.aside.values())
 
 

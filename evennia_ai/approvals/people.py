@@ -1,4 +1,4 @@
-"""Who is asked, who may answer, and who of them is here."""
+"""The people of a question: those who are asked, those who may answer, and those who are here."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _online() -> list[Any]:
 
 
 def is_of(script: Assistant, account: BudgetAccount) -> bool:
-    """Whether an account of the ledger is an assistant's own."""
+    """True where an account of the ledger is an assistant's own."""
     return script is not None and str(script.key)[:MOST_KEY].casefold() == account.key
 
 
 def may_decide(script: Assistant, question: Question, being: Being) -> bool:
-    """Whether a person has the right over what a question wants more of.
+    """True where a person has the right over what a question wants more of.
 
     A cap on money belongs to the account it is counted over: the game's and a player's are an
     owner's to raise, an assistant's is for who may set it up. All else is for who runs the
@@ -81,7 +81,7 @@ def head_of(script: Assistant, question: Question) -> Any:
 
 
 def is_assistant(being: Being) -> bool:
-    """Whether a being is an assistant's body or account: no assistant answers any."""
+    """True for an assistant's body or account: no assistant answers any."""
     account = getattr(being, "account", None) or being
     return bool(
         getattr(being, "assistant_script", None) or account.attributes.get("assistant_body")
@@ -89,7 +89,7 @@ def is_assistant(being: Being) -> bool:
 
 
 def may_answer(script: Assistant, question: Question, person: Being, *, is_staff: bool) -> bool:
-    """Whether this person may answer a question.
+    """True where this person may answer a question.
 
     What is waited for, whoever may decide it; a call, whoever was asked, or staff.
     """
@@ -101,7 +101,7 @@ def may_answer(script: Assistant, question: Question, person: Being, *, is_staff
 
 
 def who_may_allow(script: Assistant, event: Event) -> list[Any]:
-    """Who is asked before a dangerous call: the asker, staff online, or who meets a condition."""
+    """The people asked before a dangerous call: asker, staff online, or who meets a condition."""
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
         being = find_being(event.sender_id)
@@ -125,18 +125,18 @@ def _meets(script: Assistant, account: Being, condition: str) -> bool:
 
 
 def is_here(person: str) -> bool:
-    """Whether a person plays now."""
+    """True while a person plays."""
     forms = {id_of(form) for account in _online() for form in (account, *account.get_all_puppets())}
     return person in forms
 
 
 def asked_are_here(people: Iterable[str]) -> bool:
-    """Whether one of these persons plays now."""
+    """True while one of these persons plays."""
     return any(map(is_here, people))
 
 
 def reach(person: str, question: Question) -> Any:
-    """What a line for a person is sent to: the account online, else the character that asked.
+    """The receiver of a line for a person: the account online, else the character that asked.
 
     Returns:
         None while the person is away.

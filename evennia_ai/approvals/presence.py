@@ -1,4 +1,4 @@
-"""What time and people's coming and going do to questions, and to answers that wait for them."""
+"""Questions and waiting answers as time passes and people come and go."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _go_on(script: Assistant, question: Question) -> Waiting:
 
 
 def _left(script: Assistant, question: Question) -> float:
-    """How much of its time a question has left; 0: it never ends."""
+    """Seconds that a question has left; 0: it never ends."""
     ends = question.expires_at
     return max(0.001, ends - float(script.clock.seconds())) if ends else 0.0
 

@@ -47,13 +47,13 @@ def close_call(script: Assistant, question: Question, choice: str, by: Being) ->
 
 
 def notice(script: Assistant, question: Question, text: str) -> Event:
-    """What lets the assistant know, so that it can tell whoever asked for it."""
+    """The message that lets the assistant know, so that it can tell whoever asked for it."""
     told = {"id": uuid4().hex[:12], "kind": NOTICE, "body": text, "at": script.clock.seconds()}
     return Event.from_stored({**question.event, **told})
 
 
 def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
-    """What is stored when a call is over: its question is gone, and the assistant is told.
+    """The values to store when a call is over: its question is gone, and the assistant is told.
 
     Args:
         text: what came of it; "": nobody is told, as after a stop.
@@ -65,7 +65,7 @@ def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
 
 
 def is_being_run(question: Question) -> bool:
-    """Whether somebody said yes to its call, and what came of that is not stored yet."""
+    """True where somebody said yes to its call, and what came of that is not stored yet."""
     return bool(question.call and question.choice)
 
 

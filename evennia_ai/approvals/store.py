@@ -76,7 +76,7 @@ def find(number: int) -> Entry | None:
 
 
 def find_key(key: str) -> Entry | None:
-    """What is stored under a key for whoever waits, answered or not, and not over."""
+    """The question stored under a key for whoever waits, answered or not, and not over."""
     for script in assistants():
         now = script.clock.seconds()
         for question in stored(script):
@@ -94,5 +94,5 @@ def note_closed(number: int, why: str) -> None:
 
 
 def why_closed(number: int) -> str:
-    """Why a question is closed, in words, or "" when nobody remembers it."""
+    """The reason why a question is closed, in words, or "" when nobody remembers it."""
     return _closed.get(number, "")

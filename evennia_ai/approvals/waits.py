@@ -1,4 +1,4 @@
-"""Who waits for which question; what ends a wait, and that nothing ends it twice.
+"""Waits for questions: each is ended by one thing, once.
 
 A question is stored; who waits for it lives here, and both end together. Only a restart parts them:
 then the question stays, for whoever asks the same again.
@@ -56,7 +56,7 @@ class Waiting:
 
     @property
     def question(self) -> Question | None:
-        """What is stored of it; None when somebody deleted that, or its owner."""
+        """The stored question; None when somebody deleted that, or its owner."""
         if self.owner.pk is None:
             return None
         return next((q for q in store.stored(self.owner) if q.number == self.number), None)
@@ -72,7 +72,7 @@ WAITING: dict[str, Waiting] = {}
 
 
 def is_waiting(question: Question) -> bool:
-    """Whether somebody in this process waits for it."""
+    """True where somebody in this process waits for it."""
     found = WAITING.get(question.asking.key)
     return found is not None and found.number == question.number
 

@@ -106,7 +106,7 @@ class Audited(Aggregate):
         """Let something happen. Whatever the details hold, this does not fail.
 
         Args:
-            details: as `core.safety.audit_events.kept` makes them.
+            details: as `core.safety.audit_events.storable` makes them.
             at: when; never before the last event.
         """
         name = CLOSED if event in CLOSING else event

@@ -25,7 +25,7 @@ from evennia_ai.audit.archive import Archived, ArchivedError
 from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as_moment, details_of
 from evennia_ai.audit.recorder import DjangoFactory
 from evennia_ai.audit.streams import Subject, subject_of
-from evennia_ai.core.safety.audit_events import told
+from evennia_ai.core.safety.audit_events import sentence_of
 from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.core.typed_objects import Script
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
@@ -197,7 +197,7 @@ def _newest(rows: QuerySet[RecordedEvent], most: int) -> list[Any]:
 
 def _entry(version: int, at: int, event: str, state: bytes) -> Entry:
     details = details_of(json.loads(bytes(state)))
-    return Entry(version, as_moment(at), event, details, told(event, details))
+    return Entry(version, as_moment(at), event, details, sentence_of(event, details))
 
 
 def missing_tables() -> list[str]:

@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 from evennia.utils.dbserialize import deserialize
 
 from evennia_ai.audit.aggregates import AssistantAggregate, Audited, GameAggregate
-from evennia_ai.core.safety.audit_events import kept
+from evennia_ai.core.safety.audit_events import storable
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.typed_objects import Script
 
@@ -81,7 +81,7 @@ def begin(whom: Subject, details: Mapping[str, Any], at: datetime) -> Audited:
         return GameAggregate.create(whom.id, timestamp=at)
     told = dict(details)
     name = told.pop("assistant_key", None) or whom.name
-    config = told.pop("config", None) or (kept(settings_of(whom.script)) if whom.script else {})
+    config = told.pop("config", None) or (storable(settings_of(whom.script)) if whom.script else {})
     begun_with = told.pop("begun_with", None)
     signs = {sign: told.pop(sign) for sign in ("by", "via") if sign in told}
     return AssistantAggregate.create(

@@ -17,7 +17,7 @@ from evennia_ai.audit.acting import tell
 from evennia_ai.audit.aggregates import Audited
 from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
-from evennia_ai.core.safety.audit_events import Fact, kept
+from evennia_ai.core.safety.audit_events import Fact, storable
 
 __all__ = ["Item", "Stream", "Write", "is_never_committed", "now", "this_connection"]
 
@@ -42,7 +42,7 @@ class Item:
     @classmethod
     def of(cls, fact: Fact, at: datetime, *, is_logged: bool) -> Item:
         """A fact that just happened."""
-        return cls(fact, kept(fact.details), at, is_logged)
+        return cls(fact, storable(fact.details), at, is_logged)
 
     def tell(self, name: str) -> None:
         """Let the log and whoever listens know of it."""

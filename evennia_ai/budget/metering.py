@@ -92,7 +92,7 @@ class TurnModel:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is a model that is told which tool fits."""
+        """True for a model that is told which tool fits."""
         return not self.metered.client.supports_tools
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:

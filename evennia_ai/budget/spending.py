@@ -1,4 +1,4 @@
-"""What pays for an assistant's model calls: each is reserved before it is made, then settled.
+"""Payment of an assistant's model calls: each is reserved before it is made, then settled.
 
 Every attempt that may be charged for is a row of the ledger: one that a service refuses costs
 nothing, and what the next one needs is held already; one that came to nothing in any other way
@@ -47,7 +47,7 @@ TOOK_TOO_LONG = (408, 504, 524)
 
 
 def may_be_charged(error: BaseException) -> bool:
-    """Whether an attempt that failed so may have cost something."""
+    """True where an attempt that failed so may have cost something."""
     if isinstance(error, ModelStatusError):
         return error.status in TOOK_TOO_LONG
     if isinstance(error, ModelConnectionError):
@@ -57,7 +57,7 @@ def may_be_charged(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """Who is charged for calls, and within which caps.
+    """The account that is charged for calls, and its caps.
 
     Attributes:
         name: the assistant's; "" for the game itself.
@@ -295,7 +295,7 @@ class MeteredClient:
         extra: dict[str, Any],
         prices: Mapping[str, tuple[str, Price | None]],
     ) -> ledger.CostEstimate:
-        """What an attempt may use up, at the price of the dearest model that may answer it."""
+        """The estimate of an attempt, at the price of the dearest model that may answer it."""
         wanted = self.client.wanted(extra)
         answer = wanted.least if purpose == Purpose.WRAP_UP else wanted.tokens
         if PLAIN not in extra and self._read("llm_max_tokens") is None:
@@ -327,7 +327,7 @@ class MeteredClient:
         }
 
     def name_of(self, reply: Reply) -> str:
-        """Which model answered, "provider/name"."""
+        """The model that answered, "provider/name"."""
         models = self._models()
         found = next((one for told, one in models if told == reply.model), models[0][1])
         return f"{found.provider_name}/{found.model}"

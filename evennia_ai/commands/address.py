@@ -9,7 +9,7 @@ from evennia.utils.utils import list_to_string, string_suggestions
 
 from evennia_ai.core.hearing.mention import begins_with_address
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.runtime.names import called
+from evennia_ai.operations.naming import called
 
 
 class CmdAddress(Command):

@@ -15,11 +15,11 @@ from evennia_ai import audit, operations
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, rights
+from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import ACTS, Right
-from evennia_ai.runtime.names import called
-from evennia_ai.runtime.rights import knows_key, name_before, seen
+from evennia_ai.operations.rights import ACTS, Right, seen
+from evennia_ai.runtime.names import wording
 
 MOST_NAMES = 20
 YES = ("yes", "y")
@@ -66,6 +66,12 @@ class AssistantCommand(default_cmds.MuxCommand):
         """True where the caller answers yes; use it by `yield from`."""
         answer = yield f"{literal(question)} yes | no"
         return str(answer or "").strip().casefold() in YES
+
+    def confirmed_of(
+        self, script: AssistantScript, name: str, question: str
+    ) -> Generator[str, str, bool]:
+        """The same of a question about an assistant, with its name and its pronouns put in."""
+        return self.confirmed(wording(script).fill(question).replace("{name}", name))
 
     def word_and_rest(self) -> tuple[str, str]:
         """The first word, in lower case, and what follows. Switches count as the first words."""

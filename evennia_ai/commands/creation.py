@@ -17,10 +17,10 @@ from evennia_ai.commands.creation_draft import CALLED, Draft, doubt, doubt_model
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.llm.check import Report
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import assistants, models, naming
 from evennia_ai.operations.assistants import check_body
+from evennia_ai.operations.models import Report
 from evennia_ai.operations.rights import refusal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000

@@ -11,9 +11,9 @@ from typing import Any
 from evennia.utils.eveditor import EvEditor
 
 from evennia_ai import audit
-from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
+from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import refusal
 from evennia_ai.operations.texts import set_text, text_of

@@ -8,7 +8,6 @@ from evennia_ai.commands.staff_command import StaffCommand, number_of
 from evennia_ai.operations import AssistantScript, conversation
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
-from evennia_ai.runtime.pronouns import wording
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
@@ -69,7 +68,7 @@ class CmdHistory(StaffCommand):
 
     def _reset_all(self, script: AssistantScript) -> Steps:
         name, by = str(script.key), str(self.caller.key)
-        if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
+        if not (yield from self.confirmed_of(script, name, ASKED)):
             self.show_how(f"{name} forgets nothing, and goes on with the conversation.")
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.reset_history(script, by=by))

@@ -10,8 +10,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.listening import MINUTES
-from evennia_ai.runtime.names import called, found_by_game
-from evennia_ai.runtime.rights import knows_key
+from evennia_ai.operations.naming import called, found_by_game, knows_key
 
 MOST_DIGITS = 6
 

@@ -10,7 +10,6 @@ from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
 from evennia_ai.operations import lifecycle, removing
 from evennia_ai.operations.assistants import BODY
-from evennia_ai.runtime.pronouns import wording
 
 AND_RECORDS = "all and records"
 STOP, CLEAR = "stop", "clear"
@@ -73,7 +72,7 @@ class LifecycleWords(WordCommand):
         if script is None:
             return
         key = str(script.key)
-        if not (yield from self.confirmed(wording(script).fill(DELETED).replace("{name}", key))):
+        if not (yield from self.confirmed_of(script, key, DELETED)):
             self.show_how(f"{key} stays as before.")
             return
         # Meanwhile somebody may have deleted it, or changed who may.

@@ -13,7 +13,7 @@ from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.runtime.rights import name_before
+from evennia_ai.operations.naming import name_before
 
 # What marks an account in Evennia's own commands.
 PLAYER = "*"

@@ -9,7 +9,6 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import AssistantScript
-from evennia_ai.runtime.pronouns import wording
 
 LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
@@ -86,7 +85,7 @@ class PlayerWords(WordCommand):
 
     def _forget_everything(self, script: AssistantScript) -> Steps:
         name = self.name_of(script)
-        if not (yield from self.confirmed(wording(script).fill(ASKED).replace("{name}", name))):
+        if not (yield from self.confirmed_of(script, name, ASKED)):
             self.show_how(f"{name} forgets nothing.")
         elif script.pk is None:  # deleted while it was asked
             self.show_how(f"There is no assistant named {name} any more.")

@@ -8,8 +8,8 @@ from evennia_ai import operations
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
 from evennia_ai.operations import AssistantScript, settings
+from evennia_ai.operations.hearing import settings_of
 from evennia_ai.operations.listening import MODES
-from evennia_ai.runtime import state
 
 ALL_MODES = " | ".join(MODES)
 # What may be typed after the name, and the setting it stands for.
@@ -27,10 +27,10 @@ def _on(value: object) -> str:
     return "on" if value else "off"
 
 
-def _called(script: AssistantScript) -> str:
-    if state.read(script, "addressed_by") == AddressedBy.AT:
+def _called(key: str, addressed_by: str) -> str:
+    if addressed_by == AddressedBy.AT:
         return "nothing but that is a call"
-    return f"say {script.key}, ... and say thank you {script.key} are calls too"
+    return f"say {key}, ... and say thank you {key} are calls too"
 
 
 class ReachingWords(WordCommand):
@@ -55,22 +55,20 @@ class ReachingWords(WordCommand):
             self.show_how()
 
     def _show_ways(self, script: AssistantScript) -> None:
-        key = script.key
-        hears = state.read(script, "interaction_enabled")
-        account = AccountDB.objects.filter(username__iexact=str(key)).first()
+        key, ears = str(script.key), settings_of(script)
+        account = AccountDB.objects.filter(username__iexact=key).first()
         is_own = account is not None and account.db.assistant_body == script.obj
         page = f"page {key} = ..., for all of the game's ways" if is_own else f"page {key} = ..."
         lines = [
             f"{key} is reached by:",
-            f"  hearing     {_on(hears)}: whisper {key} = ..., and {page}",
-            f"  addressing  {_on(state.read(script, 'enable_addressing'))}: say @{key} ...",
-            f"  by          {state.read(script, 'addressed_by')}: {_called(script)}",
-            f"  room        {state.read(script, 'room_messages')}: what is said there to nobody",
+            f"  hearing     {_on(ears['interaction_enabled'])}: whisper {key} = ..., and {page}",
+            f"  addressing  {_on(ears['enable_addressing'])}: say @{key} ...",
+            f"  by          {ears['addressed_by']}: {_called(key, ears['addressed_by'])}",
+            f"  room        {ears['room_messages']}: what is said there to nobody",
             f"  account     {'yes' if is_own else 'none'}",
-            f"  hops        {state.read(script, 'max_agent_hops')}: messages in a row among "
-            "assistants",
+            f"  hops        {ears['max_agent_hops']}: messages in a row among assistants",
         ]
-        channels = state.read(script, "channel_configs")
+        channels = ears["channel_configs"]
         for name, config in channels.items():
             mode = config.get("mode") if hasattr(config, "get") else config
             lines.append(f"  channel     {name}: {mode}")

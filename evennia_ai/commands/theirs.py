@@ -19,7 +19,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import NameTakenError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import find_assistant
-from evennia_ai.runtime.names import is_called, name_of
+from evennia_ai.operations.naming import is_called, name_of
 
 STOCK = "evennia.commands."
 SPEECH = ("say", "whisper", "pose")

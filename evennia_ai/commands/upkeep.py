@@ -12,7 +12,6 @@ from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import aligned, allowed
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.llm.check import Report
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import (
     AssistantScript,
@@ -25,6 +24,7 @@ from evennia_ai.operations import (
 )
 from evennia_ai.operations.budget import budget_of, raise_budget
 from evennia_ai.operations.hearing import check_hearing
+from evennia_ai.operations.models import Report
 
 LINE = 100
 RESET = "reset"

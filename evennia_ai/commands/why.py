@@ -10,8 +10,8 @@ from twisted.internet import reactor
 from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.messages import incoming
 from evennia_ai.operations import AssistantScript, traces
+from evennia_ai.operations.own_memory import person_id
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import WHEN, Span, span_of
 
@@ -95,7 +95,7 @@ class WhyWords(WordCommand):
         if script is None:
             return
         asked = read(rest, script.clock.seconds())
-        person = None if self.is_staff else incoming.person_of(self.caller)
+        person = None if self.is_staff else person_id(self.caller)
         if asked.is_list:
             self._list_heard(script, asked, person, look)
             return

@@ -11,8 +11,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import AssistantCommand, Steps
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.rights import may_control
-from evennia_ai.runtime.rights import OF_THE_BODY
+from evennia_ai.operations.rights import OF_THE_BODY, may_control
 
 WIDTH = 78
 ALL = "all"

@@ -33,7 +33,7 @@ UNTOLD = (CancelledError, StaleEpochError, ConfigurationError)
 
 
 def is_due(script: Assistant) -> bool:
-    """Tell whether facts are to be drawn now. Asked of every idle beat: no statement."""
+    """True where facts are to be drawn now. Asked of every idle beat: no statement."""
     work, now = script.work, script.clock.seconds()
     if work.sort_after is None:  # a restart ends no talk
         work.sort_after = now + MEETING_SECONDS

@@ -22,7 +22,7 @@ AT_ONCE = 30
 Attribute = dict[str, Any]
 
 
-async def portray(night: Night) -> bool:
+async def update_profiles(night: Night) -> bool:
     """One being. What each audience knows of it is looked at apart, and stays apart.
 
     Returns:

@@ -23,7 +23,7 @@ from evennia_ai.consolidation import (
 from evennia_ai.consolidation.asking import Asker, PutOffError, fence_of
 from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory import night as rules
-from evennia_ai.core.memory.schedule import Hour, SleepMove, move_at, night_end
+from evennia_ai.core.memory.schedule import SleepMove, move_at, night_end
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import (
     AssistantError,
@@ -47,7 +47,7 @@ STEPS: Mapping[str, Piece] = MappingProxyType(
     {
         "score": scoring.score,
         "consolidate": consolidating.consolidate,
-        "profiles": profile_update.portray,
+        "profiles": profile_update.update_profiles,
         "reflect": reflecting.reflect,
         "compact": tidying.compact,
         "prune": tidying.prune,
@@ -66,7 +66,9 @@ def move_of(script: Assistant) -> SleepMove | None:
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
         has_work = has_work and script.work.resting is None
-        return move_at(Hour(True, is_called, modes.is_over(script), has_work=has_work))
+        return move_at(
+            is_asleep=True, is_called=is_called, is_over=modes.is_over(script), has_work=has_work
+        )
     wanted = modes.nights(script)
     if is_called or script.work.aside:
         return None
@@ -76,7 +78,7 @@ def move_of(script: Assistant) -> SleepMove | None:
         return None
     is_night = night_end(modes.hour(script), wanted) is not None
     was_awake = is_night and modes.was_awake(script)
-    return move_at(Hour(False, is_night=is_night, was_awake=was_awake))
+    return move_at(is_asleep=False, is_night=is_night, was_awake=was_awake)
 
 
 def put_to_sleep(

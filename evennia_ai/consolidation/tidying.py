@@ -38,14 +38,14 @@ async def compact(night: Night) -> bool:
         raise PutOffError("the night's token_budget has no room for a summary")
     values: dict[str, Any] = {}
 
-    def beside(used: TokenUsage) -> Mapping[str, Any]:
+    def extra_values(used: TokenUsage) -> Mapping[str, Any]:
         asker.tokens += used.total_tokens
         values.update(night.moved(counted={"summaries": 1}))
         return values
 
     keep = partial(extract, script, asker=asker)
     running = compaction.begin_if_due(
-        script, asker.client, is_asleep=True, before=keep, beside=beside
+        script, asker.client, is_asleep=True, before=keep, extra_values=extra_values
     )
     if running is None:
         return False

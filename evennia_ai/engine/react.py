@@ -84,7 +84,7 @@ def _calls_of(reply: Reply, turn: Turn) -> Sequence[ToolCall]:
 
 def _shown(turn: Turn, text: str) -> str:
     """Words of a turn as staff and logs may read them: of a private one only their length."""
-    return words(WAYS["log"], text, turn.kept) if text else ""
+    return words(WAYS["log"], text, turn.kept_audiences) if text else ""
 
 
 def _end_after(group: Group, bounds: Bounds) -> Stop | None:

@@ -43,7 +43,7 @@ def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
     partial = bool(turn.found_out)
     detail = denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=partial)
     if turn.problem:
-        problem = words(WAYS["log"], turn.problem, turn.kept)
+        problem = words(WAYS["log"], turn.problem, turn.kept_audiences)
         detail = f"{detail}; the last call failed: {problem}"
     if isinstance(hit.__cause__, ModelError):
         cause = hit.__cause__

@@ -13,7 +13,12 @@ from evennia.objects.models import ObjectDB
 
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.memory import reaching as core
-from evennia_ai.core.memory.forgetting import PersonNames, hide, history_without, without_marked
+from evennia_ai.core.memory.forgetting import (
+    PersonNames,
+    history_without,
+    without_marked,
+    without_names,
+)
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.text.plain_data import to_stored
@@ -89,15 +94,15 @@ def without_words(told: Fact) -> Fact:
 
 
 def forget_person(
-    script: Assistant, person: str, also: Callable[[int, str, PersonNames], None] | None = None
+    script: Assistant, person: str, *also: Callable[[int, str, PersonNames], None]
 ) -> int:
     """Forget a person: all that is theirs, and what names them in what others said.
 
     Nothing that is under way for them may be left: `operations.own_memory` drops it before.
 
     Args:
-        also: forgets them elsewhere, in the same transaction; it is given the assistant's number,
-            the person and their names.
+        also: each forgets them elsewhere, in the same transaction; it is given the assistant's
+            number, the person and their names.
 
     Returns:
         How many memories were forgotten.
@@ -110,8 +115,8 @@ def forget_person(
         rows.remove(script.pk, keys)
         EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()
         _hide_in_rows(script.pk, name)
-        if also is not None:
-            also(script.pk, person, name)
+        for forget in also:
+            forget(script.pk, person, name)
 
     told = fact("person_forgotten", person=person, count=len(keys))
     _write_without(script, person, name, told, write)
@@ -129,10 +134,10 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
         if (hidden := name.hidden(text)) != text:
             rows.change(assistant, key, text=hidden)
     for key, tags in list(rows.of(assistant).exclude(tags=[]).values_list("key", "tags")):
-        if (hidden_tags := hide(tags, name)) != tags:
+        if (hidden_tags := without_names(tags, name)) != tags:
             rows.change(assistant, key, tags=hidden_tags)
     for profile in EntityProfile.objects.filter(assistant=assistant).exclude(attributes=[]):
-        if (hidden_ones := hide(profile.attributes, name)) != profile.attributes:
+        if (hidden_ones := without_names(profile.attributes, name)) != profile.attributes:
             profile.attributes = hidden_ones
             profile.save(update_fields=["attributes"])
 

@@ -15,6 +15,7 @@ from typing import Any
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.internet.interfaces import IDelayedCall
+from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.core.memory.knowledge import asks_only
@@ -120,7 +121,7 @@ def apply(script: Assistant, report: Report | None = None) -> Deferred[int]:
     run = known.lock.run(lambda: Deferred.fromCoroutine(_run(script, work, report)))
     known.running.add(run)
 
-    def end(outcome: Any) -> Any:
+    def end(outcome: int | Failure) -> int | Failure:
         known.running.discard(run)
         return outcome
 

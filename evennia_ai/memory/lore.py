@@ -16,7 +16,6 @@ from django.db import transaction
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
 from evennia_ai.core.text.characters import few_marks
 from evennia_ai.memory_store import rows
-from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
 
 MOST_TOLD = 4
@@ -105,8 +104,7 @@ def change(key: str, *, assistant: int = rows.SHARED, **columns: Any) -> bool:
 
 def remove(key: str, *, assistant: int = rows.SHARED) -> bool:
     """Remove lore. Returns whether there was any of that key."""
-    lore = Memory.objects.filter(assistant=assistant, key=key, kind=MemoryKind.LORE)
-    count, _ = lore.delete()
+    count, _ = rows.of(assistant, key=key, kind=MemoryKind.LORE).delete()
     _changed()
     return bool(count)
 
@@ -126,10 +124,8 @@ def _entries(script: Assistant) -> Iterable[tuple[Recollection, tuple[str, ...]]
     work, now = script.work, script.clock.seconds()
     kept: _Read | None = work.lore
     if kept is None or kept.changes != _changes or now - kept.at >= FRESH_SECONDS:
-        lore = Memory.objects.filter(
-            assistant__in=(rows.SHARED, script.pk), kind=MemoryKind.LORE, is_removed=False
-        )
-        read = ((entry, _keywords(entry)) for entry in rows.values(lore.order_by("id")))
+        shared, own = (rows.of(each, kind=MemoryKind.LORE) for each in (rows.SHARED, script.pk))
+        read = ((entry, _keywords(entry)) for entry in rows.values((shared | own).order_by("id")))
         kept = work.lore = _Read(now, _changes, tuple(read))
     return kept.entries
 

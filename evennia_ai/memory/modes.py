@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from evennia_ai.core.memory import night, schedule
-from evennia_ai.core.memory.schedule import ASLEEP, AWAKE, Bedtime
+from evennia_ai.core.memory.schedule import ASLEEP, AWAKE
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.errors import ConfigurationError
@@ -77,14 +77,14 @@ def bedtime_problem(script: Assistant) -> str:
     Whoever it is answering just now does not wait.
     """
     work = script.work
-    bedtime = Bedtime(
+    return schedule.bedtime_problem(
+        nights(script),
         is_asleep=is_asleep(script),
         activity=activity(script),
         awake_seconds=awake_seconds(script),
         is_waited_for=any(item["id"] not in work.busy for item in work.inbox),
         is_stopped=bool(state.read(script, "emergency_stop")),
     )
-    return schedule.bedtime_problem(bedtime, nights(script))
 
 
 def fall_asleep(

@@ -194,29 +194,20 @@ def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]
     At most 20, those with the most first, and of each the oldest 40 observations, read only as far
     as they are asked for.
     """
-    later = Memory.objects.filter(
-        _OBSERVED,
-        assistant=script.pk,
-        is_removed=False,
-        superseded_at=None,
-        person=OuterRef("entity"),
-        id__gt=OuterRef("consolidated"),
-        trust__gte=state.memory_config(script).min_source_trust,
-    )
+    later = _observed(script, OuterRef("entity"), OuterRef("consolidated"))
     count = later.order_by().values("person").annotate(count=Count("id")).values("count")
     waiting = _of(script).annotate(waiting=Subquery(count))
     enough = waiting.filter(waiting__gte=OBSERVATIONS_TO_THINK).order_by("-waiting", "id")
-    return ((profile, _unread(script, profile)) for profile in enough[:MOST_DUE])
+    for profile in enough[:MOST_DUE]:
+        unread = _observed(script, profile.entity, profile.consolidated).order_by("id")
+        yield profile, rows.values(unread[:MOST_OBSERVATIONS])
 
 
-def _unread(script: Assistant, profile: EntityProfile) -> list[Recollection]:
-    later = rows.current(
-        script.pk,
-        person=profile.entity,
-        id__gt=profile.consolidated,
-        trust__gte=state.memory_config(script).min_source_trust,
-    )
-    return rows.values(later.filter(_OBSERVED).order_by("id")[:MOST_OBSERVATIONS])
+def _observed(script: Assistant, entity: str | OuterRef, after: int | OuterRef) -> QuerySet[Memory]:
+    """Observations of a being that are newer than a memory's id."""
+    trust = state.memory_config(script).min_source_trust
+    seen = rows.current(script.pk, person=entity, id__gt=after, trust__gte=trust)
+    return seen.filter(_OBSERVED)
 
 
 def store(

@@ -138,7 +138,7 @@ def _spoken(memory: Recollection) -> tuple[str, str, str]:
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether a text is a name as an entry has it: plain, or quoted as what it is not."""
+    """True where a text is a name as an entry has it: plain, or quoted as what it is not."""
     called = text.removeprefix(_CALLED)
     return _is_quoted(called) if called != text else name_as_data(text) == text
 

@@ -54,7 +54,7 @@ _NO_MARKS: Mapping[str, Any] = {}
 
 
 class _Reading(NamedTuple):
-    """What was made of a message, for all others in the room who are sent the very same.
+    """A message as it was read, for all others in the room who are sent the very same.
 
     Attributes:
         options: the object itself: one for all receivers of a message.
@@ -128,7 +128,7 @@ def person_of(being: Being) -> str:
 
 
 def face_of(being: Being, looker: Being | None) -> str:
-    """Whom somebody takes a being for: the player behind it, or somebody in a mask."""
+    """The person that somebody takes a being for: the player behind it, or somebody in a mask."""
     return names.mask_of(being, looker) or person_of(being)
 
 
@@ -188,7 +188,7 @@ def read(
 
 
 def _is_same_for_all(text: Sequence[object], from_obj: object) -> bool:
-    """Whether what was heard depends on nothing of the listener's, such as a name only it sees."""
+    """True where what was heard depends on nothing of the listener's, as a name only it sees."""
     if len(text) != 2 or not isinstance(text[1], Mapping):
         return False
     if not names.is_alike_for_all(from_obj) or _speaking.get()[0] is not None:

@@ -20,7 +20,7 @@ from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.phrasing import Phrased
 from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject, TypedObject
 from evennia_ai.errors import ToolDeniedError, ToolError
-from evennia_ai.messages import emoting, phrasing
+from evennia_ai.messages import phrasing
 from evennia_ai.messages.incoming import marks, person_of, speaking
 from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import ability, names, signals
@@ -48,7 +48,7 @@ MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pos
 
 
 def speech(text: str, kind: str, speaker: GameObject) -> str:
-    """What a model wrote, cleaned, on one line, shortened for its kind, and in literal form.
+    """A model's text, cleaned, on one line, shortened for its kind, and in literal form.
 
     A line break would let it draw lines of its own, such as what somebody else seems to say.
 
@@ -76,7 +76,7 @@ def muters(character: GameObject, beings: Collection[Any]) -> list[Any]:
 
 
 def is_hushed(script: Assistant | None, room: GameObject) -> bool:
-    """Whether an assistant was asked to be quiet in a room, and that is not over yet."""
+    """True while an assistant is to be quiet in a room, as somebody asked it."""
     if script is None or script.work is None or room is None:
         return False
     hushed = script.work.hushed
@@ -99,13 +99,13 @@ def _refuse_hushed(character: GameObject) -> None:
 
 
 def _words(text: str, kind: str, speaker: GameObject) -> str:
-    """What a model wrote, as it can be sent: where that is an emote, nothing is read into it."""
+    """A model's text as it can be sent: where that is an emote, nothing is read into it."""
     return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
 
 
 def _sendable(words: str, kind: str, speaker: GameObject) -> str:
     said = _shown(words, kind)
-    return emoting.as_words(said) if emoting.emote_of(speaker) else said
+    return phrasing.as_words(said) if phrasing.emote_of(speaker) else said
 
 
 def _audible_room(character: GameObject) -> Any:
@@ -124,7 +124,7 @@ def _audible_room(character: GameObject) -> Any:
 
 
 def _emote(
-    send: emoting.Send,
+    send: phrasing.Send,
     character: GameObject,
     emote: str,
     options: Mapping[str, Any],
@@ -216,7 +216,7 @@ def _say(character: GameObject, words: str, hops: int, more: Mapping[str, Any]) 
         raise ToolError("you cannot speak here")
     options = marks("say", hops, **more)
     room = character.location
-    if send := emoting.emote_of(character):
+    if send := phrasing.emote_of(character):
         _emote(send, character, str(allowed), options)
     else:
         said = str(allowed)
@@ -247,7 +247,7 @@ def whisper(
     if not allowed:
         raise ToolError("you cannot whisper here")
     options = marks("whisper", hops, **more)
-    if send := emoting.emote_of(character):
+    if send := phrasing.emote_of(character):
         _emote(send, character, str(allowed), options, to=target)
     else:
         said, name = str(allowed), names.shown(character, target)
@@ -334,8 +334,8 @@ def emote(character: GameObject, text: str, *, hops: int, more: Mapping[str, Any
     if action.casefold().startswith(character.key.casefold() + " "):
         action = action[len(character.key) :].lstrip()
     room, options = character.location, marks("pose", hops, **more)
-    if send := emoting.emote_of(character):
-        _emote(send, character, emoting.as_sentence(action), options, adds_name=True)
+    if send := phrasing.emote_of(character):
+        _emote(send, character, phrasing.as_sentence(action), options, adds_name=True)
     else:
         _to_room(character, "{actor} {action}", options, action=action)
     _note_said(character, action, "pose", room)

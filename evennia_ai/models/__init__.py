@@ -1,11 +1,11 @@
-"""The package's own tables: calls, audit log, memories, trace, access tokens.
+"""The package's own tables: calls, audit log, memories, trace, tasks, access tokens.
 
 Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record and
 its snapshots, `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the
-tokens, `agent.tracing` the trace. Whoever deletes an assistant deletes its rows:
-`operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
-whole seconds since 1970 or as a column says; counters are added to in the database and never set
-from what a server process remembers, so that several server processes can share them.
+tokens, `agent.tracing` the trace, `tasks.store` the tasks. Whoever deletes an assistant deletes
+its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars,
+times whole seconds since 1970 or as a column says; counters are added to in the database and never
+set from what a server process remembers, so that several server processes can share them.
 """
 
 from __future__ import annotations
@@ -342,4 +342,46 @@ class TracedMessage(models.Model):
             models.Index(fields=["assistant", "at"], name="evennia_ai_trace_at"),
             models.Index(fields=["assistant", "number"], name="evennia_ai_trace_of"),
             models.Index(fields=["at"], name="evennia_ai_trace_old"),
+        ]
+
+
+class PendingTask(models.Model):
+    """A task that a program asked of an assistant by a name of its own, and what came of it.
+
+    Attributes:
+        id: of its event in the inbox.
+        assistant: number of the script that does it.
+        person: in whose name it was asked ("*#3"), "" for the game itself.
+        name: the program's own, one for each task.
+        digest: SHA-256 of the words, in hexadecimal digits.
+        number: what `assistant why` knows it by.
+        is_order: it was told to do something, and may act.
+        ends_at: until when an answer is waited for, in seconds since 1970.
+        state: open, answered or failed.
+        reason: why there is no answer, in one word.
+        answer: the report, or why there is none.
+    """
+
+    id = models.CharField(max_length=SHORT, primary_key=True)
+    assistant = models.BigIntegerField()
+    person = models.CharField(max_length=SHORT, blank=True)
+    name = models.CharField(max_length=SHORT)
+    digest = models.CharField(max_length=SHORT)
+    number = models.BigIntegerField()
+    is_order = models.BooleanField()
+    began_at = models.FloatField()
+    ends_at = models.FloatField()
+    state = models.CharField(max_length=16, default="open")
+    reason = models.CharField(max_length=16, blank=True)
+    answer = models.TextField(blank=True)
+    ended_at = models.FloatField(default=0.0)
+
+    class Meta:
+        """One name for one task; lookups of what is too old."""
+
+        indexes = [models.Index(fields=["ends_at"], name="evennia_ai_task_ends")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assistant", "person", "name"], name="evennia_ai_one_task_each"
+            )
         ]

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.aggregates import LONGEST_KEPT, MOST_KEPT, USAGE
-from evennia_ai.core.safety.audit_events import bounded, kept
+from evennia_ai.core.safety.audit_events import bounded, storable
 from evennia_ai.core.safety.lockout import Lockout
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.text.cleaning import one_line
@@ -93,7 +93,7 @@ def _settings(record: Values, stored: Values) -> Iterator[Unlike]:
         # All at once can be too long to be kept; then each is known from its next change on.
         if name not in STATE and (name in told or _TOO_LONG not in told):
             known = state.DEFAULTS[name] if told.get(name) is None else told[name]
-            yield from _differ(f"settings.{name}", known, kept({name: stored[name]})[name])
+            yield from _differ(f"settings.{name}", known, storable({name: stored[name]})[name])
 
 
 def _stop(record: Values, stored: Values) -> Iterator[Unlike]:
@@ -181,4 +181,4 @@ def _log(calls: Sequence[Values], log: Sequence[Values], has_all: bool) -> Itera
         have = {"tool": entry["tool"], **{name: entry[name] for name in names}}
         call = calls[place] if place < len(calls) else {}
         told = {"tool": call.get("tool_name"), **{name: call.get(name) for name in names}}
-        yield from _differ(f"execution_log.{len(log) - 1 - place}", told, kept(have))
+        yield from _differ(f"execution_log.{len(log) - 1 - place}", told, storable(have))

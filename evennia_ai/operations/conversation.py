@@ -25,7 +25,9 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
+from evennia_ai.tasks import programs
 from evennia_ai.tools import TOOL_REGISTRY
 
 MOST_SHOWN = 200
@@ -228,43 +230,86 @@ class Told:
     number: Annotated[int, note("By which `why` knows it; 0: it was not even heard.")]
 
 
-def tell(script: AssistantScript, person: Being, instruction: str) -> Deferred[Result[Told]]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A task that was asked by a name, and what came of it so far."""
+
+    name: str
+    state: Annotated[str, note("`open`, `answered` or `failed`.")]
+    answer: Annotated[str, note("The report, or why there is none; empty while it is open.")]
+    reason: Annotated[str, note("Why there is none, in one word.")]
+    number: Annotated[int, note("By which `why` knows it.")]
+    began_at: Annotated[str, note("When it was asked.")]
+    ends_at: Annotated[str, note("Until when an answer is waited for.")]
+
+
+def tell(
+    script: AssistantScript, person: Being | None, instruction: str, *, name: str = ""
+) -> Deferred[Result[Told]]:
     """Tell an assistant to do something: it believes that fully, and may act in the world.
 
     What asks a person first does so as ever. Cancelling the Deferred takes it back.
 
     Args:
         person: who tells it; the right to is checked already.
+        name: the person's own for this task: it is told once, however often this is called, and
+            what comes of it is kept over a restart.
 
     Returns:
         The number also where it came to nothing.
     """
-    return _run(script, instruction, person, is_order=True)
+    return _run(script, instruction, person, is_order=True, name=name)
+
+
+def find_request(script: AssistantScript, person: Being | None, name: str) -> Result[Asked]:
+    """What came of a task that a person asked an assistant by a name.
+
+    Args:
+        person: None: the game itself asked.
+    """
+    try:
+        task = programs.find(script, person, name)
+    except NoAnswerError as error:
+        return Result(False, f"{error}.", problem=Problem.MISSING)
+    if task is None:
+        text = f"You asked {script.key} nothing by the name {name!r} within a day."
+        return Result(False, text, problem=Problem.MISSING)
+    asked = Asked(
+        task.name,
+        task.state,
+        task.answer,
+        task.reason,
+        task.number,
+        iso(task.began_at),
+        iso(task.ends_at),
+    )
+    return Result(True, f"{script.key}: {task.answer or task.state}", asked)
 
 
 def ask(
-    script: AssistantScript, question: str, *, person: Being | None = None
+    script: AssistantScript, question: str, *, person: Being | None = None, name: str = ""
 ) -> Deferred[Result[Told]]:
     """Ask an assistant something; nobody hears the answer, and it does nothing in the world.
 
     Args:
         person: in whose name; None: the game itself.
+        name: as of `tell`.
     """
-    return _run(script, question, person, is_order=False)
+    return _run(script, question, person, is_order=False, name=name)
 
 
 def _run(
-    script: AssistantScript, words: str, person: Being | None, *, is_order: bool
+    script: AssistantScript, words: str, person: Being | None, *, is_order: bool, name: str
 ) -> Deferred[Result[Told]]:
     try:
-        errand = requests.begin(script, words, person, is_order=is_order)
+        begun = requests.begin(script, words, person, is_order=is_order, name=name)
     except NoAnswerError as error:
         return succeed(_refusal(error))
 
     def done(answer: str) -> Result[Told]:
-        return Result(True, f"{script.key}: {answer}", Told(answer, errand.event.number))
+        return Result(True, f"{script.key}: {answer}", Told(answer, begun.number))
 
-    return errand.answer.addCallbacks(done, _failed)
+    return begun.answer.addCallbacks(done, _failed)
 
 
 def _failed(failure: Failure) -> Result[Told]:

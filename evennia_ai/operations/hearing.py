@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import evennia
 from evennia.objects.objects import DefaultCharacter
@@ -76,6 +77,11 @@ class Ears:
     silence: str
 
 
+def settings_of(script: AssistantScript) -> dict[str, Any]:
+    """The settings of its hearing, by their names."""
+    return {name: state.read(script, name) for name in SHOWN}
+
+
 def hearing_of(script: AssistantScript) -> Result[Ears]:
     """The hearing of an assistant: whom, how, and with whom it is talking."""
     work = script.work
@@ -83,7 +89,7 @@ def hearing_of(script: AssistantScript) -> Result[Ears]:
         return _not_running(script)
     now = script.clock.seconds()
     data = Ears(
-        settings={name: state.read(script, name) for name in SHOWN},
+        settings=settings_of(script),
         muted=sorted(map(_name_of, work.muted)),
         talking=[
             {"person": _name_of(person), "where": _place(where), "seconds": round(until - now)}

@@ -16,8 +16,7 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.operations.result import Result
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.names import name_of
-from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.names import name_of, wording
 from evennia_ai.runtime.rights import lets, name_before
 
 LOCK = "hush"

@@ -24,7 +24,7 @@ from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.pronouns import wording
+from evennia_ai.runtime.names import wording
 
 Report = Callable[[int, int], None]
 OK, OFF, FAILED = "ok", "off", "failed"

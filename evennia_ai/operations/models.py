@@ -13,7 +13,8 @@ from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
-from evennia_ai.llm.check import Line, Report, check_endpoint
+from evennia_ai.llm.check import Line, check_endpoint
+from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.operations.naming import list_assistants

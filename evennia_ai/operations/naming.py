@@ -20,7 +20,14 @@ from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import names
-from evennia_ai.runtime.rights import knows_key
+
+# Given on to the commands, which know nothing below the operations.
+from evennia_ai.runtime.names import called as called
+from evennia_ai.runtime.names import found_by_game as found_by_game
+from evennia_ai.runtime.names import is_called as is_called
+from evennia_ai.runtime.names import name_of as name_of
+from evennia_ai.runtime.rights import knows_key as knows_key
+from evennia_ai.runtime.rights import name_before as name_before
 
 ANY_TAG = "ai_assistant"
 BODY_OF_ACCOUNT = "assistant_body"

@@ -1,8 +1,7 @@
 """A person's own rights: to read what an assistant remembers of them, mend it, and be forgotten.
 
 They read only what is theirs: what they said or caused, what is private to them, and what was made
-of it. Staff do the same for another by giving that being, and themselves as `by`, which is on
-record.
+of it. Staff do the same for another by giving that being, and themselves as `by`, on record.
 """
 
 from __future__ import annotations
@@ -57,6 +56,7 @@ from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import store as tasks
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
 MENDED_TRUST = 0.6
@@ -359,7 +359,7 @@ def forget_everything(
     person = person_id(being)
     with signed(by):
         _drop_under_way(script, person, with_waiting=with_waiting)
-        count = forgetting.forget_person(script, person, tracing.forget)
+        count = forgetting.forget_person(script, person, tracing.forget, tasks.forget)
     whom, name = "you" if not by else "them", _name(script, being, by)
     told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
     return Result(True, told, ForgottenPerson(count, KEPT))

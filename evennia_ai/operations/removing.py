@@ -24,6 +24,7 @@ from evennia_ai.models import (
     EntityProfile,
     Memory,
     ModelCall,
+    PendingTask,
     RecordedEvent,
     RecordedSnapshot,
 )
@@ -230,6 +231,7 @@ def _clear_tables(*, and_lore: bool) -> None:
         for table in (Memory, EntityProfile):
             table.objects.exclude(assistant__in=kept).delete()
         AccessToken.objects.all().delete()
+        PendingTask.objects.all().delete()
 
 
 def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:

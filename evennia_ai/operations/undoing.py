@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.safety.audit_events import MASK, fact, kept
+from evennia_ai.core.safety.audit_events import MASK, fact, storable
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.edits import (
     FINAL,
@@ -254,7 +254,7 @@ def _is_now(script: AssistantScript, name: str, recorded: object) -> bool:
 
 def _kept(name: str, value: object) -> Any:
     """A setting's value as the record keeps it."""
-    return kept({"key": name, "value": value})["value"]
+    return storable({"key": name, "value": value})["value"]
 
 
 def _is_whole(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Where an assistant's settings and state are kept: Evennia's attributes, read all at once."""
+"""The store of an assistant's settings and state: Evennia's attributes, read all at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who hears what an assistant answers, as it is at the moment of asking."""
+"""The audience of what an assistant answers, as it is at the moment of asking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sole_recipient(script: Assistant, event: Event) -> str:
 
 
 def is_alone(body: GameObject, event: Event) -> bool:
-    """Whether nobody but whoever caused an event hears what is answered."""
+    """True where nobody but whoever caused an event hears what is answered."""
     if event.source in PRIVATE:
         return True
     if event.source == CHANNEL or body.location is None:
@@ -36,7 +36,7 @@ def is_alone(body: GameObject, event: Event) -> bool:
 
 
 def listeners(body: GameObject, event: Event) -> Iterator[Any]:
-    """Who else in the room hears what is said there: other players, and assistants."""
+    """Others in the room who hear what is said there: players, and assistants."""
     here = body.location.contents if body.location is not None else ()
     return (thing for thing in here if thing != body and _listens(thing, event))
 
@@ -51,14 +51,14 @@ def _listens(thing: GameObject, event: Event) -> bool:
 
 
 def has_ears(thing: GameObject) -> bool:
-    """Whether somebody learns what a thing is sent: a player, or an assistant."""
+    """True where somebody learns what a thing is sent: a player, or an assistant."""
     if getattr(thing, "db_account_id", None) is not None:
         return True
     return bool(thing.sessions.count()) or has_assistant(thing)
 
 
 def has_assistant(thing: GameObject) -> bool:
-    """Whether a thing is the body of an assistant."""
+    """True for the body of an assistant."""
     return getattr(thing, "assistant_script", None) is not None
 
 
@@ -74,7 +74,7 @@ def ears(body: GameObject) -> Iterator[Any]:
 
 
 def is_online(being: Being) -> bool:
-    """Whether a player is behind a character or an account just now.
+    """True while a player is behind a character or an account.
 
     Of a server that was killed a character keeps the numbers of sessions that play it no more.
     """
@@ -85,7 +85,7 @@ def is_online(being: Being) -> bool:
 
 
 def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
-    """Whether whoever caused an event can hear the answer: in the game, and where it is given.
+    """True where whoever caused an event can hear the answer: in the game, and where it is given.
 
     What nobody plays, such as a shopkeeper of the game's own, is there wherever it stands.
 
@@ -103,7 +103,7 @@ def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
 
 
 def is_overheard(body: GameObject, event: Event) -> bool:
-    """Whether players beside whoever asked hear what is answered."""
+    """True where players beside whoever asked hear what is answered."""
     if event.source in PRIVATE:
         return False
     return event.source == CHANNEL or any(map(is_online, listeners(body, event)))

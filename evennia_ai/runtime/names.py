@@ -17,7 +17,10 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
 
+from evennia_ai.core.settings.game import ATTRIBUTES
+from evennia_ai.core.text.pronouns import FORMS, Pronouns, Wording, pronouns_of
 from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.runtime.assistant import Assistant
 
 SOMEBODY = "somebody"
 # A lock of Evennia's rpsystem: whoever does not pass it cannot recognise the being.
@@ -30,7 +33,7 @@ _told_of: set[type] = set()
 
 
 def is_alike_for_all(being: object) -> bool:
-    """Whether everybody sees the same name: the class has Evennia's own way to show it."""
+    """True where everybody sees the same name: the class has Evennia's own way to show it."""
     return getattr(type(being), "get_display_name", None) in _ALIKE_FOR_ALL
 
 
@@ -97,23 +100,23 @@ def called(being: Being, looker: Being | None) -> tuple[str, ...]:
 
 
 def _is_in(key: str, seen: str) -> bool:
-    """Whether a key is part of what is seen, as a whole word."""
+    """True where a key is part of what is seen, as a whole word."""
     return bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", seen, re.IGNORECASE))
 
 
 def hides_key(being: Being, looker: Being | None) -> bool:
-    """Whether somebody does not know a being by its key."""
+    """True where somebody does not know a being by its key."""
     return not is_alike_for_all(being) and str(being.key) not in called(being, looker)
 
 
 def is_called(being: Being, name: str, looker: Being | None) -> bool:
-    """Whether a name, in any case, is one that somebody may call a being by."""
+    """True for a name, in any case, that somebody may call a being by."""
     wanted = name.strip().casefold()
     return bool(wanted) and wanted in map(str.casefold, called(being, looker))
 
 
 def has_description(being: Being) -> bool:
-    """Whether others know a being by a short description, as with Evennia's rpsystem."""
+    """True where others know a being by a short description, as with Evennia's rpsystem."""
     return hasattr(type(being), "sdesc")
 
 
@@ -138,7 +141,7 @@ def eyes_of(being: Being | None) -> Any:
 
 
 def mask_of(being: Being, looker: Being | None) -> str:
-    """What a masked being is known by as long as it wears this mask, "#12~1a2b3c4d"; "" for none.
+    """The id of a masked being as long as it wears this mask, "#12~1a2b3c4d"; "" for none.
 
     It is masked for whoever is not let recognise it. Another mask is somebody else.
     """
@@ -155,7 +158,7 @@ def mask_of(being: Being, looker: Being | None) -> str:
 
 
 def _asked(being: Being, looker: Being | None) -> str:
-    """What the being's own method says, which need not take more than who looks."""
+    """The name by the being's own method, which need not take more than who looks."""
     try:
         return str(being.get_display_name(looker, noid=True) or "")
     except TypeError:
@@ -175,3 +178,20 @@ def _tell_once(kind: type) -> None:
     if kind not in _told_of:
         _told_of.add(kind)
         logger.log_trace(f"[assistant] get_display_name of {kind.__module__}.{kind.__name__} broke")
+
+
+PRONOUNS = "pronouns"
+GENDER = "gender"  # of Evennia's contrib `gendersub`
+
+
+def pronouns(script: Assistant) -> Pronouns:
+    """The pronouns that people read of an assistant."""
+    wish = script.attributes.get(PRONOUNS, default=ATTRIBUTES[PRONOUNS].default)
+    body = script.obj
+    gender = body.attributes.get(GENDER) if body is not None else None
+    return pronouns_of(wish, gender)
+
+
+def wording(script: Assistant) -> Wording:
+    """The forms of these, for texts."""
+    return FORMS[pronouns(script)]

@@ -1,4 +1,4 @@
-"""What the game's settings make: which model answers, and the process's one pool of connections."""
+"""The process's services, as the game's settings make them: models, connections, memory."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def endpoint() -> Endpoint:
 
 
 def fallbacks(own: object = (), first: Endpoint | None = None) -> tuple[Endpoint, ...]:
-    """What is asked, in order, where the first model fails: an assistant's own list or the game's.
+    """The models that are asked, in order, where the first fails: an assistant's own or the game's.
 
     Args:
         own: the assistant's list of names, empty for none.
@@ -151,7 +151,7 @@ def tool_modules() -> tuple[str, ...]:
 
 
 def most_tools() -> int:
-    """How many tools a model is shown at once; the others it finds by `find_tools`.
+    """The most tools that a model is shown at once; the others it finds by `find_tools`.
 
     Raises:
         ConfigurationError: it is no number.
@@ -160,7 +160,7 @@ def most_tools() -> int:
 
 
 def tools_by_need() -> bool:
-    """Whether a model is shown tools as messages call for them, or all of them always.
+    """True where a model is shown tools as messages call for them, not all of them always.
 
     Raises:
         ConfigurationError: it is neither True nor False.
@@ -173,7 +173,7 @@ def tools_by_need() -> bool:
 
 
 def answers_per_line() -> int:
-    """How many assistants answer a line that calls nobody; 0: all that hear it.
+    """The most assistants that answer a line that calls nobody; 0: all that hear it.
 
     Raises:
         ConfigurationError: the setting is wrong.
@@ -225,7 +225,7 @@ def leave_remote_servers() -> None:
 
 
 def memory_settings() -> MemorySettings:
-    """Where memories are found by their meaning.
+    """The settings of the store where memories are found by their meaning.
 
     Raises:
         ConfigurationError: something of it is wrong, or a package is missing.

@@ -33,7 +33,7 @@ question_asked = Signal()  # number, kind
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What of a record's event goes along with a signal.
+    """The details of a record's event that go along with a signal.
 
     Attributes:
         details: arguments of the signal, and what the record calls them.

@@ -1,4 +1,4 @@
-"""What an assistant keeps: defaults, working copies, and the only writer of `script.db`.
+"""The state of an assistant: defaults, working copies, and the only writer of `script.db`.
 
 Configuration is read, with its default from `core.settings.game`; a value is stored only once
 somebody sets it. The inbox and the conversation are worked on as plain copies in `script.work` and
@@ -25,7 +25,7 @@ from evennia_ai import audit
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import Overheard, keep
+from evennia_ai.core.hearing.overheard import Overheard, with_newest
 from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.cooling import Blame
@@ -212,7 +212,7 @@ def held(group: type[G], own: object) -> G:
 
 
 def hearing_config(script: Assistant) -> HearingConfig:
-    """How the assistant deals with people: its own keys, the game's, and the defaults.
+    """The settings of dealing with people: its own keys, the game's, and the defaults.
 
     What is set and makes no sense counts as not set: no assistant is silent for a slip.
     """
@@ -226,7 +226,7 @@ def hearing_config(script: Assistant) -> HearingConfig:
 
 
 def memory_config(script: Assistant) -> MemoryConfig:
-    """What it remembers. What is set and makes no sense counts as: nothing at all."""
+    """The settings of its memory. What makes no sense counts as: it remembers nothing at all."""
     work = script.work
     if work.memory is None:
         try:
@@ -279,7 +279,7 @@ def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:
 
 
 def _drop_words_of(script: Assistant, person: str) -> None:
-    """What a person said and nobody answered yet is gone, also while the model works on it."""
+    """Drop what a person said and nobody answered yet, also while the model works on it."""
     work = script.work
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
@@ -292,7 +292,7 @@ def _drop_words_of(script: Assistant, person: str) -> None:
 def overhear(script: Assistant, item: Overheard) -> None:
     """Keep something that needs no answer, in memory only."""
     work, config = script.work, hearing_config(script)
-    work.overheard = keep(
+    work.overheard = with_newest(
         work.overheard,
         item,
         messages=config.context_messages,
@@ -323,7 +323,7 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
 def let_go(work: Work) -> None:
     """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on."""
     if work.aside:
-        kept = {item["id"] for item in work.inbox if inbox.TRAY in item}
+        kept = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
         for scope, seat in list(work.aside.items()):
             first = seat.turn.events[0]
             if first.kind != inbox.OWN and first.id not in kept:

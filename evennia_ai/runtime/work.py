@@ -1,4 +1,4 @@
-"""What lives in memory while an assistant runs: working copies of its state, and what is under way.
+"""The memory of an assistant that runs: working copies of its state, and what is under way.
 
 Rebuilt at every start by `runtime.state.rebuild`; nothing here is written by itself.
 """

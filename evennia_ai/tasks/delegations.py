@@ -1,12 +1,14 @@
 """Tasks that are with other assistants: who waits for whom.
 
-How such a wait ends is in `tasks.reports`, whose names are here too. After a restart nobody waits:
+How such a wait ends is in `tasks.waiting`, whose names are here too. After a restart nobody waits:
 the requester's own event is taken again, and it decides anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -18,13 +20,13 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
-from evennia_ai.runtime import audience, names, services
+from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.tasks import reports
-from evennia_ai.tasks.reports import (
+from evennia_ai.tasks import waiting
+from evennia_ai.tasks.waiting import (
     DROPPED,
     REPORT,
-    Awaited,
+    TaskWait,
     answer,
     end,
     fail,
@@ -45,6 +47,7 @@ __all__ = [
     "chain_of",
     "count_of",
     "end",
+    "end_late",
     "fail",
     "give_up",
     "is_awaited",
@@ -62,7 +65,7 @@ DELEGATE = "delegate_task"
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
-class Delegation(Awaited):
+class Delegation(TaskWait):
     """A task that is with another assistant.
 
     Attributes:
@@ -73,16 +76,16 @@ class Delegation(Awaited):
     requester: Assistant
     chain: str
 
-    def note_end(self, *, is_answered: bool, **facts: object) -> None:
-        """Write down how it ended, and count."""
+    def note_end(self, outcome: str | Exception, **facts: object) -> None:
+        """Record how it ended, and count."""
         _count(self.requester)
-        name = "delegation_answered" if is_answered else "delegation_failed"
+        name = "delegation_answered" if isinstance(outcome, str) else "delegation_failed"
         seconds = self.requester.clock.seconds() - self.began_at
         facts = {"id": self.event.id, "delegate": self.delegate.key, "seconds": seconds} | facts
         audit.record(name, self.requester, **facts)
 
-    def error(self, why: str) -> Exception:
-        """What the requester's model reads."""
+    def error(self, why: str, *, is_lost: bool = False) -> Exception:
+        """The error that the requester's model reads."""
         return ToolError(f"{self.delegate.key} could not do it: {why}")
 
 
@@ -114,11 +117,20 @@ def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
     )
 
 
-def begin(requester: Assistant, delegate: Assistant, turn: Turn, body: str) -> Delegation:
+def begin(
+    requester: Assistant,
+    delegate: Assistant,
+    turn: Turn,
+    body: str,
+    late: Callable[[Delegation], None] | None = None,
+) -> Delegation:
     """Note that a task goes to a delegate; whoever begins it puts `event` into the inbox.
 
     It counts for the person who caused it, and is believed no more than what it comes from. It has
     the audience of the turn that gives it.
+
+    Args:
+        late: called when the time for it is over, which else ends the wait.
     """
     now = requester.clock.seconds()
     event = task_of(requester.obj, turn, body, now)
@@ -131,7 +143,8 @@ def begin(requester: Assistant, delegate: Assistant, turn: Turn, body: str) -> D
         requester=requester,
         chain=chain,
     )
-    reports.expect(held)
+    seconds = state.safety_config(requester).timeout.delegation_seconds
+    waiting.expect(held, requester.clock, seconds, partial(late or end_late, held))
     _count(requester)
     audit.record(
         "delegation_begun", requester, id=event.id, delegate=delegate.key, hops=event.hops, of=chain
@@ -139,29 +152,34 @@ def begin(requester: Assistant, delegate: Assistant, turn: Turn, body: str) -> D
     return held
 
 
+def end_late(held: Delegation) -> None:
+    """End a wait whose time is over."""
+    waiting.give_up(held, ToolError("the time for it is over"))
+
+
 def _open() -> list[Delegation]:
-    return [held for held in reports.every() if isinstance(held, Delegation)]
+    return [held for held in waiting.every() if isinstance(held, Delegation)]
 
 
 def of(event: Event) -> Delegation | None:
     """The delegation that an event is the task of, while somebody waits for it."""
-    held = reports.of(event)
+    held = waiting.of(event)
     return held if isinstance(held, Delegation) else None
 
 
 def chain_of(turn: Turn) -> str:
-    """What the hops of a turn's chain are counted over."""
+    """The scope over which the hops of a turn's chain are counted."""
     held = of(turn.event)
     return turn.scope if held is None else held.chain
 
 
 def count_of(script: Assistant) -> int:
-    """How many tasks of an assistant are with others."""
+    """The number of an assistant's tasks that are with others."""
     return sum(held.requester is script for held in _open())
 
 
 def waits_for(script: Assistant, other: Assistant) -> bool:
-    """Whether an assistant is another one, or waits for it, perhaps by way of more."""
+    """True where an assistant is another one, or waits for it, perhaps by way of more."""
     return script is other or any(
         waits_for(held.delegate, other) for held in _open() if held.requester is script
     )
@@ -175,7 +193,7 @@ def root_of(script: Assistant, event: Event | None) -> Any:
         nobody waits for.
     """
     while event is not None and event.kind == TASK:
-        held = reports.of(event)
+        held = waiting.of(event)
         if held is None:
             return None
         if not isinstance(held, Delegation):
@@ -185,7 +203,7 @@ def root_of(script: Assistant, event: Event | None) -> Any:
 
 
 def is_heard(script: Assistant, event: Event) -> bool:
-    """Whether anybody can hear what is answered: whoever asked, or others who are there.
+    """True where anybody can hear what is answered: whoever asked, or others who are there.
 
     A task is heard while whoever it is done for hears the assistant at the top of its chain.
     """
@@ -193,7 +211,7 @@ def is_heard(script: Assistant, event: Event) -> bool:
         return True
     if event.kind != TASK:
         return is_awaited(script, event) or audience.is_overheard(script.obj, event)
-    held = reports.of(event)
+    held = waiting.of(event)
     if not isinstance(held, Delegation) or held.asked_in is None:
         return held is not None
     requester = held.requester
@@ -203,7 +221,7 @@ def is_heard(script: Assistant, event: Event) -> bool:
 
 
 def is_awaited(script: Assistant, event: Event) -> bool:
-    """Whether whoever asked is there to hear the answer."""
+    """True where whoever asked is there to hear the answer."""
     if event.kind == OWN or script.obj is None:
         return True
     if event.kind == TASK:
@@ -221,7 +239,7 @@ def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
     """
     may_hand_on, has_task = pattern.allows_sub_agents, turn.event.kind == TASK
     hidden = frozenset([DELEGATE] * (not may_hand_on) + [REPORT] * (not has_task))
-    return hidden | _noticed() if reports.is_quiet(turn.event) else hidden
+    return hidden | _noticed() if waiting.is_quiet(turn.event) else hidden
 
 
 def _noticed() -> frozenset[str]:

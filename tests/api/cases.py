@@ -85,6 +85,7 @@ CASES = (
     Case("GET", f"{ONE}tools/"),
     Case("POST", f"{ONE}tools/look/execute/"),
     Case("POST", f"{ONE}tell/", {"instruction": "Say hello."}),
+    Case("GET", f"{ONE}requests/dinner-7/"),
     Case("GET", f"{ONE}memory/"),
     Case("POST", f"{ONE}memory/", {"text": "The atlas is in the east tower."}),
     Case("GET", f"{ONE}memory/search/?q=atlas"),

@@ -220,6 +220,7 @@ class TestTalk(ApiTest):
         self.model.answers.append(says("Good night, all."))
         told = self.call("POST", "assistants/Ada/tell/", {"instruction": "Say good night."})
         assert 200 == told.status_code, told.content
+        self.fault(404, "GET", "assistants/Ada/requests/dinner-7/")
         run = self.call("POST", "assistants/Ada/tools/look/execute/", {"arguments": {}})
         assert (200, "look") == (run.status_code, run.told["tool"])
         error = self.fault(
@@ -227,6 +228,18 @@ class TestTalk(ApiTest):
         )
         assert "x" in error["message"]
         self.fault(404, "POST", "assistants/Ada/tools/no_such/execute/")
+
+    def test_what_she_is_told_by_a_name_can_be_had_again(self) -> None:
+        """Sent again it is not done again; what came of it is there for whoever sent it."""
+        self.model.answers.append(says("Good night, all."))
+        body = {"instruction": "Say good night.", "name": "dinner-7"}
+        told, again = (self.call("POST", "assistants/Ada/tell/", body) for _ in range(2))
+        assert (200, told.told) == (again.status_code, again.told), told.content
+        kept = self.get("assistants/Ada/requests/dinner-7/")
+        assert ("answered", told.told["answer"]) == (kept["state"], kept["answer"])
+        self.fault(400, "POST", "assistants/Ada/tell/", {**body, "instruction": "Dance."})
+        self.fault(404, "GET", "assistants/Ada/requests/a b/")
+        self.fault(404, "GET", "assistants/Ada/requests/dinner-7/", who="admin")
 
     def test_goals_are_given_and_end(self) -> None:
         """Where it is found is told; it ends once."""

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from evennia_ai import audit
 from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.streams import id_of
-from evennia_ai.core.safety.audit_events import EVENTS, Fact, fact, kept
+from evennia_ai.core.safety.audit_events import EVENTS, Fact, fact, storable
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import NOON, Clock, Script, UndoneError, subject, undone
 
@@ -181,7 +181,7 @@ def test_no_fact_spoils_a_record(facts: list[Fact]) -> None:
     app = audit.application()
     live = AssistantAggregate.create(id_of("Ada"), "Ada", {}, NOON)
     for told in facts:
-        live.add(told.event, kept(told.details), NOON)
+        live.add(told.event, storable(told.details), NOON)
     replayed: Any = None
     for event in live.collect_events():
         read = app.mapper.to_domain_event(app.mapper.to_stored_event(event))
@@ -226,7 +226,7 @@ class TestKinds(unittest.TestCase):
 
     def tell(self, event: str, **details: Any) -> None:
         """A fact."""
-        self.live.add(event, kept(details), NOON)
+        self.live.add(event, storable(details), NOON)
 
     def test_tools_and_ticks(self) -> None:
         """Calls are counted by tool, and what they used adds up."""

@@ -28,7 +28,7 @@ from evennia_ai.core.memory.recollection import NOBODY, WORLD, Recollection
 from evennia_ai.core.turn.conversation import (
     PRIVATE_TO,
     Message,
-    kept_of,
+    history_entries,
     known_to,
     last_act,
     parted,
@@ -124,15 +124,15 @@ def test_what_an_event_holds() -> None:
 def test_a_turn_is_as_private_as_what_it_holds() -> None:
     """It holds more and more; what is kept of a task or a call by hand is private besides."""
     turn = Turn(1, (make_event(source="say", person="*#3"),))
-    assert (False, OPEN) == (turn.is_private, turn.kept)
+    assert (False, OPEN) == (turn.is_private, turn.kept_audiences)
     turn.hold(WORLD, "room:object-2")
     assert not turn.is_private
     turn.hold(TOM)
     turn.hold(GUILD)
     assert (True, {TOM, GUILD}) == (turn.is_private, turn.held)
     apart = Turn(1, (make_event(source="whisper", person="*#3"),), is_apart=True)
-    assert (True, OPEN, HELD) == (apart.is_private, apart.held, apart.kept)
-    assert {NOBODY} == Turn(1, (), is_apart=True).kept
+    assert (True, OPEN, HELD) == (apart.is_private, apart.held, apart.kept_audiences)
+    assert {NOBODY} == Turn(1, (), is_apart=True).kept_audiences
 
 
 def _call(number: str, name: str, words_of_it: str) -> Message:
@@ -213,11 +213,11 @@ def test_a_call_of_choices_carries_no_words(arguments: dict[str, object], carrie
 def test_what_is_kept_of_a_turn() -> None:
     """With the marks of whose it is; of a private one of nobody's it is nothing."""
     said = [{"role": "user", "content": "hello"}, *_reply(_call("2", "whisper", "the crown"))]
-    assert [] == kept_of(said, "", {}, is_private=True)
-    private = kept_of(said, "*#3", {"2": "*#3"}, is_private=True)
+    assert [] == history_entries(said, "", {}, is_private=True)
+    private = history_entries(said, "*#3", {"2": "*#3"}, is_private=True)
     assert said == known_to(private, "*#3")
     assert [] == known_to(private, "")
-    aloud = kept_of(said, "*#3", {"2": "*#4"}, is_private=False)
+    aloud = history_entries(said, "*#3", {"2": "*#4"}, is_private=False)
     assert said[:1] == known_to(aloud, "*#3")
     assert said == known_to(aloud, "*#4")
 

@@ -18,10 +18,10 @@ from evennia_ai.core.safety.audit_events import (
     Fact,
     bounded,
     fact,
-    kept,
     kind_of,
     masked,
-    told,
+    sentence_of,
+    storable,
 )
 
 PACKAGE = Path(__file__).parents[2] / "evennia_ai"
@@ -70,7 +70,7 @@ def test_secrets_are_known_by_their_names(name: str, is_secret: bool) -> None:
 def test_secrets_are_known_by_their_looks(text: str, expected: str) -> None:
     """Within a text what looks like a key is masked."""
     assert expected == masked(text)
-    assert {"error": expected} == kept({"error": text})
+    assert {"error": expected} == storable({"error": text})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_secrets_are_known_by_their_looks(text: str, expected: str) -> None:
 )
 def test_a_value_is_secret_by_the_name_beside_it(details: dict[str, Any]) -> None:
     """Where one detail names another, that name counts."""
-    assert "lamp" not in str(kept(details))
+    assert "lamp" not in str(storable(details))
 
 
 def test_what_is_long_is_known_by_its_fingerprint() -> None:
@@ -95,7 +95,7 @@ def test_what_is_long_is_known_by_its_fingerprint() -> None:
     assert LONGEST_VALUE + 2 == bounded(long)["characters"]
     assert bounded(long) == bounded(long)
     assert bounded(long) != bounded("y" * LONGEST_VALUE)
-    many = kept({str(number): short for number in range(LONGEST_EVENT // LONGEST_VALUE + 2)})
+    many = storable({str(number): short for number in range(LONGEST_EVENT // LONGEST_VALUE + 2)})
     assert ["too_long"] == list(many)
 
 
@@ -103,7 +103,7 @@ def test_odd_values_become_plain() -> None:
     """Whatever a fact holds, what is kept is plain data that every reader of JSON takes."""
     loop: list[Any] = []
     loop.append(loop)
-    plain = kept({"a": {3: {1}}, "b": float("nan"), "c": "\ud800", "d": loop, "e": Path("x")})
+    plain = storable({"a": {3: {1}}, "b": float("nan"), "c": "\ud800", "d": loop, "e": Path("x")})
     assert {"a": {"3": [1]}, "b": "NaN", "c": "?", "d": "(list)", "e": "x"} == plain
 
 
@@ -118,9 +118,9 @@ def test_odd_values_become_plain() -> None:
 )
 def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
     """Kept once or twice, it is the same."""
-    once = kept(details)
-    assert once == kept(once)
-    assert isinstance(told("ToolExecuted", once), str)
+    once = storable(details)
+    assert once == storable(once)
+    assert isinstance(sentence_of("ToolExecuted", once), str)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
 )
 def test_an_event_in_words(event: str, details: dict[str, Any], text: str) -> None:
     """A sentence, or all details where nobody wrote one."""
-    assert text == told(event, details)
-    assert 200 > len(told(event, {**details, "status": "x" * 9999, "a": "y"}))
+    assert text == sentence_of(event, details)
+    assert 200 > len(sentence_of(event, {**details, "status": "x" * 9999, "a": "y"}))
 
 
 def test_a_fact_is_what_it_was_made_of() -> None:
@@ -181,8 +181,8 @@ def test_every_event_of_ours_has_a_row() -> None:
 def test_hole_c17_a_very_long_text_is_known_by_its_fingerprint() -> None:
     """No pattern goes over it; what stands under a secret's name is a secret at any length."""
     text = "token=abc " * 10_000
-    assert len(text) + len('""') == kept({"text": text})["text"]["characters"]
-    assert MASK == kept({"password": text})["password"]
+    assert len(text) + len('""') == storable({"text": text})["text"]["characters"]
+    assert MASK == storable({"password": text})["password"]
 
 
 @given(

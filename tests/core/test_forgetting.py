@@ -8,10 +8,10 @@ import pytest
 
 from evennia_ai.core.memory.forgetting import (
     PersonNames,
-    hide,
     history_without,
     summary_without,
     without_marked,
+    without_names,
 )
 from evennia_ai.core.turn import executions
 from evennia_ai.core.turn.compaction import summary_message, summary_text
@@ -60,7 +60,7 @@ def test_hide_in_data() -> None:
     """In all texts of it, but in no key; numbers stay."""
     given = {"Mira": ["Mira", 1, {"who": "by Mira", "at": None}], "deep": ("Mira",)}
     assert {"Mira": ["somebody", 1, {"who": "by somebody", "at": None}], "deep": ["somebody"]} == (
-        hide(given, MIRA)
+        without_names(given, MIRA)
     )
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.hearing.inbox import (
+    SAVED_TURN,
     SET_ASIDE,
-    TRAY,
     Event,
     Stored,
     batch,
@@ -21,7 +21,7 @@ from evennia_ai.core.hearing.inbox import (
     set_aside,
     settle,
     talk_of,
-    without_tray,
+    without_saved_turn,
 )
 from evennia_ai.core.hearing.perception import Outcome, Source, Verdict
 from evennia_ai.core.hearing.trust import Basis
@@ -196,10 +196,10 @@ def test_what_is_set_aside_waits_with_its_tray() -> None:
     events = [stored("a"), stored("b"), stored("c"), stored("d")]
     aside = set_aside(events, {"b", "c"}, {"said": []})
     assert [None, "b", "b", None] == [item.get(SET_ASIDE) for item in aside]
-    assert [item["id"] for item in aside if TRAY in item] == ["b"]
+    assert [item["id"] for item in aside if SAVED_TURN in item] == ["b"]
     assert ("b c", "a d") == (names(batch(aside, aside[1], 9)), names(batch(aside, aside[0], 9)))
-    assert events == without_tray(aside, {"b", "c"})
-    assert aside == without_tray(aside, ())
+    assert events == without_saved_turn(aside, {"b", "c"})
+    assert aside == without_saved_turn(aside, ())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.overheard import MOST_OF_ONE, Overheard, keep, tellable
+from evennia_ai.core.hearing.overheard import MOST_OF_ONE, Overheard, tellable, with_newest
 from evennia_ai.core.hearing.perception import PRIVATE, Heard, Source
 from evennia_ai.core.text.plain_data import to_stored
 from tests.core.samples import HEARD, make_heard
@@ -52,7 +52,7 @@ def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, character
     kept: list[Overheard] = []
     for number, size in enumerate(sizes):
         before = [*kept, overheard(size, number)]
-        kept = keep(kept, before[-1], messages=messages, characters=characters)
+        kept = with_newest(kept, before[-1], messages=messages, characters=characters)
         assert before[len(before) - len(kept) :] == kept
         assert messages >= len(kept)
         assert characters >= sum(len(item.body) for item in kept)
@@ -76,7 +76,7 @@ def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, character
 )
 def test_keep(left: list[int], messages: int, characters: int) -> None:
     """The oldest leave until what is left fits, no more of them than must."""
-    kept = keep(
+    kept = with_newest(
         [overheard(1), overheard(2), overheard(3)],
         overheard(4),
         messages=messages,
@@ -88,7 +88,7 @@ def test_keep(left: list[int], messages: int, characters: int) -> None:
 def test_keep_leaves_its_argument_alone() -> None:
     """What was handed in is unchanged."""
     kept = [overheard(1), overheard(2)]
-    keep(kept, overheard(3), messages=1, characters=9)
+    with_newest(kept, overheard(3), messages=1, characters=9)
     assert [overheard(1), overheard(2)] == kept
 
 

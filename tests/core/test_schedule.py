@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.memory.schedule import (
     ALREADY,
-    Bedtime,
-    Hour,
     SleepMove,
     bedtime_problem,
     is_over,
@@ -146,9 +144,9 @@ def test_nobody_sleeps_for_ever(over: bool, stored: Any) -> None:
         ),
     ],
 )
-def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, bool]) -> None:
+def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, Any]) -> None:
     """Whoever is called wakes before all else; nobody falls asleep while somebody waits."""
-    assert move is move_at(Hour(**hour))
+    assert move is move_at(**hour)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +164,6 @@ def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, bool]) -> None
 def test_by_its_own_wish(problem: str, bedtime: dict[str, Any]) -> None:
     """Not twice, not stopped, not while somebody waits, not too soon, not after nothing."""
     usual = {"is_asleep": False, "activity": 5, "awake_seconds": 1800.0}
-    found = bedtime_problem(Bedtime(**{**usual, **bedtime}), NIGHTS)
+    found = bedtime_problem(NIGHTS, **{**usual, **bedtime})
     assert found.startswith(problem)
     assert bool(problem) is bool(found)

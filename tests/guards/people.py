@@ -77,14 +77,14 @@ PEOPLE = (
     ),
     guard(
         "tries for a token are counted by address",
-        "api/passwords.py",
+        "api/tokens.py",
         "if not throttle.allow_request(request, view):",
         "if False:",
         "test_hole_c15_thirty_names_from_one_address",
     ),
     guard(
         "wrong tries for a token are counted by name",
-        "api/passwords.py",
+        "api/tokens.py",
         "if wrong.is_over(request, view) and not",
         "if False and not",
         "test_wrong_tries_are_counted_by_name",

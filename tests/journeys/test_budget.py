@@ -44,11 +44,11 @@ ModelCall.objects.all().delete()
 SPEND = """
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import FREE
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.models import BudgetTotal, ModelCall
 now = ada.clock.seconds()
 def spend(name, tokens):
-    much = Usage(tokens, 0)
+    much = TokenUsage(tokens, 0)
     reservation = ledger.store().reserve(
         ledger.BillingContext(name),
         ledger.CostEstimate(much, price=FREE),
@@ -78,10 +78,11 @@ import evennia
 evennia._init()
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import FREE
-from evennia_ai.core.turn.turn import Usage
+from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 store, config = ledger.LedgerStore(), ledger.config_for({})
-payer, need = ledger.BillingContext("Brass", "*#9"), ledger.CostEstimate(Usage(80, 40), price=FREE)
+payer = ledger.BillingContext("Brass", "*#9")
+need = ledger.CostEstimate(TokenUsage(80, 40), price=FREE)
 passed = refused = 0
 print("ready", flush=True)
 sys.stdin.readline()
@@ -89,7 +90,8 @@ may_end = False
 while True:
     may_end = may_end or bool(select.select([sys.stdin], [], [], 0.002)[0])
     try:
-        store.settle(store.reserve(payer, need, config, time.time()), Usage(60, 20), time.time())
+        held = store.reserve(payer, need, config, time.time())
+        store.settle(held, TokenUsage(60, 20), time.time())
         passed += 1
     except LimitReachedError:
         refused += 1

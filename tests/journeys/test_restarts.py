@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ from tests.fakes.answers import compose_reply
 from tests.fakes.handle import FakeModel
 from tests.journeys import processes
 from tests.journeys.clients import Enter, Player
-from tests.journeys.game import UNHURRIED, Game
+from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.lines import whisper_of
+from tests.journeys.web import Web
 
 ANSWER_SECONDS = 30.0
+ADA = "assistants/Ada/"
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +109,26 @@ def test_a_full_stop_and_start_keeps_what_waits(game: Game, enter: Enter, model:
     model.behave(kind="answer")
     model.release()
     expect_one_answer(tom, "before the night?")
+
+
+def test_a_kill_while_a_program_waits(game: Game, model: FakeModel) -> None:
+    """What it told by a name is done after the kill, once, and its answer can be had again."""
+    program = Web.with_token(game.ports.web, ADMIN_NAME, ADMIN_PASSWORD)
+    body = {"instruction": "count the lamps", "name": "lamps-1"}
+    report = {"tool": "report", "arguments": {"message": "Seven lamps."}}
+    model.queue({"kind": "hang"}, {"calls": [report]})
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(program.ask, "POST", f"{ADA}tell/", body)
+        model.wait_for_calls(1)
+        game.kill_server()
+        assert sent.exception() is not None or not sent.result().told
+    model.release()
+    game.start()
+    told = program.get_done("POST", f"{ADA}tell/", body)
+    kept = program.read(f"{ADA}requests/lamps-1/")
+    assert ("answered", "Seven lamps.") == (kept["state"], kept["answer"])
+    calls = model.count_calls()
+    assert (told, calls) == (program.get_done("POST", f"{ADA}tell/", body), model.count_calls())
 
 
 def test_no_process_is_left_behind(game: Game) -> None:

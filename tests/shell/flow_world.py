@@ -27,7 +27,7 @@ from evennia_ai.core.memory.recollection import (
 )
 from evennia_ai.core.turn.conversation import (
     call_message,
-    kept_of,
+    history_entries,
     parted,
     result_message,
     turn_text,
@@ -460,7 +460,7 @@ class World:
         """What is kept of a turn: conversation, memory, and what others may read of it."""
         event = turn.event
         is_private = turn.is_private if self.guards.keeps_private else False
-        kept = kept_of(turn.said, event.person, turn.asides, is_private=is_private)
+        kept = history_entries(turn.said, event.person, turn.asides, is_private=is_private)
         script.work.history = [*script.work.history, *kept][-30:]
         script.work.overheard = [i for i in script.work.overheard if i not in turn.overheard]
         shown = last_act_of(parted(turn.said, turn.asides, event.person), event.person)

@@ -14,7 +14,7 @@ from evennia_ai.core.hearing.audience import OPEN
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from evennia_ai.tasks import delegations, reports
+from evennia_ai.tasks import delegations, waiting
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
@@ -89,7 +89,7 @@ class TestFailures(ErrandTest):
         (error,) = self.outcome(asked)
         assert isinstance(error, CancelledError)
         assert ([], 1) == (self.waiting(), self.model.cancelled)
-        assert [{"why": reports.DROPPED}] == [
+        assert [{"why": waiting.DROPPED}] == [
             {"why": fact["why"]} for fact in self.facts("errand_failed")
         ]
 
@@ -114,7 +114,7 @@ class TestFailures(ErrandTest):
                 asked = self.ada.ask("When?", asker=self.mira)
                 pump()
                 lose()
-                self.clock.advance(requests.LOOK_EVERY_SECONDS)
+                self.clock.advance(waiting.LOOK_EVERY_SECONDS)
                 self.refused(asked, Reason.STOPPED, words)
                 operations.set_muted(self.ada_script, self.mira, False)
                 operations.set_enabled(self.ada_script, True)
@@ -131,7 +131,7 @@ class TestFailures(ErrandTest):
         assert not isinstance(error, NoAnswerError)
         timers = [call.func for call in self.clock.getDelayedCalls()]
         left = [timer for timer in timers if "audit" not in timer.__module__]
-        assert ([], []) == (reports.every(), left)
+        assert ([], []) == (waiting.every(), left)
 
     def test_nobody_answers_it_after_a_restart(self) -> None:
         """The task is dropped unread: no model is asked for what nobody waits for."""
@@ -150,10 +150,10 @@ class TestFailures(ErrandTest):
         self.model.answers.append(reports_of())
         assert ["An hour past noon."] == self.outcome(asked)
         (number,) = [fact["number"] for fact in self.facts("errand_answered")]
-        errand = requests.Errand(delegate=self.ada_script, event=self.event(number), began_at=0.0)
+        errand = requests.Request(delegate=self.ada_script, event=self.event(number), began_at=0.0)
         assert (False, False) == (
-            reports.answer(errand.event, "Again.", held=OPEN),
-            reports.fail(errand.event, "a test"),
+            waiting.answer(errand.event, "Again.", held=OPEN),
+            waiting.fail(errand.event, "a test"),
         )
 
     def test_a_late_look_harms_nothing(self) -> None:
@@ -161,7 +161,7 @@ class TestFailures(ErrandTest):
         asked: Deferred[str] = self.ada.ask("When?")
         pump()
         self.ada_script.work.inbox.append({"no": "id"})
-        self.clock.advance(requests.LOOK_EVERY_SECONDS)
+        self.clock.advance(waiting.LOOK_EVERY_SECONDS)
         del self.ada_script.work.inbox[-1]
         assert not asked.called
         self.model.answer(reports_of())

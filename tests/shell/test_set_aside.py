@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai import approvals, operations
 from evennia_ai.budget import ledger
-from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.core.hearing.inbox import SAVED_TURN, SET_ASIDE
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
@@ -187,7 +187,7 @@ class TestEnds(AsideTest):
         """`assistant stop` closes the question; after the start the turn goes on where it was."""
         operations.set_enabled(self.ada_script, False)
         assert [] == approvals.pending(self.ada_script)
-        assert TRAY in self.stored("pending_events")[0]
+        assert SAVED_TURN in self.stored("pending_events")[0]
         self.model.answers.append(whispers("There it is."))
         operations.set_enabled(self.ada_script, True)
         pump()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.agent import delegating, failure_notices
+from evennia_ai.agent import failure_notices
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import delegations, waiting
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import NOT_A_COMPLETION, pump, says, whispers
 from tests.shell.tool_case import make_turn
@@ -236,7 +236,7 @@ class TestFailures(DelegationTest):
                 self.type(self.tom, "whisper Ada = count")
                 lose()
                 self.model.answers.append(whispers("I cannot."))
-                self.clock.advance(delegating.LOOK_EVERY_SECONDS)
+                self.clock.advance(waiting.LOOK_EVERY_SECONDS)
                 pump()
                 assert words in self.facts("delegation_failed")[-1]["why"]
                 assert 0 == self.open_tasks()

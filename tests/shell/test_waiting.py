@@ -8,12 +8,12 @@ from evennia_ai import operations
 from evennia_ai.agent import requests
 from evennia_ai.budget import ledger
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.core.hearing.inbox import SET_ASIDE, TRAY
+from evennia_ai.core.hearing.inbox import SAVED_TURN, SET_ASIDE
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state, turns
-from evennia_ai.tasks import delegations, reports
+from evennia_ai.tasks import delegations, waiting
 from tests.shell.people import Person
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, says, whispers
@@ -125,7 +125,7 @@ class TestRestart(WaitingTest):
         self.kill()
         self.beat()
         (stored,) = self.stored("pending_events")
-        assert stored["id"] == stored[SET_ASIDE] == stored[TRAY]["events"][0]
+        assert stored["id"] == stored[SET_ASIDE] == stored[SAVED_TURN]["events"][0]
         self.ask("whisper Ada = hi", whispers("Hi.", "Mira"), person=self.mira)
         self.type(self.mira, "whisper Ada = and?")
         self.model.answer(whispers("Nothing.", "Mira"))
@@ -143,7 +143,7 @@ class TestRestart(WaitingTest):
         self.kill()
         self.beat()
         self.restart()
-        assert TRAY in self.stored("pending_events")[0]
+        assert SAVED_TURN in self.stored("pending_events")[0]
         operations.stop(self.ada_script, "test")
         assert [] == self.stored("pending_events")
         operations.clear(self.ada_script)
@@ -303,7 +303,7 @@ class TestLeaving(WaitingTest):
         pump()
         assert 2 == self.calls()
         assert ["Brass could not do it: nobody is there any more to hear it"] == failures
-        assert ([], False) == (brass_script.work.inbox, reports.of(held.event) is not None)
+        assert ([], False) == (brass_script.work.inbox, waiting.of(held.event) is not None)
 
     def test_hole_d29_why_tells_the_truth_of_a_failure_too(self) -> None:
         """Where the last call fails for who has left, nobody is said to be told."""

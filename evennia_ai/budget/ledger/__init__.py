@@ -75,7 +75,7 @@ def start_anew() -> None:
 
 
 def report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
-    """How an assistant stands, or with None the whole game, with all that has ended by now."""
+    """The report on an assistant, or with None on the game, with all that has ended by now."""
     store().flush()
     return read_report(assistant, config, now)
 
@@ -93,7 +93,7 @@ def config_for(own: object) -> BudgetConfig:
 
 
 def prices() -> Mapping[str, Price]:
-    """What models cost, as the game says.
+    """The prices of models, as the game says.
 
     Raises:
         ConfigurationError: something in the setting is wrong; the text names the path.

@@ -34,7 +34,7 @@ class Raise:
 
     @property
     def cap(self) -> Cap:
-        """Which cap."""
+        """The cap that is raised."""
         return CAPS[self.name]
 
 

@@ -1,4 +1,4 @@
-"""Whether a call may be made: what the caps leave room for, and what staff are told."""
+"""The judgement on a call: the room that caps leave for it, and the warnings for staff."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _accounts(reservation: Reservation) -> Iterator[tuple[BudgetAccount, BudgetS
 def _set(
     account: BudgetAccount, span: BudgetSpan, total: Total, config: BudgetConfig
 ) -> Iterator[CapStanding]:
-    """How an account stands to each cap of its span that is set."""
+    """The standing of an account to each cap of its span that is set."""
     return budget.standings(account, span, total, config.caps_of(account.scope), only_set=True)
 
 
@@ -92,7 +92,7 @@ def _judge_slots(reservation: Reservation, total: Total, config: BudgetConfig) -
 
 
 def _units(reservation: Reservation, standing: budget.CapStanding) -> tuple[int, int]:
-    """What a call needs of a cap, and what has to stay free for a last one."""
+    """The units of a cap that a call needs, and those that have to stay free for a last one."""
     estimate, measure = reservation.estimate, standing.cap.measure
     if measure is Measure.TOKENS:
         units = estimate.usage.total_tokens, estimate.last.total_tokens
@@ -106,7 +106,7 @@ def _units(reservation: Reservation, standing: budget.CapStanding) -> tuple[int,
 
 
 def _is_first(standing: budget.CapStanding) -> bool:
-    """Whether this is the first of all server processes to tell of it."""
+    """True in the first of all server processes that tells of it."""
     scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"
     found = BudgetTotal.objects.filter(scope=scope, key=key, period=period, **{flag: False})

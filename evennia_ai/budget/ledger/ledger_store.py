@@ -19,7 +19,6 @@ from typing import Any
 from evennia_ai import audit
 from evennia_ai.budget.ledger import upkeep
 from evennia_ai.budget.ledger.judging import excess, judge
-from evennia_ai.budget.ledger.owners import owner_of_this_process
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     Change,
@@ -35,6 +34,7 @@ from evennia_ai.budget.ledger.rows import (
     together,
     write_calls,
 )
+from evennia_ai.budget.ledger.upkeep import owner_of_this_process
 from evennia_ai.core.safety import budget
 from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import Price, cost_of, counted
@@ -52,7 +52,7 @@ Later = Callable[[float, Callable[[], None]], Any]
 
 
 class LedgerStore:
-    """What one server process knows of the ledger. All totals are in the database.
+    """The ledger as one server process knows it. All totals are in the database.
 
     Args:
         later: calls something after some seconds; None: whoever closes calls also flushes.
@@ -254,7 +254,7 @@ class LedgerStore:
         return reservation
 
     def _change(self, ending: Ending) -> Change:
-        """What an ending changes; one that is written late may find its call closed by others."""
+        """The change by an ending; one that is written late may find its call closed by others."""
         reservation, waited = ending.reservation, self._clock() - ending.noted_at
         if ending.at > reservation.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS:
             found = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
@@ -293,7 +293,7 @@ class LedgerStore:
 
 
 def unpriced_text(model: str, path: str) -> str:
-    """What is wrong where costs are capped and one is not known.
+    """The error where costs are capped and one is not known.
 
     Args:
         path: of the cap.

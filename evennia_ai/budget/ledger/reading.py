@@ -1,4 +1,4 @@
-"""What the ledger tells: how each cap stands, and whose calls it was."""
+"""Reports of the ledger: the standing of each cap, and the shares of the players."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = [entry.name for entry in fields(Total)]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a game or an assistant stands.
+    """The use of money and tokens by a game or an assistant.
 
     Attributes:
         standings: one for each cap, also for those that are not set.
@@ -40,14 +40,14 @@ class Report:
 
 
 def read_total(account: BudgetAccount) -> Total:
-    """What an account has used, all 0 where it has no row."""
+    """The use of an account, all 0 where it has no row."""
     found = BudgetTotal.objects.filter(scope=account.scope, key=account.key, period=account.period)
     values = found.values(*_FIELDS).first()
     return Total(**values) if values else Total()
 
 
 def today_of(assistant: str, config: BudgetConfig, now: float) -> CapStanding:
-    """How an assistant stands to its tokens of a day, with calls under way and what was granted.
+    """The standing of an assistant to its tokens of a day, with calls under way and grants.
 
     Raises:
         ConfigurationError: the tables do not exist.
@@ -60,7 +60,7 @@ def today_of(assistant: str, config: BudgetConfig, now: float) -> CapStanding:
 
 
 def read_report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
-    """How an assistant stands, or with None the whole game.
+    """The report on an assistant, or with None on the whole game.
 
     Raises:
         ConfigurationError: the tables do not exist.

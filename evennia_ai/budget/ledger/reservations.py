@@ -19,7 +19,7 @@ Row = tuple[str | int | bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class BillingContext:
-    """Who a call is counted to.
+    """The assistant and the player that a call is counted to.
 
     Attributes:
         assistant: its name; "" for the game itself.
@@ -35,7 +35,7 @@ class BillingContext:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What a call may use up at most.
+    """The most that a call may use up.
 
     Attributes:
         usage: tokens of its prompt, and the most that the answer may have.
@@ -78,7 +78,7 @@ class CostEstimate:
 
 
 class Change(NamedTuple):
-    """What is added to every total that a call counts towards."""
+    """The amounts added to every total that a call counts towards."""
 
     calls: int = 0
     open_calls: int = 0
@@ -117,12 +117,12 @@ class Reservation:
 
     @property
     def due(self) -> int:
-        """When it is surely over."""
+        """Seconds since 1970 at which it is surely over."""
         return self.at + int(self.estimate.seconds) + GRACE_SECONDS
 
     @property
     def opening(self) -> Change:
-        """What it holds."""
+        """The change that holds it."""
         calls = int(not self.billing.is_share)
         return Change(
             calls=calls,
@@ -157,7 +157,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a call ended, and what it counts as.
+    """The end of a call, and what it counts as.
 
     Attributes:
         at: when, in seconds since 1970.
@@ -176,7 +176,7 @@ class Ending:
 
     @property
     def change(self) -> Change:
-        """What it adds to the totals."""
+        """The change that closes it."""
         held = self.reservation.opening
         return Change(
             calls=-held.calls if self.state is CallState.RELEASED else 0,

@@ -34,7 +34,7 @@ _READ = ["id", "scope", "key", "period", *(entry.name for entry in fields(Total)
 
 
 class StaleRowsError(Exception):
-    """What is remembered of the table is no longer so."""
+    """The table is no longer as it is remembered."""
 
 
 def missing_tables() -> list[str]:
@@ -44,7 +44,7 @@ def missing_tables() -> list[str]:
 
 @contextmanager
 def tables_wanted() -> Iterator[None]:
-    """Where they are missing, this says so.
+    """Say so where the tables are missing.
 
     Raises:
         ConfigurationError: the tables do not exist.
@@ -108,7 +108,7 @@ class Totals:
             self._add(rows)
 
     def _rows(self, changes: Mapping[BudgetAccount, Change]) -> list[Added]:
-        """What is added to which row, in the order of their numbers."""
+        """The rows to change and by how much, in the order of their numbers."""
         if len(self._numbers) > MOST_REMEMBERED:
             self.forget()
         self._learn(changes.keys() - self._numbers.keys())
@@ -197,7 +197,7 @@ def write_calls(rows: list[Row]) -> None:
 def add_up(
     changes: Iterable[tuple[Iterable[BudgetAccount], Change]],
 ) -> dict[BudgetAccount, Change]:
-    """What several changes add to each account."""
+    """The sum of several changes for each account."""
     sums: dict[BudgetAccount, Change] = {}
     for accounts, change in changes:
         for account in accounts:

@@ -1,17 +1,55 @@
-"""What nobody else closes or drops: calls of processes that ended, and what is old."""
+"""Upkeep of the ledger: calls of processes that ended are closed, old rows dropped."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
 
 from django.db.models.functions import Length
 
-from evennia_ai.budget.ledger.owners import is_gone
 from evennia_ai.budget.ledger.reservations import SHARE, Change
 from evennia_ai.budget.ledger.rows import together
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of, period_of
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.models import BudgetTotal, ModelCall
+
+PROC = Path("/proc")
+
+
+def machine(proc: Path = PROC) -> str:
+    """A mark shared only where a number means the same process; "" where nobody can tell.
+
+    The machine since it was started, and the container.
+    """
+    try:
+        boot = (proc / "sys/kernel/random/boot_id").read_text()
+        space = os.readlink(proc / "self/ns/pid")
+    except OSError:
+        return ""
+    return sha256(f"{boot}{space}".encode()).hexdigest()[:8]
+
+
+def started(pid: int, proc: Path = PROC) -> str:
+    """The start of a process, or "": one that got the same number later began later."""
+    try:
+        return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def owner_of_this_process() -> str:
+    """A name for this process that no other ever has."""
+    return f"{machine()}:{os.getpid()}:{started(os.getpid())}:{token_hex(4)}"
+
+
+def is_gone(owner: str) -> bool:
+    """True for a process that has surely ended; of one on another machine nobody can be sure."""
+    place, pid, since, _ = owner.split(":")
+    return bool(place) and place == machine() and since != started(int(pid))
+
 
 KEPT_DAYS = 90
 
@@ -44,7 +82,7 @@ def mark_cut_off(call: ModelCall) -> bool:
 
 
 def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
-    """What a call that is closed so changes, and where."""
+    """The accounts and the change of a call that is closed so."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
     change = Change(
         open_calls=0 if call.key.endswith(SHARE) else -1,

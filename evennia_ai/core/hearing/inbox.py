@@ -13,8 +13,8 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MESSAGE, NOTICE, OWN, TASK = "message", "notice", "own", "task"
-# Beside what an event holds: the turn it is part of, which waits for whoever asked, and its tray.
-SET_ASIDE, TRAY = "set_aside", "tray"
+# Beside what an event holds: the turn it is part of, which waits for whoever asked, as saved.
+SET_ASIDE, SAVED_TURN = "set_aside", "tray"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,20 +178,20 @@ def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:
     return [item for item in events if joins(first, item)][: max(1, limit)]
 
 
-def set_aside(events: Sequence[Stored], ids: Collection[str], tray: object) -> list[Stored]:
-    """The inbox, in which the events of a turn keep its tray until whoever asked is back."""
+def set_aside(events: Sequence[Stored], ids: Collection[str], turn_state: object) -> list[Stored]:
+    """The inbox, in which the events of a turn keep the state of it until whoever asked is back."""
     turn = next(item["id"] for item in events if item["id"] in ids)
     return [
-        {**item, SET_ASIDE: turn, **({TRAY: tray} if item["id"] == turn else {})}
+        {**item, SET_ASIDE: turn, **({SAVED_TURN: turn_state} if item["id"] == turn else {})}
         if item["id"] in ids
         else item
         for item in events
     ]
 
 
-def without_tray(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:
+def without_saved_turn(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:
     """The inbox, in which the events of those ids are not set aside."""
-    asides = (SET_ASIDE, TRAY)
+    asides = (SET_ASIDE, SAVED_TURN)
     return [
         {name: value for name, value in item.items() if name not in asides}
         if item["id"] in ids

@@ -46,7 +46,7 @@ class Overheard:
         return Source(self.source) not in PRIVATE or (self.mask or self.person) == person != ""
 
 
-def keep(
+def with_newest(
     kept: Sequence[Overheard], new: Overheard, *, messages: int, characters: int
 ) -> list[Overheard]:
     """Add one; the oldest leave until both bounds hold."""

@@ -64,8 +64,8 @@ def history_of(answered: int, refused: int) -> float:
     if not answered and not refused:
         return 0.0
     earned = min(MOST_FOR_ANSWERS, max(0, answered) * PER_ANSWER)
-    lost = min(MOST_FOR_REFUSALS, max(0, refused) * PER_REFUSAL)
-    return round(earned - lost, 3)
+    taken = min(MOST_FOR_REFUSALS, max(0, refused) * PER_REFUSAL)
+    return round(earned - taken, 3)
 
 
 @lru_cache(maxsize=4096)

@@ -64,14 +64,14 @@ def _pattern(pattern: str, names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(pattern if names else r"(?!)")
 
 
-def hide(value: object, name: PersonNames) -> Any:
+def without_names(value: object, name: PersonNames) -> Any:
     """Plain data whose texts name nobody of these names."""
     if isinstance(value, str):
         return name.hidden(value)
     if isinstance(value, Mapping):
-        return {key: hide(item, name) for key, item in value.items()}
+        return {key: without_names(item, name) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [hide(item, name) for item in value]
+        return [without_names(item, name) for item in value]
     return value
 
 
@@ -88,7 +88,7 @@ def without_marked(value: object, marks: frozenset[str], name: PersonNames) -> A
     if isinstance(value, (list, tuple)):
         rows = (item for item in value if not _is_row(item, marks))
         return [without_marked(item, marks, name) for item in rows]
-    return hide(value, name)
+    return without_names(value, name)
 
 
 def _is_row(item: object, marks: frozenset[str]) -> bool:

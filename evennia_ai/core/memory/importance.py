@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from evennia_ai.core.text.words import WORD
+
 LEAST, BASE, MOST = 1, 5, 10
 OF_SOURCE: Mapping[str, int] = {
     "direct": 2,
@@ -38,7 +40,6 @@ SMALL_TALK, SHORT = -3, -1
 SHORT_WORDS = 3
 # Of a longer text the rest says nothing more of how much it matters.
 LONGEST_WEIGHED = 10_000
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _GREETING = re.compile(
     r"bye|cheers|cold|day|evening|farewell|fine|good|goodbye|greetings|hail|hello|hey|hi|hot"
     r"|how|how's|later|morning|night|no|ok|okay|rain|raining|sunny|thank|thanks|warm|weather"
@@ -68,7 +69,7 @@ def heuristic(text: str, source_type: str, tags: Iterable[str] = ()) -> int:
     folded = text[:LONGEST_WEIGHED].casefold().replace("’", "'")  # noqa: RUF001
     weight = sum(more for _, more, pattern in OF_WORDS if pattern.search(folded))
     weight += sum(OF_TAGS.get(tag, 0) for tag in {tag.casefold() for tag in tags})
-    if _is_small_talk(_WORD.findall(folded)):
+    if _is_small_talk(WORD.findall(folded)):
         weight += SMALL_TALK + SHORT * (len(folded.split()) <= SHORT_WORDS)
     return max(LEAST, min(MOST, BASE + OF_SOURCE.get(source_type, 0) + weight))
 

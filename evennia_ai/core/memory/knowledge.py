@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile
 
+from evennia_ai.core.text.words import WORD
+
 # How an entry of a talk begins; behind it the words stand in quotes.
 FRAME = re.compile(
     r"(?P<name>.{1,120}?) "
@@ -18,7 +20,6 @@ FRAME = re.compile(
 _ANSWERED = re.compile(r' .{1,80}? answered: (?=")', re.DOTALL)
 _DECODER = json.JSONDecoder()
 _SENTENCE = re.compile(r"[^.!?…\uff1f\u3002\uff01]+[.!?…\uff1f\u3002\uff01]*")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _ASKING = ("who", "whom", "whose", "what", "where", "when", "why", "how", "which")
 _CALLED = ("who", "what", "where", "when", "why", "how")
 # fmt: off
@@ -41,6 +42,7 @@ _FIRST = {*_ASKING, *_VERBS, *(f"{word}{end}" for word in _CALLED for end in ("s
 _OPENERS = frozenset(
     "and so or but hey hi hello well ok okay oh ah um wow please tell me".split()  # noqa: SIM905
 )
+# Not "me": "tell me" asks. `memory.recalling` has it, which looks for whoever speaks of themselves.
 _OF_ONESELF = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|our|ours)\b", re.IGNORECASE
 )
@@ -99,7 +101,7 @@ def sought_text(entry: str) -> str:
 def asks_only(entry: str) -> bool:
     """True for an entry in which somebody asked and told nothing of their own."""
     words = exchange_of(entry).words
-    sentences = [part.strip() for part in _SENTENCE.findall(words) if _WORD.search(part)]
+    sentences = [part.strip() for part in _SENTENCE.findall(words) if WORD.search(part)]
     asking = [part for part in sentences if _asks(part)]
     if not asking or any(map(_tells, asking)):
         return False
@@ -107,9 +109,11 @@ def asks_only(entry: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
+    # Stricter than `grounding.is_question`: what is taken for a question here is not remembered,
+    # while there a demand that is taken for one is only answered.
     if sentence.endswith(("?", "\uff1f")):
         return True
-    words = (found[0] for found in _WORD.finditer(sentence.casefold()))
+    words = (found[0] for found in WORD.finditer(sentence.casefold()))
     first = next(dropwhile(_OPENERS.__contains__, words), "")
     return first in _FIRST and _BARE.match(" ".join((first, *words))) is not None
 
@@ -120,4 +124,4 @@ def _tells(question: str) -> bool:
 
 def _is_short(sentence: str) -> bool:
     is_own = _OF_ONESELF.search(sentence) is not None
-    return len(_WORD.findall(sentence)) <= INTERJECTION and not is_own
+    return len(WORD.findall(sentence)) <= INTERJECTION and not is_own

@@ -132,22 +132,22 @@ def reach(
     cites = {memory.key: memory.cites for memory in drawn}
     same: list[Recollection] = []
     if target.kind == MemoryKind.JOURNAL:
-        lost, concluded = {target.key}, conclusions(cites, [target.key])
+        forgotten, concluded = {target.key}, conclusions(cites, [target.key])
     else:
         same = _saying(target, others, ignored)
-        lost = {memory.key for memory in same if memory.kind == MemoryKind.JOURNAL}
-        facts = {target.key, *(memory.key for memory in same)} - lost
+        forgotten = {memory.key for memory in same if memory.kind == MemoryKind.JOURNAL}
+        facts = {target.key, *(memory.key for memory in same)} - forgotten
         # Of what rests on an entry, a fact says something else; an insight is concluded of it all.
         insights = {m.key: m.cites for m in drawn if m.kind == MemoryKind.INSIGHT}
         concluded = conclusions(cites, facts)
-        concluded |= conclusions(insights, lost | facts | concluded)
+        concluded |= conclusions(insights, forgotten | facts | concluded)
     gone = {memory.key: memory for memory in same}
     gone |= {memory.key: memory for memory in drawn if memory.key in concluded}
-    lost |= set(gone)
+    forgotten |= set(gone)
     loosened = {
-        memory.key: tuple(key for key in memory.cites if key not in lost)
+        memory.key: tuple(key for key in memory.cites if key not in forgotten)
         for memory in drawn
-        if memory.key not in gone and lost & {*memory.cites}
+        if memory.key not in gone and forgotten & {*memory.cites}
     }
     return Reach(target, tuple(gone.values()), loosened, ignored)
 

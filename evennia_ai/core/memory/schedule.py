@@ -5,7 +5,6 @@ Hours are those of the wall clock, of a datetime with its time zone; lengths are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -26,72 +25,64 @@ class SleepMove(StrEnum):
     FACTS = "a talk is over, or much was said"
 
 
-@dataclass(frozen=True, slots=True)
-class Hour:
-    """The facts that decide about sleep at one beat.
+def move_at(
+    *,
+    is_asleep: bool,
+    is_called: bool = False,
+    is_over: bool = False,
+    is_night: bool = False,
+    was_awake: bool = True,
+    has_work: bool = False,
+) -> SleepMove | None:
+    """The act of a beat; None: nothing about sleep. Whoever is called wakes before all else.
 
-    Attributes:
+    Args:
         is_called: something waits for an answer.
         is_over: the time to wake has come.
         is_night: the schedule says that it is night.
         was_awake: it has been awake long enough to fall asleep by itself.
         has_work: the night's work is not done.
     """
+    if not is_asleep:
+        return SleepMove.NIGHT if is_night and was_awake and not is_called else None
+    if is_called:
+        return SleepMove.CALLED
+    if is_over:
+        return SleepMove.OVER
+    return SleepMove.REST if has_work else None
 
-    is_asleep: bool
-    is_called: bool = False
-    is_over: bool = False
-    is_night: bool = False
-    was_awake: bool = True
-    has_work: bool = False
 
+def bedtime_problem(
+    schedule: SleepSchedule,
+    *,
+    is_asleep: bool,
+    activity: int,
+    awake_seconds: float,
+    is_waited_for: bool = False,
+    is_stopped: bool = False,
+) -> str:
+    """The reason against going to sleep by its own wish, or "".
 
-@dataclass(frozen=True, slots=True)
-class Bedtime:
-    """The facts that decide if it may go to sleep by its own wish.
-
-    Attributes:
+    Args:
         activity: tools it used since it woke.
         awake_seconds: since it woke; infinite when it never slept.
         is_waited_for: somebody else waits for an answer.
         is_stopped: an emergency stop is active.
     """
-
-    is_asleep: bool
-    activity: int
-    awake_seconds: float
-    is_waited_for: bool = False
-    is_stopped: bool = False
-
-
-def move_at(hour: Hour) -> SleepMove | None:
-    """The act of a beat; None: nothing about sleep. Whoever is called wakes before all else."""
-    if not hour.is_asleep:
-        falls = hour.is_night and hour.was_awake and not hour.is_called
-        return SleepMove.NIGHT if falls else None
-    if hour.is_called:
-        return SleepMove.CALLED
-    if hour.is_over:
-        return SleepMove.OVER
-    return SleepMove.REST if hour.has_work else None
-
-
-def bedtime_problem(bedtime: Bedtime, schedule: SleepSchedule) -> str:
-    """The reason against going to sleep by its own wish, or ""."""
-    if bedtime.is_asleep:
+    if is_asleep:
         return ALREADY
-    if bedtime.is_stopped:
+    if is_stopped:
         return "an emergency stop is active"
-    if bedtime.is_waited_for:
+    if is_waited_for:
         return "somebody waits for your answer; answer first"
-    if not was_awake(bedtime.awake_seconds, schedule):
+    if not was_awake(awake_seconds, schedule):
         return (
-            f"you woke {bedtime.awake_seconds / MINUTE_SECONDS:.0f} minutes ago; "
+            f"you woke {awake_seconds / MINUTE_SECONDS:.0f} minutes ago; "
             f"stay awake for at least {schedule.min_awake_minutes:g}"
         )
-    if bedtime.activity < schedule.min_activity:
+    if activity < schedule.min_activity:
         return (
-            f"you did {bedtime.activity} things since you woke; "
+            f"you did {activity} things since you woke; "
             f"there is nothing to sleep on before {schedule.min_activity}"
         )
     return ""

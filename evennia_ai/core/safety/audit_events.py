@@ -183,9 +183,9 @@ def masked(value: object, name: str = "") -> Any:
 def _named(details: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
     """The items of a mapping with their names: a `value` is named by the `key` beside it."""
     naming = (details.get(name) for name in _NAMING)
-    told = next((name for name in naming if isinstance(name, str)), "")
+    called = next((name for name in naming if isinstance(name, str)), "")
     for key, item in details.items():
-        yield key, item, told if key in _NAMED else str(key)
+        yield key, item, called if key in _NAMED else str(key)
 
 
 @lru_cache(maxsize=1024)
@@ -219,7 +219,7 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
     return {"characters": len(text), "sha256": sha256(text.encode()).hexdigest()}
 
 
-def kept(details: Mapping[str, Any]) -> dict[str, Any]:
+def storable(details: Mapping[str, Any]) -> dict[str, Any]:
     """The details of a fact as the record keeps them: plain data, whatever they were."""
     plain = {sendable(str(key)): _kept(item, called) for key, item, called in _named(details)}
     size = sum(len(str(value)) for value in plain.values())
@@ -235,7 +235,7 @@ def _kept(value: object, name: str) -> Any:
         return f"({type(value).__name__})"
 
 
-def told(event: str, details: Mapping[str, Any]) -> str:
+def sentence_of(event: str, details: Mapping[str, Any]) -> str:
     """An event in words."""
     text = kind_of(event).text
     if not text:

@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from evennia_ai.core.text.words import QUOTED
 from evennia_ai.core.turn.toolspec import ToolCall
 
 SELF = "§"
 # Longer and deeper than anything that is kept. What cannot be judged is about itself.
 LONGEST_JUDGED = 4_000
 MOST_LEVELS = 8
-_QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|«[^«»]*»')
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _SHORT = (
     (re.compile(r"\bi'm\b"), "i am"),
@@ -120,7 +120,7 @@ def _folded(text: str) -> str:
 
 def _marked(text: str, names: Sequence[str]) -> str:
     """The text with one sign for whatever stands for the assistant, and without quoted words."""
-    text = _QUOTED.sub("…", text.replace(SELF, " "))
+    text = QUOTED.sub("…", text.replace(SELF, " "))
     text = "\n".join(map(_folded, text.splitlines()))
     for pattern, full in _SHORT:
         text = pattern.sub(full, text)

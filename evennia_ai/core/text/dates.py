@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 
+from evennia_ai.core.text.words import QUOTED
+
 # In English, whatever the locale of the server.
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = "January February March April May June July August September October November December"
@@ -98,7 +100,6 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _SAID = re.compile(r"\(said (?:on|between) [^()]*\d\)\.?$")
-_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»')
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ _RULES = (
 
 def is_relative(text: str) -> bool:
     """Tell whether a text has words for a time that are true on one day only, outside quotes."""
-    return _UNSURE.search(_QUOTED.sub("", text)) is not None
+    return _UNSURE.search(QUOTED.sub("", text)) is not None
 
 
 def settled(text: str, days: Sequence[date]) -> str:
@@ -224,7 +225,7 @@ def settled(text: str, days: Sequence[date]) -> str:
 
 def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
     pieces, end = [], 0
-    for quoted in _QUOTED.finditer(text):
+    for quoted in QUOTED.finditer(text):
         pieces += [change(text[end : quoted.start()]), quoted[0]]
         end = quoted.end()
     return "".join([*pieces, change(text[end:])])

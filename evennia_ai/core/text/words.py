@@ -1,9 +1,15 @@
-"""Words for people: counts, amounts, and names of programs that explain themselves."""
+"""Words: what is one in a text, counts and amounts for people, names that explain themselves."""
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Self
+
+# A word with its apostrophe: "don't", "Ada's".
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+# Somebody's words within a text; an opening mark that is never closed quotes nothing.
+QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|«[^«»]*»')
 
 
 class ExplainedEnum(StrEnum):

@@ -131,7 +131,7 @@ def parted(
     return found
 
 
-def kept_of(
+def history_entries(
     said: Sequence[Message], person: str, asides: Mapping[str, str], *, is_private: bool
 ) -> list[Message]:
     """The messages of a turn that are kept, each with the marks of who may know of it.

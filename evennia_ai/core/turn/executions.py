@@ -49,9 +49,9 @@ def tool_executed(
         spec: of the tool; None where there is no such tool.
     """
     kept = (
-        turn.kept | {person_audience(turn.asides.get(call.id, ""))}
+        turn.kept_audiences | {person_audience(turn.asides.get(call.id, ""))}
         if _is_aside(call)
-        else turn.kept
+        else turn.kept_audiences
     )
     is_private = not may_leave(WAYS["audit"], kept).is_allowed
     problem = "" if result.success else _problem(is_private, result)
@@ -73,7 +73,7 @@ def tool_executed(
 
 def name_of(turn: Turn, name: str, spec: ToolSpec | None) -> str:
     """A tool's name as it is kept; one that the model made up in a private turn is its words."""
-    return name if spec is not None else words(WAYS["audit"], name, turn.kept)
+    return name if spec is not None else words(WAYS["audit"], name, turn.kept_audiences)
 
 
 def _is_aside(call: ToolCall) -> bool:

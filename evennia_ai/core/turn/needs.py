@@ -20,7 +20,8 @@ MOST_MATCHED = 6
 MOST_NAMED = 5
 LONGEST_READ = 4000
 _WORD = re.compile(r"[^\W_]{4,}")
-# Too common to say what somebody wants.
+# Too common to say what somebody wants. Not the list of `core.memory.grounding`: here short words
+# count for nothing anyway, and words of talk about tools are common.
 _COMMON_WORDS = (
     "about also been could does dont each from have here into just know like list make many more "
     "most much must name need only other over please said same should some such tell than thank "

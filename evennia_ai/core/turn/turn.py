@@ -1,4 +1,4 @@
-"""The one tray carried through a tick."""
+"""The turn: the one value that is carried through a tick."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ class Turn:
         return self.is_apart or bool(self.held)
 
     @property
-    def kept(self) -> Held:
-        """The audiences of what is kept of it, where that is not open."""
+    def kept_audiences(self) -> Held:
+        """The audiences of the messages that are kept of it, where these are not open."""
         whose = self.events[-1].face if self.events else ""
         return self.held | {person_audience(whose)} if self.is_apart else self.held
 

@@ -1,21 +1,32 @@
-"""Who may do what: people as locks see them, and the rights that somebody has over an assistant."""
+"""Rights: people as locks see them, and the rights that somebody has over an assistant."""
 
 from evennia_ai.runtime.rights.bodies import (
     OF_ASSISTANTS,
     decides,
     has_right,
     kinds_of_locks,
+    knows_key,
     lacking,
     lock_of,
     locks_for,
+    name_before,
     own_locks,
     sort_locks,
 )
-from evennia_ai.runtime.rights.conditions import meets, meets_any
-from evennia_ai.runtime.rights.game import is_owner, is_staff, wanted
-from evennia_ai.runtime.rights.naming import knows_key, name_before
-from evennia_ai.runtime.rights.people import forms_of, lets, seen
-from evennia_ai.runtime.rights.table import MEANINGS, OF_THE_BODY, RAISES, Right
+from evennia_ai.runtime.rights.people import (
+    MEANINGS,
+    OF_THE_BODY,
+    RAISES,
+    Right,
+    forms_of,
+    is_owner,
+    is_staff,
+    lets,
+    meets,
+    meets_any,
+    seen,
+    wanted,
+)
 
 __all__ = [
     "MEANINGS",

@@ -6,10 +6,10 @@ from django.conf import settings
 
 from evennia_ai.core.safety.locks import narrowed, rest_of
 from evennia_ai.core.typed_objects import Being, GameObject, TypedObject
+from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.pronouns import wording
-from evennia_ai.runtime.rights.people import forms_of
-from evennia_ai.runtime.rights.table import Right
+from evennia_ai.runtime.names import wording
+from evennia_ai.runtime.rights.people import Right, forms_of, is_staff
 
 # The kinds of locks that concern the assistant in a body, and nothing else of the game.
 OF_ASSISTANTS = ("ai_", "tool_")
@@ -36,7 +36,7 @@ def lock_of(body: TypedObject, right: Right) -> str:
 
 
 def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool) -> bool:
-    """Whether a person has a right over an assistant, in any form; no assistant has any.
+    """True where a person has a right over an assistant, in any form; no assistant has any.
 
     Args:
         right: one of OF_THE_BODY.
@@ -54,7 +54,7 @@ def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool)
 
 
 def lacking(script: Assistant, right: Right) -> str:
-    """What somebody needs who has no right over an assistant, in words."""
+    """The rights that somebody lacks over an assistant, in words."""
     if lock := lock_of(script.obj or script, right):
         return f"{wording(script).their} lock {lock!r}"
     if right is Right.CONTROL:
@@ -111,3 +111,26 @@ def sort_locks(body: GameObject) -> bool:
     admins = narrowed(control, settings.PERMISSION_HIERARCHY)
     locks.add([f"{Right.CONTROL}:{control}", f"{OF_EVENNIA}:{admins}"])
     return True
+
+
+def knows_key(script: Assistant, person: Being | None) -> bool:
+    """True where somebody may name an assistant by its key.
+
+    Args:
+        person: a character or an account; None: the game's own code.
+    """
+    body = script.obj
+    if body is None or person is None or not names.hides_key(body, names.eyes_of(person)):
+        return True
+    return has_right(script, person, Right.CONTROL, is_staff=is_staff(person))
+
+
+def name_before(script: Assistant, person: Being | None) -> str:
+    """The name of an assistant in what somebody reads.
+
+    Args:
+        person: a character or an account; None: the game's own code.
+    """
+    if knows_key(script, person):
+        return str(script.key)
+    return names.name_of(script.obj, names.eyes_of(person))

@@ -20,7 +20,7 @@ _ACCESS = "ai_permission"
 
 
 class LentPermissions(PermissionHandler):
-    """What a body is permitted: all that it holds, or what those who give it orders hold too."""
+    """The permissions of a body: all that it holds, or what those who give it orders hold too."""
 
     def __init__(self, obj: GameObject) -> None:
         """Hold what is stored for a body."""

@@ -1,17 +1,68 @@
-"""People as locks see them: in all their forms, and quelled where they said so.
+"""The rights there are, and people as locks see them: in all their forms, and quelled.
 
 Evennia honours `quell` only while a character is played: its lock functions look at `_quell` of the
 account behind a character, and an account that is asked by itself keeps all it has. Here a quelled
 account has what Evennia gives to its character: what both of them have, and no superuser's way.
+Conditions on people are written by owners as a permission ("Builder") or a lock string, which is
+told from a permission by its brackets: `perm(Builder) or id(5)`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from django.conf import settings
+from evennia.locks.lockhandler import LockException, LockHandler
 
+from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.typed_objects import Account, Being, TypedObject
+from evennia_ai.errors import ConfigurationError
+
+
+class Right(StrEnum):
+    """The right that an act needs: one of two settings of the game, or a lock of the body."""
+
+    STAFF = "staff"
+    OWNER = "owner"
+    CONTROL = "ai_control"
+    CONFIGURE = "ai_configure"
+    MEMORY = "ai_memory"
+    MOVE = "ai_move"
+    DELETE = "ai_delete"
+
+
+# Each right: what it is for, and who has it where the body has no such lock.
+MEANINGS: Mapping[Right, tuple[str, str]] = MappingProxyType(
+    {
+        Right.STAFF: ("looking at what assistants do, making one", "whoever is a Builder"),
+        Right.OWNER: ("what concerns the whole game, and powers over it", "whoever is an Admin"),
+        Right.CONTROL: (
+            "running it: start, stop, tell it what to do, use its tools, goals, nights, answering "
+            "what it asks",
+            "whoever passes Evennia's `control` of the body; without that lock, staff",
+        ),
+        Right.CONFIGURE: (
+            "setting it up: settings, prompts, look, channels, its own caps, its record, copying",
+            "whoever has `ai_control`",
+        ),
+        Right.MEMORY: (
+            "what it knows of people: changing, forgetting, beginning anew, taking it out of the "
+            "game",
+            "staff who have `ai_control`",
+        ),
+        Right.MOVE: ("where it stands", "staff who have `ai_control`"),
+        Right.DELETE: ("deleting it, with all it knows", "staff who have `ai_control`"),
+    }
+)
+OF_THE_BODY = tuple(Right)[2:]
+# Who may raise a cap: whoever has the right over the account that it belongs to.
+RAISES: Mapping[Scope, Right] = MappingProxyType(
+    {Scope.GAME: Right.OWNER, Scope.ASSISTANT: Right.CONFIGURE, Scope.PLAYER: Right.OWNER}
+)
+
 
 QUELLED, LAST_PUPPET = "_quell", "_last_puppet"
 
@@ -35,7 +86,7 @@ def forms_of(person: Being) -> list[Any]:
 
 
 def lets(thing: TypedObject, being: Being, kind: str, *, default: bool = False) -> bool:
-    """Whether a thing's lock of a type lets a being pass, as what it is and in no other form."""
+    """True where a thing's lock of a type lets a being pass, as what it is and in no other form."""
     return bool(thing.access(seen(being), kind, default=default))
 
 
@@ -54,7 +105,7 @@ class Quelled:
         return getattr(self._account, name)
 
     def check_permstring(self, permission: str) -> bool:
-        """Whether it holds a permission, or a higher one."""
+        """True where it holds a permission, or a higher one."""
         lock = f"ai_permission:perm({permission})"
         locks = self._account.locks
         return bool(permission) and bool(
@@ -63,7 +114,7 @@ class Quelled:
 
 
 class _NoWayAround:
-    """What lock handlers ask first: whether all locks are open to somebody."""
+    """The answer to what lock handlers ask first: no lock is open to all that is done."""
 
     lock_bypass = False
 
@@ -94,3 +145,57 @@ def _rank(name: str, ranks: list[str]) -> int:
     """The place of a permission, in singular or plural, among the ranks; -1: it has none."""
     known = next((each for each in (name, name.removesuffix("s")) if each in ranks), "")
     return ranks.index(known) if known else -1
+
+
+_ACCESS = "ai_condition"
+
+
+def meets(being: Being, condition: str, judge: TypedObject) -> bool:
+    """True where a being meets one condition.
+
+    Args:
+        judge: the object whose lock handler works a lock string out: the assistant's body.
+
+    Raises:
+        ConfigurationError: the condition is no lock string.
+    """
+    being = seen(being)
+    if "(" not in condition:
+        return bool(being.check_permstring(condition))
+    try:
+        locks = f"{_ACCESS}:{condition}"
+        # Named, because Evennia takes a lock string of which nothing is left as passed.
+        return bool(judge.locks.check_lockstring(being, locks, access_type=_ACCESS))
+    except LockException as error:
+        raise ConfigurationError(f"{condition!r} is no lock string: {error}") from error
+
+
+def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:
+    """True where a being meets one of several conditions."""
+    return any(meets(being, condition, judge) for condition in conditions)
+
+
+STAFF_LOCK, OWNER_LOCK = "EVENNIA_AI_STAFF_LOCK", "EVENNIA_AI_OWNER_LOCK"
+DEFAULTS = {STAFF_LOCK: "perm(Builder)", OWNER_LOCK: "perm(Admin)"}
+
+
+def is_staff(person: Being) -> bool:
+    """True where a person (a character or an account) is staff."""
+    return _passes(person, STAFF_LOCK)
+
+
+def is_owner(person: Being) -> bool:
+    """True where a person may change what concerns the whole game."""
+    return _passes(person, OWNER_LOCK)
+
+
+def wanted(right: Right) -> str:
+    """The lock string of the game that a right asks for: of STAFF or of OWNER."""
+    lock = STAFF_LOCK if right is Right.STAFF else OWNER_LOCK
+    return str(getattr(settings, lock, DEFAULTS[lock]))
+
+
+def _passes(person: Being, name: str) -> bool:
+    locks: LockHandler = person.locks
+    lock = getattr(settings, name, DEFAULTS[name])
+    return bool(locks.check_lockstring(seen(person), f"ai_right:{lock}", access_type="ai_right"))

@@ -84,7 +84,7 @@ def by_hand(script: Assistant, event: Event) -> Turn:
 
 
 def _chain_of(script: Assistant, event: Event) -> Chain:
-    """What an event belongs to: the chain of what it answers, else the one that begins with it."""
+    """The chain of an event: that of what it answers, else the one that begins with it."""
     loop = safety_config(script).loop
     return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
@@ -115,14 +115,14 @@ def _begin(script: Assistant, stored: Sequence[inbox.Stored]) -> Turn:
 
 
 def _held(noted: Mapping[str, Any], event: Event) -> Sequence[str]:
-    """What a turn that was set down held; older ones said only whether that was private."""
+    """The audiences of a turn that was set down; older ones said only whether that was private."""
     if "held" in noted:
         return list(noted["held"])
     return [person_audience(event.face)] if noted["is_private"] else []
 
 
 def _take_up(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
-    """What the limits and checks of the task have counted so far."""
+    """Take up what the limits and checks of the task have counted so far."""
     for name in _COUNTED:
         setattr(turn, name, bounds.get(name, 0))
     turn.grants = dict(bounds.get("grants", {}))
@@ -261,7 +261,7 @@ def _remember(
     is_private: bool,
     asides: Mapping[str, str],
 ) -> None:
-    said = conversation.kept_of(said, person, asides, is_private=is_private)
+    said = conversation.history_entries(said, person, asides, is_private=is_private)
     if not said:
         return
     work, limit = script.work, read(script, "max_history")

@@ -30,8 +30,8 @@ def take_up(script: Assistant, stored: inbox.Stored) -> Turn:
 
     From here on it is under way again, so that a crash finds it as it finds any other.
     """
-    work, noted = script.work, stored[inbox.TRAY]
-    waiting = inbox.without_tray(work.inbox, noted["events"])
+    work, noted = script.work, stored[inbox.SAVED_TURN]
+    waiting = inbox.without_saved_turn(work.inbox, noted["events"])
     write(script, pending_events=waiting, current_tool_call=noted)
     work.inbox = waiting
     return turns.go_on(script, noted)
@@ -57,7 +57,7 @@ def take_back(script: Assistant, turn: Turn) -> None:
     work, ids = script.work, {event.id for event in turn.events}
     waiting = work.inbox
     if turn.event.kind != inbox.OWN:
-        waiting = inbox.without_tray(waiting, ids)
+        waiting = inbox.without_saved_turn(waiting, ids)
     turns.keep(script, turn, pending_events=waiting, current_tool_call=turns.as_noted(turn))
     work.inbox, work.running = waiting, frozenset(ids)
 
@@ -82,7 +82,7 @@ def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     """Take events out of the inbox that nobody answers; what was done for them is remembered."""
     noted = read(script, "current_tool_call")
     ids = {item["id"] for item in events}
-    noted_turns = [item[inbox.TRAY] for item in events if inbox.TRAY in item]
+    noted_turns = [item[inbox.SAVED_TURN] for item in events if inbox.SAVED_TURN in item]
     if noted and "tool" not in noted and ids.intersection(noted["events"]):
         noted_turns.append(noted)
         write(script, current_tool_call=None)
@@ -100,12 +100,12 @@ def void(script: Assistant, is_meant: Callable[[inbox.Stored], bool] = lambda it
     """
     work = script.work
     waiting = work.inbox if work is not None else ()
-    for item in [each for each in waiting if inbox.TRAY in each and is_meant(each)]:
-        noted_turn = item[inbox.TRAY]
+    for item in [each for each in waiting if inbox.SAVED_TURN in each and is_meant(each)]:
+        noted_turn = item[inbox.SAVED_TURN]
         if noted_turn["effects"]:
             turns.give_up(script, noted_turn)
         else:
-            work.inbox = inbox.without_tray(work.inbox, noted_turn["events"])
+            work.inbox = inbox.without_saved_turn(work.inbox, noted_turn["events"])
             write(script, pending_events=work.inbox)
     if work is not None:
         let_go(work)

@@ -1,0 +1,77 @@
+"""The table of what programs ask by a name of their own: written, found, forgotten and pruned here.
+
+A row is written before the task goes into an inbox, and closed before anybody is told how it ended,
+so that a program that asks again by the same name gets its answer, whatever happened meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from hashlib import sha256
+
+from django.db import connection
+
+from evennia_ai.core.memory.forgetting import PersonNames
+from evennia_ai.models import PendingTask
+
+OPEN, ANSWERED, FAILED = "open", "answered", "failed"
+KEPT_SECONDS = 86_400.0
+
+
+def missing_tables() -> list[str]:
+    """The table, if the game's database has none."""
+    table = PendingTask._meta.db_table
+    return [] if table in connection.introspection.table_names() else [table]
+
+
+def digest_of(words: str) -> str:
+    """A fingerprint of what was asked: one name stands for one task."""
+    return sha256(words.encode("utf-8", "replace")).hexdigest()
+
+
+def begin(task: PendingTask) -> None:
+    """Put a task in, and drop those whose time was over more than a day ago."""
+    PendingTask.objects.filter(ends_at__lt=task.began_at - KEPT_SECONDS).delete()
+    task.save(force_insert=True)
+
+
+def find(assistant: int, person: str, name: str) -> PendingTask | None:
+    """The task that a person, or "" for the game, asked an assistant by a name."""
+    found = PendingTask.objects.filter(assistant=assistant, person=person, name=name)
+    task: PendingTask | None = found.first()
+    return task
+
+
+def still_open(events: Collection[str]) -> list[PendingTask]:
+    """Those of some events that were asked so, and have not ended."""
+    return list(PendingTask.objects.filter(pk__in=events, state=OPEN))
+
+
+def close(event: str, state: str, text: str, now: float, *, reason: str = "") -> None:
+    """Write down how a task ended, once.
+
+    Args:
+        event: id of the task.
+        text: the report, or why there is none.
+        reason: the latter in one word.
+    """
+    found = PendingTask.objects.filter(pk=event, state=OPEN)
+    found.update(state=state, answer=text, reason=reason, ended_at=now)
+
+
+def remove(event: str) -> None:
+    """Take out a task that never began."""
+    PendingTask.objects.filter(pk=event).delete()
+
+
+def forget(assistant: int, person: str, name: PersonNames) -> None:
+    """Take out all that a person asked an assistant, and their name in what it told others."""
+    tasks = PendingTask.objects.filter(assistant=assistant)
+    tasks.filter(person=person).delete()
+    for task in tasks:
+        tasks.filter(pk=task.pk).update(answer=name.hidden(task.answer))
+
+
+def remove_all(assistant: int) -> None:
+    """Take out all that an assistant was asked."""
+    PendingTask.objects.filter(assistant=assistant).delete()

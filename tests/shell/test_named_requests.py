@@ -1,0 +1,217 @@
+"""What programs ask by names of their own: asked once, and answered over a restart too."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+from twisted.internet.defer import CancelledError
+
+from evennia_ai import operations
+from evennia_ai.agent.requests import Reason
+from evennia_ai.models import PendingTask
+from evennia_ai.operations.conversation import ask, find_request, tell
+from evennia_ai.operations.result import Problem
+from evennia_ai.runtime import state
+from evennia_ai.tasks import store, waiting
+from tests.shell.errand_case import ErrandTest, reports_of
+from tests.shell.support import pump, says
+
+NAME = "quest-42"
+NOON = "An hour past noon."
+
+
+class NamedTest(ErrandTest):
+    """Ada is asked by a name."""
+
+    def put(self, words: str = "When?", **more: Any) -> Any:
+        """Ask her by the name."""
+        return self.ada.ask(words, **{"name": NAME} | more)
+
+    def task(self) -> PendingTask:
+        """The one row."""
+        return PendingTask.objects.get()
+
+    def restart(self) -> None:
+        """The server ends in the middle of it, and starts again: all that waited is forgotten."""
+        self.ada_script.at_server_shutdown()
+        waiting.start_anew()
+        self.ada_script.at_start()
+
+
+class TestOnce(NamedTest):
+    """However often it is asked, it is done once."""
+
+    def test_who_asks_again_gets_the_same_answer(self) -> None:
+        """While it is under way, and after it; the model is asked once."""
+        first, second = self.put(), self.put()
+        self.model.answers.append(reports_of())
+        assert [NOON] == self.outcome(first) == self.outcome(second)
+        assert [NOON] == self.outcome(self.put())
+        assert 1 == len(self.model.bodies)
+        assert (store.ANSWERED, NOON) == (self.task().state, self.task().answer)
+
+    def test_without_a_name_nothing_is_kept(self) -> None:
+        """Each is a question of its own."""
+        self.model.answers.extend([reports_of(), reports_of("Two.")])
+        assert [NOON] == self.outcome(self.ada.ask("When?"))
+        assert ["Two."] == self.outcome(self.ada.ask("When?"))
+        assert not PendingTask.objects.exists()
+
+    def test_a_failure_is_kept_too(self) -> None:
+        """With its reason; to try again takes another name."""
+        self.model.answers.append(says("Hm."))
+        operations.set_muted(self.ada_script, self.mira, True)
+        self.refused(self.put(asker=self.mira), Reason.REFUSED, "muted")
+        assert not PendingTask.objects.exists()
+        asked = self.put()
+        pump()
+        operations.stop(self.ada_script, "a test")
+        self.refused(asked, Reason.STOPPED, "it was stopped")
+        operations.clear(self.ada_script)
+        self.refused(self.put(), Reason.STOPPED, "it was stopped")
+
+    def test_a_name_stands_for_one_task_of_one_person(self) -> None:
+        """Other words are refused; the same name of somebody else is another task."""
+        self.model.answers.extend([reports_of(), reports_of("For Mira.")])
+        assert [NOON] == self.outcome(self.put())
+        self.refused(self.put("Where?"), Reason.INVALID, "something else was asked")
+        (told,) = self.outcome(tell(self.ada_script, None, "When?", name=NAME))
+        assert Problem.INVALID is told.problem
+        assert ["For Mira."] == self.outcome(self.put(asker=self.mira))
+        assert 2 == PendingTask.objects.count()
+
+    def test_what_is_no_name_is_refused(self) -> None:
+        """The text says what would be one."""
+        for name in ("a b", "x" * 65, "dinner/7", "naïve"):
+            with self.subTest(name):
+                self.refused(self.put(name=name), Reason.INVALID, "1 to 64 of the characters")
+        assert Problem.MISSING is find_request(self.ada_script, None, "a b").problem
+
+    def test_who_leaves_takes_nothing_back(self) -> None:
+        """It goes on, and its answer is kept."""
+        asked = self.put()
+        pump()
+        asked.cancel()
+        (error,) = self.outcome(asked)
+        assert isinstance(error, CancelledError)
+        self.model.answer(reports_of())
+        pump()
+        assert [NOON] == self.outcome(self.put())
+
+    def test_what_cannot_be_stored_was_never_asked(self) -> None:
+        """The error reaches the program, and the name is free again."""
+        with mock.patch.object(type(self.ada_script), "enqueue", side_effect=OSError("full")):
+            (error,) = self.outcome(self.put())
+        assert isinstance(error, OSError)
+        assert ([], False) == (waiting.every(), PendingTask.objects.exists())
+
+
+class TestRestart(NamedTest):
+    """The server is killed in the middle of it."""
+
+    def test_it_is_waited_for_again(self) -> None:
+        """The task is done after the restart; who asks again meanwhile waits for that."""
+        self.put().addErrback(lambda _: None)
+        pump()
+        self.restart()
+        again = self.put()
+        pump()
+        self.model.answers.append(reports_of())
+        self.model.answer(reports_of())
+        assert [NOON] == self.outcome(again)
+        assert 1 == PendingTask.objects.count()
+
+    def test_it_is_answered_though_nobody_asks_again(self) -> None:
+        """What came of it can be had later, and is asked of no model then."""
+        asked = ask(self.ada_script, "When?", name=NAME)
+        asked.addErrback(lambda _: None)
+        pump()
+        self.restart()
+        pump()
+        self.model.answers.append(reports_of())
+        self.model.answer(reports_of())
+        pump()
+        found = find_request(self.ada_script, None, NAME)
+        assert ("answered", NOON) == (found.data.state, found.data.answer)
+        calls = len(self.model.bodies)
+        assert ([NOON], calls) == (self.outcome(self.put()), len(self.model.bodies))
+
+    def test_a_private_question_stays_quiet(self) -> None:
+        """Nothing that others notice is on offer after the restart either."""
+        self.put(asker=self.mira).addErrback(lambda _: None)
+        pump()
+        self.restart()
+        (wait,) = waiting.every()
+        pump()
+        assert wait.is_quiet
+        assert "say" not in self.tools_of(-1)
+
+    def test_what_was_cut_off_is_said_so(self) -> None:
+        """It left the inbox, since nobody knows what came of it; that is the answer then."""
+        self.put().addErrback(lambda _: None)
+        state.discard(self.ada_script, self.ada_script.work.inbox)
+        self.restart()
+        assert "the game stopped" in find_request(self.ada_script, None, NAME).data.answer
+        self.refused(self.put(), Reason.FAILED, "the game stopped in the middle of it")
+
+    def test_its_time_goes_on(self) -> None:
+        """It is late when it would have been late."""
+        self.put(timeout_seconds=30).addErrback(lambda _: None)
+        pump()
+        self.clock.advance(20)
+        self.restart()
+        again = self.put()
+        self.clock.advance(11)
+        self.refused(again, Reason.LATE, "none came within")
+
+    def test_a_pause_leaves_the_wait_as_it_is(self) -> None:
+        """A script that is stopped and started in one process has it still."""
+        asked = self.put()
+        pump()
+        self.ada_script.at_pause()
+        self.ada_script.at_start()
+        pump()
+        self.model.answers.append(reports_of())
+        self.model.answer(reports_of())
+        assert [NOON] == self.outcome(asked)
+
+    def test_what_cannot_be_read_keeps_no_assistant_from_starting(self) -> None:
+        """As a game whose tables are missing; the log says so."""
+        self.put().addErrback(lambda _: None)
+        with self.logged() as lines, mock.patch.object(store, "still_open", side_effect=OSError):
+            self.restart()
+        assert any("could not be taken up" in line for line in lines)
+        assert self.ada_script.work is not None
+
+
+class TestKept(NamedTest):
+    """Rows are few, and go with whom they are about."""
+
+    def test_an_outcome_that_cannot_be_kept_is_told(self) -> None:
+        """Who waits gets it; the log says the rest."""
+        asked = self.put()
+        self.model.answers.append(reports_of())
+        with self.logged() as lines, mock.patch.object(store, "close", side_effect=OSError):
+            assert [NOON] == self.outcome(asked)
+        assert any("could not be kept" in line for line in lines)
+
+    def test_it_is_kept_for_a_day_after_its_time(self) -> None:
+        """The next one by a name drops it."""
+        self.model.answers.extend([reports_of(), reports_of("Two.")])
+        assert [NOON] == self.outcome(self.put())
+        PendingTask.objects.update(ends_at=self.clock.seconds() - store.KEPT_SECONDS - 1)
+        assert ["Two."] == self.outcome(self.put(name="other"))
+        assert "other" == self.task().name
+        missing = find_request(self.ada_script, None, NAME)
+        assert (Problem.MISSING, True) == (missing.problem, NAME in missing.message)
+
+    def test_it_goes_with_the_person_and_with_the_assistant(self) -> None:
+        """Nothing of either is left."""
+        self.model.answers.extend([reports_of(), reports_of()])
+        assert [NOON] == self.outcome(self.put(asker=self.mira))
+        assert [NOON] == self.outcome(self.put())
+        operations.forget_everything(self.ada_script, self.mira)
+        assert "" == self.task().person
+        store.remove_all(self.ada_script.pk)
+        assert not PendingTask.objects.exists()
