@@ -61,23 +61,13 @@ def check_tables(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
     """Report tables that are missing: without them no model is asked."""
-    from evennia_ai import audit
-    from evennia_ai.agent import tracing
-    from evennia_ai.budget import ledger
-    from evennia_ai.operations import token_store
-    from evennia_ai.tasks import store as tasks
+    from evennia_ai.models import missing_tables
 
     # `migrate`, which makes them, names the databases it is about to work on.
     if kwargs.get("databases"):
         return []
     try:
-        missing = [
-            *ledger.missing_tables(),
-            *audit.missing_tables(),
-            *tracing.missing_tables(),
-            *tasks.missing_tables(),
-            *token_store.missing_tables(),
-        ]
+        missing = missing_tables()
     except DatabaseError:
         return []  # there is no database yet, which others report
     hint = "Type: evennia migrate. Until then no model is asked, and nothing recorded."

@@ -52,7 +52,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.runtime.services",
         "evennia_ai.runtime.signals",
         "evennia_ai.agent.tracing",
-        "evennia_ai.tasks.store",
+        "evennia_ai.models",
     ),  # Django's app registry is not ready before
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")

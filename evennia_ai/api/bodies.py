@@ -32,6 +32,7 @@ def _refuse_constant(name: str) -> None:
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
+    # Of a name that stands there twice one program takes the first value, another the last.
     if len(read) != len(pairs):
         raise ValueError("a name stands there twice")
     return read

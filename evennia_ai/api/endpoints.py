@@ -95,6 +95,7 @@ def _handler(row: Row) -> Any:
     def handler(view: ApiView, request: Request, **path: Any) -> HttpResponseBase:
         return view.serve(row, request, path)
 
+    # drf-spectacular looks for its class there, `dispatch` for the row.
     handler.row = row  # type: ignore[attr-defined]
     handler.kwargs = {"schema": AutoSchema}  # type: ignore[attr-defined]
     right = row.needs or (NEEDS[ACTS[row.route.act]] if row.route.act else "For every account.")

@@ -28,11 +28,7 @@ class Strict(serializers.Serializer):
     """A mapping with none but known keys."""
 
     def to_internal_value(self, data: object) -> Any:
-        """Read it.
-
-        Raises:
-            ValidationError: something in it is unknown or wrong.
-        """
+        """Read it."""
         if isinstance(data, Mapping):
             unknown = [str(name) for name in data if name not in self.fields]
             if unknown:
@@ -59,11 +55,7 @@ class Text(serializers.CharField):
         self.validators.append(RegexValidator(pattern, told))
 
     def to_internal_value(self, data: object) -> str:
-        """The text.
-
-        Raises:
-            ValidationError: it is something else.
-        """
+        """The text."""
         if not isinstance(data, str):
             raise ValidationError("This must be a text.")
         return str(super().to_internal_value(data))
@@ -107,11 +99,7 @@ class Whole(serializers.IntegerField):
     """A whole number; a text is none."""
 
     def to_internal_value(self, data: object) -> int:
-        """The number.
-
-        Raises:
-            ValidationError: it is something else.
-        """
+        """The number."""
         if isinstance(data, bool) or not isinstance(data, (int, float)) or data != int(data):
             raise ValidationError("This must be a whole number.")
         return int(data)
@@ -121,11 +109,7 @@ class Number(serializers.FloatField):
     """A number; a text is none."""
 
     def to_internal_value(self, data: object) -> float:
-        """The number.
-
-        Raises:
-            ValidationError: it is something else.
-        """
+        """The number."""
         if isinstance(data, bool) or not isinstance(data, (int, float)):
             raise ValidationError("This must be a number.")
         return float(data)
@@ -138,11 +122,7 @@ class Count(serializers.IntegerField):
         super().__init__(**{"min_value": 0, "max_value": MOST_NUMBER, **options})
 
     def to_internal_value(self, data: object) -> int:
-        """The number.
-
-        Raises:
-            ValidationError: it is something else.
-        """
+        """The number."""
         if not DIGITS.fullmatch(str(data)):
             raise ValidationError(f"This must be a whole number from 0 to {MOST_NUMBER}.")
         return int(str(data))
@@ -152,11 +132,7 @@ class Flag(serializers.BooleanField):
     """true or false; a word or a number is neither."""
 
     def to_internal_value(self, data: object) -> bool:
-        """One of the two permitted types.
-
-        Raises:
-            ValidationError: neither.
-        """
+        """True or False."""
         if not isinstance(data, bool):
             raise ValidationError("This must be true or false.")
         return data
@@ -166,11 +142,7 @@ class Word(serializers.ChoiceField):
     """One of some words."""
 
     def to_internal_value(self, data: object) -> Any:
-        """The word.
-
-        Raises:
-            ValidationError: it is none of them.
-        """
+        """The word."""
         if not isinstance(data, str) or data not in self.choices:
             raise ValidationError(f"This must be one of: {', '.join(map(str, self.choices))}.")
         return data
@@ -184,11 +156,7 @@ class Plain(serializers.DictField):
     most = 100
 
     def to_internal_value(self, data: object) -> dict[str, Any]:
-        """The mapping.
-
-        Raises:
-            ValidationError: it is something else.
-        """
+        """The mapping."""
         if not isinstance(data, dict):
             raise ValidationError("This must be a mapping of names and values.")
         if len(data) > self.most:

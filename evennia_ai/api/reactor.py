@@ -85,7 +85,7 @@ class _Hop:
             self._has_begun = True
         try:
             value = self.function()
-        except BaseException:
+        except BaseException:  # also an exit: another thread waits to be told
             value = Failure()
         if isinstance(value, Deferred):
             self.waiting = value
@@ -138,6 +138,7 @@ def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
     if hop.is_over.is_set():
         return hop.value()
     has_begun = hop.give_up()
+    # It may have ended between the end of the wait and the giving up.
     if hop.is_over.is_set():
         return hop.value()
     cancel()

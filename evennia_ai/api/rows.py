@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 from rest_framework.fields import Field
@@ -101,21 +101,22 @@ class Row:
     operation: Operation
     summary: str
     details: str
-    result: type[Any] | None = field(default=None, kw_only=True)
-    says: str = field(default="message", kw_only=True)
-    body: type[Field] | None = field(default=None, kw_only=True)
-    query: type[Field] | None = field(default=None, kw_only=True)
-    status: int = field(default=200, kw_only=True)
-    is_long: bool = field(default=False, kw_only=True)
-    example: Any = field(default=None, kw_only=True)
-    answer: Any = field(default=None, kw_only=True)
-    action: str = field(default="", kw_only=True)
-    needs: str = field(default="", kw_only=True)
-    media: str = field(default="", kw_only=True)
-    may_be_missing: bool = field(default=False, kw_only=True)
-    is_open: bool = field(default=False, kw_only=True)
-    is_private: bool = field(default=False, kw_only=True)
-    view: type[APIView] | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    result: type[Any] | None = None
+    says: str = "message"
+    body: type[Field] | None = None
+    query: type[Field] | None = None
+    status: int = 200
+    is_long: bool = False
+    example: Any = None
+    answer: Any = None
+    action: str = ""
+    needs: str = ""
+    media: str = ""
+    may_be_missing: bool = False
+    is_open: bool = False
+    is_private: bool = False
+    view: type[APIView] | None = None
 
     def __post_init__(self) -> None:
         if self.reads and self.says == "message":

@@ -40,7 +40,7 @@ from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.rows import Row
 from evennia_ai.operations.control import ASSISTANT, GAME
-from evennia_ai.operations.goals import STATUSES
+from evennia_ai.operations.goals import SETTERS, STATUSES
 from evennia_ai.operations.monitoring import HEALTH
 
 TABLE: tuple[Row, ...] = (
@@ -130,6 +130,7 @@ SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "HealthStatus": HEALTH,
         "GoalStatus": STATUSES,
+        "GoalSetter": SETTERS,
         "BreakerScope": [GAME, ASSISTANT],
         "EndOfGoalStatus": requests.ENDS,
         "MemoryKind": requests.KINDS,

@@ -53,8 +53,8 @@ class Fold:
     """One kind of event: a row of the table.
 
     Attributes:
-        change: changes the aggregate by the event's details.
-        details: their names and defaults; without one that is WANTED it is only noted.
+        change: what such an event does to the aggregate.
+        details: its details and their defaults; without one that is WANTED it is only noted.
     """
 
     change: Change
@@ -75,13 +75,9 @@ class Fold:
             self.change(state, {key: known.get(key, details[key]) for key in details})
 
         topic = f"{aggregate.TOPIC}:{name}"
-        body = {
-            "__module__": __name__,
-            "__qualname__": f"{aggregate.__qualname__}.{name}",
-            "__annotations__": dict.fromkeys(details, Any),
-            "TOPIC": topic,
-            "apply": apply,
-        }
+        place = {"__module__": __name__, "__qualname__": f"{aggregate.__qualname__}.{name}"}
+        fields = {"__annotations__": dict.fromkeys(details, Any)}
+        body = {**place, **fields, "TOPIC": topic, "apply": apply}
         made: type[Any] = new_class(name, (aggregate.Event,), {}, lambda names: names.update(body))
         register_topic(topic, made)
         return made
@@ -119,6 +115,7 @@ class Audited(Aggregate):
         given |= {key: value for key, value in details.items() if key in taken}
         if "event" in fold.details:
             given["event"] = event
+        # A clock that was set back must not put events out of order: they are looked for by time.
         moment = max(at, self.modified_on)
         given = {**NOBODY, **given, "more": rest or None}
         self.trigger_event(self.kinds[name], timestamp=moment, **given)
@@ -288,9 +285,6 @@ GAME_FOLDS: dict[str, Fold] = {
     "control_refused": Fold(_raise("refusals"), {"act": ""}),
     NOTED: ANYTHING,
 }
-
-
-# ---- the two -----------------------------------------------------------------------------------
 
 
 class AssistantAggregate(Audited):

@@ -257,6 +257,7 @@ def _cut(id_: UUID, config: AuditConfig, newest: int) -> int:
         old = rows_of(id_).filter(at__lt=as_micros(moment)).order_by("-at", "-originator_version")
         last = max(last, old.values_list("originator_version", flat=True).first() or 0)
     last = min(last, newest - 1)
+    # What stays is read from a snapshot on, and snapshots are taken at these versions.
     return last - last % SNAPSHOT_EVERY
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TextIO
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import QuerySet
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.persistence import InfrastructureFactory, Mapper, Transcoder
 from eventsourcing.utils import Environment, EnvType
 
+from evennia_ai import models
 from evennia_ai.audit import archive
 from evennia_ai.audit.archive import Archived, ArchivedError
 from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as_moment, details_of
@@ -202,8 +202,7 @@ def _entry(version: int, at: int, event: str, state: bytes) -> Entry:
 
 def missing_tables() -> list[str]:
     """The tables of the record that the game's database has not."""
-    wanted = {model._meta.db_table for model in (RecordedEvent, RecordedSnapshot)}
-    return sorted(wanted - set(connection.introspection.table_names()))
+    return models.missing_tables(RecordedEvent, RecordedSnapshot)
 
 
 @lru_cache(maxsize=1)

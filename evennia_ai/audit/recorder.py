@@ -78,7 +78,7 @@ class DjangoAggregateRecorder(AggregateRecorder):
         """Insert rows by one statement for each MOST_ROWS. Returns their ids where it can."""
         ids: list[int] = []
         parts = [stored[first : first + MOST_ROWS] for first in range(0, len(stored), MOST_ROWS)]
-        if len(parts) < 2:
+        if len(parts) < 2:  # one statement is all or nothing by itself
             for part in parts:
                 ids += self._insert_rows(part)
             return ids

@@ -65,6 +65,7 @@ def subject_of(whom: Script | str) -> Subject | None:
     """
     if isinstance(whom, str):
         return Subject(GAME_ID if whom == GAME else id_of(whom), whom)
+    # An event must not outlive its subject: what was never stored has no stream.
     if getattr(whom, "pk", None) is None or not hasattr(whom, "attributes"):
         return None
     return Subject(id_of(name_of(whom)), name_of(whom), whom)

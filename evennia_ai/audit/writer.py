@@ -83,9 +83,10 @@ class Book:
             stream.settle()
             waited = [*stream.waiting, *self._losses(stream)]
             stream.waiting.clear()
+            # Nobody else extends it meanwhile; where this fails it is read from the database.
             known, stream.aggregate = stream.aggregate, None
         if stream.connection is not this_connection():
-            known = None
+            known = None  # it may hold what the other connection has not committed
         if not (waited or items):
             stream.aggregate = known
             return
@@ -130,6 +131,7 @@ class Book:
             _tell(name, items)
             return
         is_told_now = is_never_committed(connection)
+        # Without a savepoint: where an event fails, the caller's change fails with it.
         with transaction.atomic(savepoint=False):
             known = known or self._load(stream, waited, items)
             if known is None:

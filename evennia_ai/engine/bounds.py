@@ -66,6 +66,7 @@ class Bounds:
         """One more model call, be it of the loop or beside it."""
         turn, loop = self.turn, self.ports.limits.config.loop
         await self._check(LimitKind.MODEL_CALLS, turn.model_calls, loop.max_model_calls_per_tick)
+        # Again after each grant: what was granted may be less than what is used already.
         while isinstance(turn.monitor.before_model_call(turn.tokens, self._task_tokens), Halt):
             await self.grant(LimitKind.TASK_TOKENS, turn.tokens, loop.max_tokens_per_task)
         await self._within_chain(LimitKind.TASK_TOKENS, turn.tokens)
@@ -105,6 +106,7 @@ class Bounds:
             self.ports.limits.cut(self.turn, hit)
 
     def _cap(self, kind: LimitKind, base: float) -> float:
+        # 0 is no limit, and stays none whatever was granted.
         return base and base + self.turn.grants.get(kind, 0)
 
     async def _check(self, kind: LimitKind, used: float, base: float) -> None:

@@ -39,10 +39,10 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
     """
     advisory = Advisory.NONE
     while not bounds.is_used_up:
-        ports.keeper.fence(turn)
+        ports.keeper.fence(turn)  # whoever stopped it while it waited has the last word
         shown = ports.shown(ports.toolbox.specs())
         prompt = ports.compose(turn, shown)
-        expect_listener(turn, ports)
+        expect_listener(turn, ports)  # before money is spent, and again before it speaks
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.unfit())
         try:
@@ -53,22 +53,23 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
                 continue
             return _stopped_by(error, prompt)
         calls = _calls_of(reply, turn)
-        refusal = REFUSAL * holds_recital(calls, prompt.instructions)
-        if not calls or (refusal and turn.has_recited):
+        refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
+        if not calls or (refusal and turn.has_recited):  # it was told so once
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         group = Group(calls, turn, bounds.pattern.calls_per_reply)
+        # Words that are the call themselves are no thoughts about it.
         turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
-        if stop is None and advisory is Advisory.CRITICAL:
+        if stop is None and advisory is Advisory.CRITICAL:  # it was told, and did not answer
             stop = Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
         if stop is not None:
             return stop
         advisory = advise(prompt.ratio_with(reply.usage, group.messages))
         is_last = turn.iterations == bounds.last_step - 1
-        group.tell(ADVICE[advisory] or LAST_STEP * is_last)
+        group.tell(ADVICE[advisory] or (LAST_STEP if is_last else ""))
         ports.keeper.checkpoint(turn)
     steps = f"{turn.iterations} steps without an answer"
     return Stop(StopReason.MAX_ITERATIONS, _shown(turn, turn.problem) or steps)
@@ -126,7 +127,7 @@ def expect_listener(turn: Turn, ports: Ports) -> None:
 def _shorten(turn: Turn, error: Exception) -> bool:
     """Leave the history out when the model says that the prompt is too long; once is all."""
     may_help = isinstance(error, ContextLengthError) and bool(turn.history)
-    if may_help:
+    if may_help:  # the history is what grows; the question itself stays
         turn.history = []
     return may_help
 
@@ -158,7 +159,7 @@ async def _run(group: Group, ports: Ports, bounds: Bounds, refusal: str) -> None
     """
     pattern = bounds.pattern
     for call in group.calls:
-        if group.done:
+        if group.done:  # a crash after this call repeats none of those before it
             ports.keeper.checkpoint(group.turn)
         ports.keeper.fence(group.turn)
         spec = ports.toolbox.specs().get(call.name)
@@ -200,8 +201,11 @@ class Group:
         self.halt: Halt | None = None
         self._alerts: list[str] = []
         left_out = len(calls) - most
-        self._left_out = f"{left_out} more calls were left out: {most} a reply" * (left_out > 0)
+        self._left_out = ""
+        if left_out > 0:
+            self._left_out = f"{left_out} more calls were left out: {most} a reply"
         self._begins_at = len(turn.said)
+        # Services refuse a conversation with a call that has no result: each has one from now on.
         self.tell("")
 
     @property

@@ -113,6 +113,7 @@ class Timed(Wrapper):
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run the call."""
+        # The last word after a limit has a time of its own: that limit may be this one.
         seconds = None if turn.stopped_by else self.left()
         if seconds is not None:
             call = replace(call, deadline_seconds=seconds)
@@ -150,6 +151,7 @@ class Noted(Wrapper):
         """Run the call; when it failed the note is taken back, so that no question is lost."""
         if not self.inner.specs()[call.name].is_noticed:
             return await self.inner.run(call, turn)
+        # Before and not after: a crash in between means silence, and not the same twice.
         self.keeper.before_effect(turn, call)
         result = await self.inner.run(call, turn)
         if result.success:
@@ -179,7 +181,7 @@ class Cached(Wrapper):
             result: ToolResult = await self._known(call, turn, spec)
             return result
         result = await self.inner.run(call, turn)
-        if spec.is_noticed and result.success:
+        if spec.is_noticed and result.success:  # the world is another now
             self.cache.clear_tick()
         return result
 
@@ -269,7 +271,7 @@ class Protected(Wrapper):
             permit.failure(error)
             return ToolResult(False, str(error), Fault.TIMEOUT, error)
         except ToolDeniedError as error:
-            permit.success()
+            permit.success()  # a lock that holds is no defect of the tool
             return ToolResult(False, str(error), Fault.DENIED, error)
         except ToolError as error:
             permit.success()

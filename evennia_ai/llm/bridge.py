@@ -127,7 +127,7 @@ def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred
 
 def _settle(deferred: Deferred[T], done: asyncio.Task[T]) -> None:
     error = CancelledError() if done.cancelled() else done.exception()
-    if deferred.called:
+    if deferred.called:  # cancelled while the outcome was on its way
         return
     if error is not None:
         deferred.errback(Failure(error))

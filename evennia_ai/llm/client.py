@@ -273,6 +273,7 @@ class UnifiedLLMClient:
     ) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
         if not self.circuit_breaker.is_available:
+            # This raises: nobody waits for a slot to hear that the service is left alone.
             self.circuit_breaker.acquire().release()
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
@@ -301,7 +302,7 @@ class UnifiedLLMClient:
             messages = closed(messages)
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, tools)}
         body |= {**self._generation.as_body(), **extra}
-        body.pop(PLAIN, None)
+        body.pop(PLAIN, None)  # told per attempt, by the name that the endpoint takes
         call = _Call(body, self.wanted(extra).tokens, payment, name)
         permit = self.circuit_breaker.acquire()
         try:

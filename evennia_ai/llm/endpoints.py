@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.errors import ConfigurationError
 
 LOCAL_MODEL = "qwen2.5-coder-0.5b-instruct"
@@ -92,17 +93,12 @@ def checked_url(
     Raises:
         ConfigurationError: it is no web address, or holds a password.
     """
-    try:
-        parts = urlsplit(base_url)
-        has_login = parts.username is not None
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        has_login = is_usable = False
-    if has_login:
+    fault = url_fault(base_url)
+    if fault is UrlFault.LOGIN:
         raise ConfigurationError(
             f"{name} holds a user name or a password, which logs would show; {advice}"
         )
-    if not is_usable:
+    if fault is not None:
         raise ConfigurationError(
             f"{name} is {base_url!r}; it must be a web address such as http://127.0.0.1:11434/v1"
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from evennia_ai.core.turn.toolspec import ToolSpec
 
@@ -13,6 +12,8 @@ LONGEST_ARGUMENT = 300
 MOST_ITEMS = 20
 DEEPEST = 30
 MOST_KEPT = 1000
+Source = TypeVar("Source")
+Made = TypeVar("Made")
 
 _HOLD_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 _HOLD_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -20,24 +21,24 @@ _ARE_SCHEMAS = ("items", "additionalProperties")
 _SAY_THE_END = ("enum", "const", "format", "pattern", "maxLength")
 
 
-class Kept:
-    """A cache of what a function makes of each spec.
+class Kept(Generic[Source, Made]):
+    """A cache of what a function makes of each spec, or of anything else that never changes.
 
-    Specs can be neither hashed nor referred to weakly, so they go by identity; keeping the spec
-    itself beside it makes sure that no other one ever gets the same.
+    Specs can be neither hashed nor referred to weakly, so they go by identity; keeping the source
+    itself beside it makes sure that no other one ever gets the same id.
     """
 
-    def __init__(self, make: Callable[[ToolSpec], dict[str, Any]]) -> None:
+    def __init__(self, make: Callable[[Source], Made]) -> None:
         self._make = make
-        self._kept: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
+        self.kept: dict[int, tuple[Source, Made]] = {}
 
-    def __call__(self, spec: ToolSpec) -> dict[str, Any]:
-        """The result for a spec; the same object every time, not to be changed."""
-        if id(spec) not in self._kept:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            self._kept[id(spec)] = (spec, self._make(spec))
-        return self._kept[id(spec)][1]
+    def __call__(self, source: Source) -> Made:
+        """The result for a source; the same object every time, not to be changed."""
+        if id(source) not in self.kept:
+            self.kept[id(source)] = (source, self._make(source))
+            if len(self.kept) > MOST_KEPT:
+                del self.kept[next(iter(self.kept))]
+        return self.kept[id(source)][1]
 
 
 def bounded(schema: object, depth: int = 0) -> Any:
@@ -90,7 +91,7 @@ as_choice = Kept(_choice)
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_kept: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+tool_text: Kept[Mapping[str, Any], str] = Kept(_JSON.encode)
 
 
 def encode(body: Mapping[str, Any]) -> bytes:
@@ -102,16 +103,6 @@ def encode(body: Mapping[str, Any]) -> bytes:
     rest = _JSON.encode({key: value for key, value in body.items() if key != "tools"})
     if not body.get("tools"):
         return rest.encode()
-    tools = ",".join(map(_tool_text, body["tools"]))
+    tools = ",".join(map(tool_text, body["tools"]))
     comma = "," if len(rest) > 2 else ""
     return f'{rest[:-1]}{comma}"tools":[{tools}]}}'.encode()
-
-
-def _tool_text(tool: Mapping[str, Any]) -> str:
-    """A tool's JSON; the same object is not written twice, and is held so that its id stays its."""
-    kept = _kept.get(id(tool))
-    if kept is None:
-        kept = _kept[id(tool)] = (tool, _JSON.encode(tool))
-        if len(_kept) > MOST_KEPT:
-            _kept.popitem(last=False)
-    return kept[1]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 
@@ -151,20 +152,16 @@ def _cwd(path: str, value: object, _environ: object) -> str:
 
 
 def _url(path: str, value: object, _environ: object) -> str:
-    problem = f"{path} must be a web address such as http://127.0.0.1:9000/mcp"
-    try:
-        parts = urlsplit(value if isinstance(value, str) else "")
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
-    if not is_usable or not isinstance(value, str) or not value.isprintable() or " " in value:
-        raise ConfigurationError(problem)
-    if parts.username is not None:
+    text = value if isinstance(value, str) and value.isprintable() and " " not in value else ""
+    fault = url_fault(text)
+    if fault is UrlFault.FORM:
+        raise ConfigurationError(f"{path} must be a web address such as http://127.0.0.1:9000/mcp")
+    if fault is UrlFault.LOGIN:
         raise ConfigurationError(
             f"{path} holds a user name or a password, which logs would show; "
             "send it as a header by 'headers_from_env'"
         )
-    return value
+    return text
 
 
 def _headers(path: str, value: object, environ: Mapping[str, str]) -> dict[str, str]:

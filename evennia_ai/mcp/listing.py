@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evennia_ai.core.text.cleaning import one_line, strip_control
+from evennia_ai.core.text.reading import is_deep
 from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 
@@ -22,6 +23,8 @@ MOST_NAME_CHARS = 64
 MOST_DESCRIPTION_CHARS = 1_000
 MOST_SCHEMA_BYTES = 20_000
 MOST_SCHEMA_DEPTH = 30
+MOST_RESULT_CHARS = 8_000
+MOST_ERROR_CHARS = 1_000
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 _MARK_CHARS = 8
 
@@ -125,31 +128,13 @@ def _schema_problem(schema: object) -> str:
         return "its arguments are not described by an object schema"
     if not isinstance(schema.get("properties", {}), dict):
         return "the properties in its schema are no mapping"
-    if _is_deep(schema):
+    if is_deep(schema, MOST_SCHEMA_DEPTH):
         return f"its schema is nested more than {MOST_SCHEMA_DEPTH} deep"
     try:
         size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())
     except ValueError:
         return "its schema cannot be sent as JSON"
     return f"its schema has more than {MOST_SCHEMA_BYTES} bytes" if size > MOST_SCHEMA_BYTES else ""
-
-
-def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MOST_SCHEMA_DEPTH):
-        level = [
-            inner
-            for item in level
-            if isinstance(item, (dict, list))
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return False
-    return True
-
-
-MOST_RESULT_CHARS = 8_000
-MOST_ERROR_CHARS = 1_000
 
 
 def as_text(content: Iterable[ContentBlock], structured: object) -> str:

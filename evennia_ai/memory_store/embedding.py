@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 BY_WORDS = "memories are found by the words they share, not by their meaning"
 
 
-class Embedder(Protocol):
+class Embedder(ABC):
     """An embedding model. All of it blocks, and is called by one thread at a time.
 
     Attributes:
@@ -20,6 +21,7 @@ class Embedder(Protocol):
         notice: what the owner should know of it, or "".
         is_paid: whether somebody charges for each text.
         knows_meaning: whether texts that share no word can be alike.
+        base_cosine: the usual cosine of texts that have nothing to do with each other.
     """
 
     signature: str
@@ -27,11 +29,14 @@ class Embedder(Protocol):
     notice: str
     is_paid: bool
     knows_meaning: bool
+    base_cosine: float
 
     @property
+    @abstractmethod
     def dimensions(self) -> int:
         """The length of a vector; a model that has to be asked for that is asked."""
 
+    @abstractmethod
     def embed_query(self, text: str) -> Any:
         """The vector of what is sought: float32, of length 1, shape (dimensions,).
 
@@ -39,6 +44,7 @@ class Embedder(Protocol):
             MemoryStoreError: there is no vector to be had.
         """
 
+    @abstractmethod
     def embed_passages(self, texts: Sequence[str]) -> Any:
         """The vectors of what is kept: float32, each of length 1, shape (texts, dimensions).
 
@@ -47,21 +53,15 @@ class Embedder(Protocol):
         """
 
     def similarity(self, cosine: float) -> float:
-        """The meaning of a cosine: 0 nothing alike, 1 the same."""
+        """The meaning of a cosine: 0 nothing alike, 1 the same.
 
-    def close(self) -> None:
-        """Let go of models and connections."""
+        The root spreads what matters: from unrelated to related is the smaller part of the way.
+        """
+        share = (cosine - self.base_cosine) / (1.0 - self.base_cosine)
+        return math.sqrt(min(1.0, max(0.0, share)))
 
-
-def calibrated(cosine: float, base: float) -> float:
-    """The likeness of two texts, 0 to 1, by the cosine of their vectors.
-
-    The root spreads what matters: from unrelated to related is the smaller part of the way to 1.
-
-    Args:
-        base: the model's usual cosine of texts that have nothing to do with each other.
-    """
-    return math.sqrt(min(1.0, max(0.0, (cosine - base) / (1.0 - base))))
+    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
+        """Let go of models and connections, where there are any."""
 
 
 def cut(text: str, most_chars: int) -> str:

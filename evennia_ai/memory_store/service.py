@@ -265,9 +265,11 @@ class MemoryService:
             permit = self.breaker.acquire()
             self._pay(tokens, permit, paid or self.paid)
         except (CircuitOpenError, LimitReachedError) as error:
+            # The breaker only repeats what went wrong before: that is told.
             self._last_error = self._last_error or str(error)
             return succeed(None)
         self._counts[name] += 1
+        # Somebody waits for what is sought; what is written can stand in line.
         is_urgent = seconds <= SEARCH_SECONDS
         done = self._thread.ask(lambda: job(self._opened()), seconds, is_urgent=is_urgent)
         return done.addCallbacks(

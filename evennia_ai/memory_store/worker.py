@@ -89,7 +89,7 @@ class Worker:
             job()
 
     def _run(self, job: Job, done: Deferred[Any]) -> None:
-        if done.called:
+        if done.called:  # its deadline is over, or whoever asked has left
             return
         try:
             outcome = job()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import models
+from django.db import connection, models
 
 APP = "evennia_ai"
 REMOVED = (
@@ -26,6 +26,17 @@ if not apps.is_installed(APP):
     raise ImproperlyConfigured(REMOVED)
 
 SHORT, LONG = 64, 255
+
+
+def missing_tables(*kinds: type[models.Model]) -> list[str]:
+    """The tables that the game's database does not have, by name.
+
+    Args:
+        kinds: the models whose tables are wanted; none: all of this package's.
+    """
+    known = kinds or tuple(apps.get_app_config(APP).get_models())
+    wanted = {kind._meta.db_table for kind in known}
+    return sorted(wanted - set(connection.introspection.table_names()))
 
 
 class BudgetTotal(models.Model):

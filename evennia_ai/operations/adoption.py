@@ -157,7 +157,11 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
     called = " ".join((name or str(npc.key)).split())
     lost = find_assistant(called)
     lost = lost if lost is not None and lost.obj is None else None
-    if lost is not None and person is not None and not _may_go_on(lost, person):
+    if (
+        lost is not None
+        and person is not None
+        and not may_control(lost, person, is_staff=is_staff(person), right=Right.CONFIGURE)
+    ):
         return refuse_control(lost, person, "adopt", Right.CONFIGURE)
     called = str(lost.key) if lost is not None else called
     if refused := _problem_of_names(called, npc, lost):
@@ -177,10 +181,6 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
     told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
     return Result(True, told, Made(script, npc))
-
-
-def _may_go_on(lost: AssistantScript, person: Being) -> bool:
-    return may_control(lost, person, is_staff=is_staff(person), right=Right.CONFIGURE)
 
 
 def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) -> Result | None:

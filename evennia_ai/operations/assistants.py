@@ -105,12 +105,10 @@ def create_assistant(
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
         script = attach_script(name, character, found.values)
-    told = "\n".join(filter(None, (_greeting(name, location), brain_hint(script))))
+    where = f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
+    greeting = f"{name} is awake{where}. Try: whisper {name} = hello"
+    told = "\n".join(filter(None, (greeting, brain_hint(script))))
     return Result(True, told, Made(script, character))
-
-
-def _greeting(name: str, location: GameObject | None) -> str:
-    return f"{name} is awake{_where(location)}. Try: whisper {name} = hello"
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
@@ -200,10 +198,6 @@ def plain_desc(body: GameObject) -> str:
     if names.hides_key(body, None):
         return NAMELESS_DESC
     return PLAIN_DESC.format(name=body.key)
-
-
-def _where(location: GameObject | None) -> str:
-    return f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
 
 
 def attach_script(name: str, character: GameObject, own: Mapping[str, Any]) -> AssistantScript:

@@ -61,7 +61,7 @@ class PastState:
     state: dict[str, object]
 
 
-class Change(TypedDict):
+class StateChange(TypedDict):
     """Something in the state as it was and as it is; what was not there is null."""
 
     path: str
@@ -70,7 +70,7 @@ class Change(TypedDict):
 
 
 # `from` is a word of Python's, so this cannot be written as the others are.
-Difference = TypedDict("Difference", {"from": int, "to": int, "changes": list[Change]})
+Difference = TypedDict("Difference", {"from": int, "to": int, "changes": list[StateChange]})
 
 
 def audit_log(
@@ -184,7 +184,7 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
         return Result(False, f"{script.key} has no record of {when}.", problem=Problem.MISSING)
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[StateChange]:
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
         was, now = old.get(path, _MISSING), new.get(path, _MISSING)

@@ -34,6 +34,7 @@ from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
 ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
+ORDER = (BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE)
 NAMES = {
     BudgetSpan.EVER: "in all",
     BudgetSpan.MONTH: "month",
@@ -131,17 +132,12 @@ def known_cost(shown: str, amount: float, unpriced: int) -> str:
 
 def _rows(report: ledger.Report, now: float) -> list[str]:
     shown = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
-    return [_row(each, _unpriced(each, report), now) for each in sorted(shown, key=_order)]
+    shown.sort(key=lambda standing: ORDER.index(standing.cap.span))
+    return [_row(each, _unpriced(each, report), now) for each in shown]
 
 
 def _unpriced(standing: CapStanding, report: ledger.Report) -> int:
     return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
-
-
-def _order(standing: CapStanding) -> int:
-    return [BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE].index(
-        standing.cap.span
-    )
 
 
 def _row(standing: CapStanding, unpriced: int, now: float) -> str:

@@ -262,7 +262,7 @@ def tell(
 
 
 def find_request(script: AssistantScript, person: Being | None, name: str) -> Result[Asked]:
-    """What came of a task that a person asked an assistant by a name.
+    """The task that a person asked an assistant by a name.
 
     Args:
         person: None: the game itself asked.

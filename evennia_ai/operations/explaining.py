@@ -114,9 +114,10 @@ def why(
         told = _unknown(script, name, records, number, is_staff)
         return Result(False, told, problem=Problem.MISSING)
     now = script.clock.seconds()
-    lines = [sentence(name, row, now, whom="" if is_staff else "you"), *_said(row)]
+    first = sentence(name, row, now, whom="" if is_staff else "you")
+    lines = [first, f"  {quote(row['text'])}"] if row["text"] else [first]
     if is_full:
-        lines = [lines[0], *_explain(name, row, now), *_traced(script, row, is_staff)]
+        lines = [first, *_explain(name, row, now), *_traced(script, row, is_staff)]
     lines.append(f"  now       {_state(script, is_staff)}" if is_full else _now(script))
     if number is None and len(records) > 1:
         others = records[1 : 1 + MOST_LISTED]
@@ -281,11 +282,6 @@ def _explain(name: str, row: Row, now: float) -> list[str]:
     return [*lines, *(f"  then      {_told(step)}" for step in row["steps"])]
 
 
-def _said(row: Row) -> list[str]:
-    """The words of a message, on a line of their own."""
-    return [f"  {quote(row['text'])}"] if row["text"] else []
-
-
 def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
     """Lines that the trace adds: when it was, by which model, for how much, with which tools."""
     now, at = script.clock.seconds(), row["at_seconds"]
@@ -296,17 +292,15 @@ def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
     tokens = f"{amount(row['prompt_tokens'])} + {amount(row['completion_tokens'])} tokens"
     lines.append(f"  model     {row['model'] or 'none'}: {row['calls']} calls, {tokens}")
     lines.append(f"  cost      {cost_of(row)}, {row['seconds']:g} s from hearing to answer")
-    lines += [f"  tool      {tool['name']}: {_outcome(tool)}" for tool in row["tools"]]
+    for tool in row["tools"]:
+        outcome = "worked" if tool["success"] else f"failed, {tool['error']}"
+        lines.append(f"  tool      {tool['name']}: {outcome}")
     lines += [f"  limit     {kind}" for kind in row["limits"]]
     parts = ", ".join(f"{key} {digits}" for key, digits in row["prompt"].items())
     changed = _changed_since(script, row)
     lines.append(f"  prompt    {parts or 'none'}{f'; other now: {changed}' if changed else ''}")
     lines.append(f"  as it was aiaudit {script.key} at {iso(at)}")
     return lines
-
-
-def _outcome(tool: Mapping[str, Any]) -> str:
-    return "worked" if tool["success"] else f"failed, {tool['error']}"
 
 
 def _changed_since(script: Assistant, row: Row) -> str:

@@ -49,7 +49,8 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
     messages = found.data["messages"]
     content = {"assistant": str(script.key), "messages": messages}
     try:
-        path = _write(f"history-{_slug(script.key)}-{_stamp(script)}", content)
+        at = datetime.fromtimestamp(script.clock.seconds(), UTC)
+        path = _write(f"history-{_slug(script.key)}-{at:%Y%m%d-%H%M%S}", content)
     except OSError as error:
         told = f"The conversation could not be written: {error.strerror or error}."
         return Result(False, told, problem=Problem.UNAVAILABLE)
@@ -74,10 +75,6 @@ def save_known(
 def _slug(name: object) -> str:
     """A name as part of a file's name, wherever that file may be copied to."""
     return _UNSAFE.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
-
-
-def _stamp(script: AssistantScript) -> str:
-    return f"{datetime.fromtimestamp(script.clock.seconds(), UTC):%Y%m%d-%H%M%S}"
 
 
 def _write(name: str, content: object) -> Path:

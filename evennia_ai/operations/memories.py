@@ -123,7 +123,8 @@ def show_memory(
     memory = find_memory(script, key)
     if memory is None:
         return missing(script, key)
-    cited_by = [row for row in _citing(script) if memory.key in row.cites]
+    drawn = rows.of(script.pk, kind__in=(MemoryKind.FACT, MemoryKind.INSIGHT)).exclude(cites=[])
+    cited_by = [row for row in drawn if memory.key in row.cites]
     cited = rows.of(script.pk, key__in=memory.cites)
     look = look or Look()
     (row,) = look.rows(rows_of([memory]))
@@ -154,12 +155,6 @@ def _details(row: Remembered, data: OneRemembered) -> list[str]:
 
 def _of(row: Remembered) -> str:
     return f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
-
-
-def _citing(script: AssistantScript) -> list[Memory]:
-    return list(
-        rows.of(script.pk, kind__in=(MemoryKind.FACT, MemoryKind.INSIGHT)).exclude(cites=[])
-    )
 
 
 def find_memory(script: AssistantScript, key: str | int) -> Memory | None:

@@ -102,7 +102,10 @@ def what_is_known(
     """
     person = person_id(being)
     look = look or Look("" if by else person)
-    known = [_seen(row, look, person) for row in _known(script, person)]
+    known: list[KnownThing] = [
+        {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
+        for row in _known(script, person)
+    ]
     look.note(script, "memories")
     if by:
         with signed(by):
@@ -111,10 +114,6 @@ def what_is_known(
     data = Known(known[:MOST_KNOWN], len(known), is_remembered)
     lines = [*_lines(_name(script, being, by), data, is_own=not by), *look.hint()]
     return Result(True, "\n".join(lines), data)
-
-
-def _seen(row: KnownThing, look: Look, person: str) -> KnownThing:
-    return {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
 
 
 def _known(script: AssistantScript, person: str) -> list[KnownThing]:

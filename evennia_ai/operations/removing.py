@@ -160,8 +160,10 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
     with signed(by):
         removed = [str(s.key) for s in found.made if _end(s, left)]
         released = [str(s.key) for s in found.adopted if _end(s, left)]
-        for part in (_clear_scripts, _clear_beings, _clear_values):
-            part(left)
+        for script in leftovers.stray_scripts(list_assistants()):
+            _try(script, script.delete, left)
+        _clear_beings(left)
+        _clear_values(left)
         _clear_tables(and_lore=and_records)
         leftovers.clear_marks()
         told = {"removed": len(removed), "released": len(released), "and_records": and_records}
@@ -183,11 +185,6 @@ def _end(script: AssistantScript, left: list[str]) -> bool:
     if not ended.ok:
         left.append(f"{name} ({ended.message})")
     return ended.ok
-
-
-def _clear_scripts(left: list[str]) -> None:
-    for script in leftovers.stray_scripts(list_assistants()):
-        _try(script, script.delete, left)
 
 
 def _clear_beings(left: list[str]) -> None:

@@ -55,7 +55,7 @@ def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
         if may(character, way, "traverse", turn):
             way.at_traverse(character, way.destination)
             SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
-        elif way.db.err_traverse:
+        elif way.db.err_traverse:  # as the game's own command for exits has it
             character.msg(way.db.err_traverse)
         else:
             way.at_failed_traverse(character)

@@ -119,6 +119,7 @@ def _check(made: Tool) -> None:
             "z, digits, _ and -"
         )
     known = TOOL_REGISTRY.get(made.name)
+    # The same module may be imported anew.
     if known is not None and known.module != made.module:
         raise ConfigurationError(
             f"two tools are named {made.name!r}: one in {known.module}, "

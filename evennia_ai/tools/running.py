@@ -65,7 +65,7 @@ class CharacterTools:
         Raises:
             ToolError: it may not.
         """
-        if self.character.is_superuser:
+        if self.character.is_superuser:  # every lock would open for it
             raise ToolError("an assistant does not act while a superuser is in its body")
         if not may(self.character, self.character, f"tool_{name}", turn, default=True):
             raise ToolError(f"you are not allowed to {name}")

@@ -19,6 +19,7 @@ from jsonschema.protocols import Validator
 from referencing import Registry
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.reading import is_deep
 
 LONGEST_SCHEMA = 20_000
 LONGEST_PATTERN = 100
@@ -139,22 +140,14 @@ _Validator = validators.extend(
 )
 
 
-def _is_deep(schema: object) -> bool:
-    waiting = [(schema, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        if depth > DEEPEST_SCHEMA:
-            return True
-        if isinstance(value, (dict, list)):
-            held = value.values() if isinstance(value, dict) else value
-            waiting += ((each, depth + 1) for each in held)
-    return False
-
-
 @lru_cache(maxsize=512)
 def _compiled(text: str) -> Any:
     schema = json.loads(text)
-    if not isinstance(schema, dict) or len(text) > LONGEST_SCHEMA or _is_deep(schema):
+    if (
+        not isinstance(schema, dict)
+        or len(text) > LONGEST_SCHEMA
+        or is_deep(schema, DEEPEST_SCHEMA)
+    ):
         return (
             f"it must be an object of at most {LONGEST_SCHEMA:,} characters and "
             f"{DEEPEST_SCHEMA} levels"

@@ -43,18 +43,18 @@ def test_any_body(text: str, number: int) -> None:
 def test_a_tool_is_written_once() -> None:
     """The same object is not written again; another with the same words is."""
     encode({"model": "m", "tools": [TOOL]})
-    before = len(offers._kept)
+    before = len(offers.tool_text.kept)
     encode({"model": "m", "tools": [TOOL]})
-    assert before == len(offers._kept)
+    assert before == len(offers.tool_text.kept)
     encode({"model": "m", "tools": [dict(TOOL)]})
-    assert before + 1 == len(offers._kept)
+    assert before + 1 == len(offers.tool_text.kept)
 
 
 def test_what_is_kept_is_bounded() -> None:
     """Tools that are made anew for each request do not fill the memory."""
     for number in range(offers.MOST_KEPT + 10):
         encode({"model": "m", "tools": [{"name": str(number)}]})
-    assert offers.MOST_KEPT == len(offers._kept)
+    assert offers.MOST_KEPT == len(offers.tool_text.kept)
 
 
 @pytest.mark.parametrize("value", [float("nan"), object()], ids=["no number", "no JSON"])

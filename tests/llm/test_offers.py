@@ -137,7 +137,7 @@ def test_what_is_kept_has_an_end() -> None:
     kept = Kept(lambda spec: {"name": spec.name})
     names = [kept(_spec({}, str(number)))["name"] for number in range(2500)]
     assert [str(number) for number in range(2500)] == names
-    assert 500 == len(kept._kept)
+    assert 1000 == len(kept.kept)
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])

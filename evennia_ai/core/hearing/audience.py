@@ -151,6 +151,7 @@ def may_leave(way: Way, held: Held, listeners: Iterable[Listener] = ()) -> Leave
         return Leave(way)
     if way.hearers is Hearers.ANYBODY:
         return Leave(way, False, "anybody might come to know it")
+    # Who is missing in one of the audiences may not know the turn.
     barred = [each.name for each in listeners if not held <= each.audiences]
     if not barred:
         return Leave(way)

@@ -95,6 +95,7 @@ def call_of(body: str, names: tuple[str, ...]) -> NameCall:
     """The plainness with which a speech calls the bearer of these names, in any case and script."""
     text = newest_folded(body)
     patterns = _patterns(names)
+    # Most lines name nobody who listens; only the others are looked through again.
     if patterns is None or patterns.anywhere.search(text) is None:
         return NameCall.NONE
     if any(_is_opening(text, found) for found in patterns.first.finditer(text)):

@@ -97,6 +97,7 @@ class Chains:
             self._known[chain_id] = chain
         self._known.move_to_end(chain_id)
         while len(self._known) > MOST_CHAINS:
+            # The one that was heard of longest ago.
             self._known.popitem(last=False)
         return chain
 

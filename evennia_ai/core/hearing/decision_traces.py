@@ -59,6 +59,7 @@ class DecisionTraces:
     def add(self, at: float, heard: Heard, verdict: Verdict) -> DecisionTrace:
         """Begin the record of one message; of a very long one its beginning is kept."""
         self.count += 1
+        # All who hear a long speech keep a trace of it.
         if len(heard.body) > MOST_KEPT:
             heard = replace(heard, body=heard.body[: MOST_KEPT - 1] + "…")
         record = DecisionTrace(self.count, at, heard, verdict)

@@ -133,6 +133,7 @@ def push(
     dropped: list[Stored] = []
     while len(kept) > max(1, limit):
         waiting = [item for item in kept if item["id"] not in busy]
+        # The newest always has a place: somebody was just told that it waits.
         if len(waiting) < 2:
             break
         leaving = _of_the_loudest(waiting)

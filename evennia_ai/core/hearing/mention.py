@@ -49,6 +49,7 @@ def is_addressed(body: str, names: tuple[str, ...]) -> bool:
 
     Part of a longer word, of an e-mail address or of a host name (`@ada.org`) does not count.
     """
+    # Most lines have none, and to fold a line costs more than to look.
     if "@" not in body:
         return False
     pattern = _mention_pattern(names)

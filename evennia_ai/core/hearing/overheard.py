@@ -51,6 +51,7 @@ def with_newest(
 ) -> list[Overheard]:
     """Add one; the oldest leave until both bounds hold."""
     result = [*kept, new]
+    # Counted once, and not anew for each that leaves.
     size = sum(len(item.body) for item in result)
     first = 0
     while first < len(result) and (len(result) - first > messages or size > characters):

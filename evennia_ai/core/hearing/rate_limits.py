@@ -192,6 +192,7 @@ class SenderRegistry:
 
     def meet(self, person: str) -> SenderStats:
         """The acquaintance of that key; a new one may push out the one of longest ago."""
+        # Taken out and put back, so that the one of longest ago stands first.
         known = self.people.pop(person, None)
         if known is None:
             known = SenderStats()

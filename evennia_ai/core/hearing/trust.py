@@ -93,6 +93,7 @@ def weigh(
         base = ADDRESSED_TRUST
     if is_relayed:
         base = min(base, RELAYED_TRUST)
+        # Whoever wrote it elsewhere has none of the rights that the bot has here.
         override = None
     if own_trust is not None:
         base = own_trust

@@ -106,6 +106,7 @@ def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearin
             marked += 1
         elif heard.source in UNMARKED and _is_speech(heard.body, known):
             if newest_bare_at is None:
+                # Traces come newest first: a marked line that was met already is newer.
                 newest_bare_at, is_mended = record.at, marked > 0
             bare += 1
     return Hearing(marked, bare, newest_bare_at, is_mended)

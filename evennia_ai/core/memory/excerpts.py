@@ -30,6 +30,7 @@ def excerpt(text: str, about: str, limit: int) -> str:
     room = limit - 2 * len(CUT)
     start = _best_start(line, _stems(about), room)
     end = min(len(line), start + room)
+    # No word is torn where there is a blank to cut at.
     if start and (blank := line.find(" ", start, end)) >= 0 and line[start - 1] != " ":
         start = blank + 1
     if end < len(line) and line[end] != " " and (blank := line.rfind(" ", start, end)) > start:

@@ -142,6 +142,7 @@ def facts_request(entries: Sequence[Shown], known: Sequence[Shown]) -> list[Mess
 def read_list(text: str) -> list[Any] | None:
     """The JSON list in a model's answer, or None where there is none."""
     found = first_list(without_thoughts(text))
+    # A model that repeats itself fills an answer with thousands.
     return None if found is None else found[:MOST_ITEMS]
 
 

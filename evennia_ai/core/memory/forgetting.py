@@ -113,6 +113,7 @@ def history_without(
     kept: list[Message] = []
     is_theirs = False
     for message in history:
+        # A turn begins with a user message; what follows it is part of it.
         if message["role"] == "user":
             is_theirs = _begins_theirs(message, name)
         if is_of(message, people) or (

@@ -92,6 +92,7 @@ def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> floa
 def cut_entry(text: str, limit: int) -> str:
     """Words as a quoted string of at most `limit` characters, quotation marks included."""
     words = one_line(text, limit)
+    # Quoting makes marks longer, so the length of what is quoted counts.
     while len(shown := quote(words)) > limit:
         words = cut_at_sentence(words, len(words) - (len(shown) - limit))
     return shown

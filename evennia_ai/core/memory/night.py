@@ -56,6 +56,7 @@ def begun(before: Mapping[str, Any], now: datetime, until: datetime) -> dict[str
     Whoever is woken and falls asleep again within the same night has used up what it used up.
     """
     fresh = {"until": until.isoformat(), "step": STEPS[0].name, "cursor": {}, "put_off": {}}
+    # Still the same night: nobody gets its tokens anew by being woken.
     if before and not is_over(now, before.get("until")):
         return {**_figures(before), **fresh}
     return {**_figures({"night": now.isoformat()}), **fresh}

@@ -40,6 +40,7 @@ def band(favour: float) -> str:
 
 def nudged(favour: float, nudge: float) -> float:
     """The favour after a night's thought, 0 to 1; one night moves it by 0.1 at most."""
+    # A favour that became NaN would never be a number again.
     if not math.isfinite(nudge):
         return favour
     return min(1.0, max(0.0, favour + max(-MOST_NUDGE, min(MOST_NUDGE, nudge))))

@@ -99,6 +99,7 @@ def _later(when: datetime, hours: float) -> datetime:
 
 
 def _began(now: datetime, schedule: SleepSchedule) -> datetime:
+    # fold=0: of an hour that the clocks go through twice, the first.
     start = now.replace(hour=schedule.sleep_start_hour, minute=0, second=0, microsecond=0, fold=0)
     if start.astimezone(UTC) <= now.astimezone(UTC):
         return start

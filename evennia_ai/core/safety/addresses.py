@@ -56,6 +56,7 @@ def client_of(peer: str, forwarded: str, trusted: Sequence[str]) -> str:
         trusted: addresses and networks of proxies.
     """
     client = peer
+    # From the right: whatever stands further left, anybody may have written.
     for hop in reversed(forwarded.split(",")[-MOST_HOPS:]):
         address = read_address(hop)
         if address is None or not is_within(client, trusted):

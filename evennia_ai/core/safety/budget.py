@@ -161,6 +161,7 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
     }
     prompt = sum(part.prompt_tokens for part in parts.values())
     completion = sum(part.completion_tokens for part in parts.values())
+    # What rounding left over, so that the parts add up.
     left = TokenUsage(used.prompt_tokens - prompt, used.completion_tokens - completion)
     return {first: left, **parts}
 

@@ -176,6 +176,7 @@ class Blame:
         return own + sum(laid) if is_enough else min(sum(laid), most - 1)
 
     def _case(self, person: str) -> Case:
+        # Taken out and put back, so that the one of longest ago leaves first.
         case = self.people.pop(person, None) or Case()
         self.people[person] = case
         while len(self.people) > MOST_PEOPLE:

@@ -11,6 +11,7 @@ MOST_NAMED = 5
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence: "Tom", "Tom and Mira", and of many the first few and how many more."""
     shown = list(names)
+    # A stop of the whole game may tell hundreds.
     if len(names) > MOST_NAMED:
         shown = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))

@@ -46,6 +46,7 @@ def _trimmed(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
     if len(term) == 1 and (first in _EVERYBODY or _rank(first, ranks) in _up_to_admin(ranks)):
         return []
     is_there = any(
+        # "not perm(Admin)" asks for no admin.
         _rank(word, ranks) >= ranks.get("admin", 0) and (place == 0 or term[place - 1] != "not")
         for place, word in enumerate(term)
     )

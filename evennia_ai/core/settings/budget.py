@@ -151,6 +151,7 @@ _DEFAULT = BudgetConfig()
 def _tightened(default: Caps, game: Mapping[str, float], own: Mapping[str, float]) -> Caps:
     """The default, with what the game sets, and of what is set beside it only what is tighter."""
     tighter = {
+        # 0 is no limit, and so the loosest.
         name: min(value, game.get(name, value), key=lambda cap: cap or math.inf)
         for name, value in own.items()
     }

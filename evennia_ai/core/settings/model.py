@@ -92,6 +92,7 @@ def read_once(kind: type[Any], read: Callable[..., T], *given: object) -> T:
     Args:
         kind: with `read` and what is given, what it is known by.
     """
+    # By repr, since stored mappings and lists are no keys of a dict.
     key = kind, read.__name__, repr(given)
     if key not in _KNOWN:
         if len(_KNOWN) >= MOST_KNOWN:

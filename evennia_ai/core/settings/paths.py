@@ -103,6 +103,7 @@ def _known(keys: Mapping[str, JsonSchemaValue], rest: str, path: str) -> Keys:
     for key, schema in keys.items():
         if word == key:
             return (key,)
+        # Keys of limits have dots in them: modes.cost.tokens_total.
         if word.startswith(f"{key}."):
             return (key, *_inside(schema, rest[len(key) + 1 :], f"{path}.{key}"))
     raise ConfigurationError(f"{path} has no key {one_line(rest, 60)!r}; it has {', '.join(keys)}")

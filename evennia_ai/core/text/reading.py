@@ -87,7 +87,7 @@ class JsonText:
             value, end = self._decoded(start)
         except RecursionError:
             raise BeyondBoundsError("are nested too deeply") from None
-        if self._openings > DEEPEST and _is_deep(value):
+        if self._openings > DEEPEST and is_deep(value, DEEPEST):
             raise BeyondBoundsError("are nested too deeply")
         return value, end
 
@@ -108,9 +108,10 @@ class JsonText:
             return _PATIENT.raw_decode(self.text, start)
 
 
-def _is_deep(value: object) -> bool:
+def is_deep(value: object, most: int) -> bool:
+    """True where lists and mappings are nested more than so many deep; nothing recurses here."""
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(most):
         level = [
             inner for item in level for inner in _held(item) if isinstance(inner, (dict, list))
         ]

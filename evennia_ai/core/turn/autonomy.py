@@ -92,6 +92,7 @@ class Autonomy:
         if self.began_at is None:
             self.began_at = now
         last = self.acts[-1] if self.acts else self.began_at
+        # Bounded before it is multiplied: no float holds any number of doublings.
         wait = min(LONGEST_WAIT_SECONDS, config.seconds * 2.0 ** min(self.in_vain, 30))
         within_hour = sum(1 for at in self.acts if at > now - HOUR)
         return now - last >= max(wait, config.seconds) and within_hour < config.acts_per_hour

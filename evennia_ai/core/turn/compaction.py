@@ -125,6 +125,7 @@ def scopes(old: Sequence[Message]) -> dict[str | None, list[Message]]:
     for message in old:
         owner = message.get(PRIVATE_TO)
         if owner != "":
+            # Taken out and put back, so that whoever was heard last stands last.
             groups[owner] = [*groups.pop(owner, []), message]
     return groups
 
@@ -229,6 +230,7 @@ def replace(
     Returns:
         The new conversation; None when what was to stay is not in it any more.
     """
+    # By identity: equal messages may stand in a talk twice.
     first = next((i for i, message in enumerate(history) if message is kept[0]), None)
     if first is None:
         return None

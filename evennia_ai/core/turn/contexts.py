@@ -186,6 +186,7 @@ class ContextConfig(ContextFields):
             raise ConfigurationError(
                 f"{path}.enabled_components leaves out {missing[0]}; {self.context_type} needs it"
             )
+        # False is less than True: consent was wanted and would be no more.
         wider = result.dangerous_requires_confirm < self.dangerous_requires_confirm
         if wider:
             raise ConfigurationError(

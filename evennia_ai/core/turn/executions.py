@@ -168,6 +168,7 @@ def logged(
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
     marks = {"person": person} if person else {}
     new = [_entry(item.details, when) | marks for item in facts if item.event == TOOL]
+    # [-0:] would be all of it.
     return [*map(dict, log), *new][-limit:] if limit > 0 else []
 
 

@@ -96,6 +96,7 @@ def needed(
         groups: names of groups that something else calls for, such as a thing that is there.
     """
     always = {name: spec for name, spec in specs.items() if spec.group is None}
+    # In their own order, so that two prompts begin alike and a provider's cache finds them.
     shown = dict(islice(always.items(), most))
     shown |= {name: spec for name, spec in specs.items() if name == FIND_TOOLS}
     text = text[:LONGEST_READ].casefold()

@@ -101,6 +101,7 @@ def _mode(*, goes_on: bool) -> ExecutionMode:
 
 def _restricted(wider: ExecutionPattern, layer: ExecutionPattern, name: str) -> ExecutionPattern:
     """The bounds that both allow, with the layer each is owed to."""
+    # One action is one call, whatever any layer counts.
     goes_on = ExecutionMode.SINGLE_ACTION not in (wider.mode, layer.mode)
     allows_several = goes_on and wider.allows_multi_tool and layer.allows_multi_tool
     result = ExecutionPattern(

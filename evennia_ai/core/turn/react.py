@@ -110,6 +110,7 @@ def objection(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> 
     What nobody notices is always run. Of the rest the model decided before it knew how the calls
     in front would end.
     """
+    # Once the world is changed, or nothing is to be done, the rest was meant for another world.
     ended = next((done for done in before if done.reason in ENDS_AT_ONCE), None)
     if ended is not None:
         return f"not done: nothing follows {ended.call.name} in one turn"

@@ -1,0 +1,34 @@
+"""Which addresses of services can be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.text.web_addresses import UrlFault, url_fault
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://example.org/v1", None),
+        ("http://127.0.0.1:11434/v1", None),
+        ("", UrlFault.FORM),
+        ("example.org", UrlFault.FORM),
+        ("ftp://example.org", UrlFault.FORM),
+        ("http://example.org:0", UrlFault.FORM),
+        ("http://example.org:many", UrlFault.FORM),
+        ("http://[::1", UrlFault.FORM),
+        ("https://tom:secret@example.org", UrlFault.LOGIN),
+    ],
+)
+def test_an_address_of_the_web(url: str, expected: UrlFault | None) -> None:
+    """It has a scheme of the web, a host and a port that there may be, and no login."""
+    assert expected is url_fault(url)
+
+
+def test_an_address_of_a_database() -> None:
+    """A login may stand in it, and its place be a socket, where that is said."""
+    url = "postgresql://game:secret@/game?host=/run/postgresql"
+    assert UrlFault.LOGIN is url_fault(url, ("postgresql",), has_socket=True)
+    assert UrlFault.FORM is url_fault(url, ("postgresql",), may_log_in=True)
+    assert url_fault(url, ("postgresql",), has_socket=True, may_log_in=True) is None
