@@ -30,12 +30,15 @@ def quoted(names: Iterable[str], using: str = "default") -> str:
     return ", ".join(map(connections[using].ops.quote_name, names))
 
 
-@cache
-def _values_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
+def _insert_into(model: ModelBase, columns: Iterable[str], using: str) -> str:
     """The beginning of an INSERT, up to its rows."""
-    columns = [model._meta.get_field(name).column for name in names]
     table = connections[using].ops.quote_name(model._meta.db_table)
     return f"INSERT INTO {table} ({quoted(columns, using)}) VALUES "
+
+
+@cache
+def _insert_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
+    return _insert_into(model, [model._meta.get_field(name).column for name in names], using)
 
 
 @cache
@@ -67,7 +70,7 @@ def insert(
         The ids of the new rows, where the database tells them; else [].
     """
     connection = connections[using]
-    sql = _values_sql(model, names, using) + ", ".join([_marks(len(names))] * len(rows))
+    sql = _insert_sql(model, names, using) + ", ".join([_marks(len(names))] * len(rows))
     returns = connection.features.can_return_rows_from_bulk_insert
     fields = _fields(model, names)
     values = [
@@ -95,5 +98,4 @@ def upsert_sql(model: ModelBase, first_updated: str, using: str = "default") -> 
     suffix = connections[using].ops.on_conflict_suffix_sql(
         fields, OnConflict.UPDATE, changed, columns[:1]
     )
-    table = connections[using].ops.quote_name(model._meta.db_table)
-    return f"INSERT INTO {table} ({quoted(columns, using)}) VALUES {_marks(len(columns))} {suffix}"
+    return f"{_insert_into(model, columns, using)}{_marks(len(columns))} {suffix}"
