@@ -63,7 +63,7 @@ def _spend(store: LedgerStore, seed: int, options: dict[str, Any]) -> int:
 def _close(store: LedgerStore, reservation: Any, chance: random.Random | None) -> None:
     act = chance.choice(("settle", "settle", "release", "cut_off")) if chance else "settle"
     if act == "settle":
-        used = TokenUsage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.estimate
+        used = TokenUsage(chance.randint(1, 6), chance.randint(0, 4)) if chance else NEED.usage
         store.settle(reservation, used, NOW)
     else:
         getattr(store, act)(reservation, NOW)
