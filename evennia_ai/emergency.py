@@ -34,7 +34,7 @@ from evennia_ai.runtime import services, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import task_waits
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
 LOCKED_SECONDS = 1.0
@@ -314,7 +314,7 @@ def _return(stopping: _Stopping) -> Dropped:
 def _tell(script: Assistant, event: Event) -> bool:
     """Tell a sender that no answer will come; to an assistant that would be one more message."""
     if event.kind == TASK:
-        return delegations.fail(event, "emergency_stop")
+        return task_waits.fail(event, "emergency_stop")
     if script.obj is None or event.hops:
         return False
     person = incoming.find_being(event.sender_id)

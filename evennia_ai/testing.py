@@ -31,7 +31,7 @@ from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.tasks import waiting
+from evennia_ai.tasks import task_waits
 
 __all__ = [
     "AssistantTest",
@@ -226,7 +226,7 @@ def forget_process() -> None:
     services.pool.cache_clear()
     services.memory.cache_clear()
     ledger.start_anew()
-    waiting.start_anew()
+    task_waits.start_anew()
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()

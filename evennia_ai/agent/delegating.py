@@ -28,7 +28,7 @@ from evennia_ai.errors import LimitReachedError, ToolError
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.names import name_of
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import delegations, task_waits
 from evennia_ai.tasks.delegations import Delegation, count_of
 from evennia_ai.tools import tool
 
@@ -90,7 +90,7 @@ def report(character: Character, message: str, *, turn: Turn) -> str:
     words = strip_control(message).strip()
     if not words:
         raise ToolError("say in words what came of the task")
-    if not delegations.answer(turn.event, words, held=turn.held, stopped_by=turn.stopped_by):
+    if not task_waits.answer(turn.event, words, held=turn.held, stopped_by=turn.stopped_by):
         audit.record("report_unheard", character.assistant_script, id=turn.event.id)
         raise ToolError("nobody waits for this report any more; let it be, with noop")
     return f"reported to {turn.event.sender_name}"
@@ -266,7 +266,7 @@ async def _wait(held: Delegation, patience: Patience) -> str:
         return told
     finally:
         patience.end()
-        delegations.withdraw(held, delegations.DROPPED)
+        task_waits.withdraw(held, task_waits.DROPPED)
 
 
 class Patience:
@@ -312,7 +312,7 @@ class Patience:
         if delegations.of(held.event) is not held or held.watch is None:
             return
         if not decision.allow_continue:
-            delegations.give_up(held, ToolError(_denial(hit, decision.reason)))
+            task_waits.give_up(held, ToolError(_denial(hit, decision.reason)))
             return
         self._cap += decision.extension
         facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}

@@ -18,7 +18,7 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import audience, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import delegations, task_waits
 
 COOLING_LINE = (
     '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
@@ -48,7 +48,7 @@ def notify_failure(
         Whether they were told: who is not in the game is not.
     """
     if event.kind == TASK:
-        return delegations.fail(event, why)
+        return task_waits.fail(event, why)
     line = line or state.read(script, "failure_line") or outgoing.FAILURE_LINE
     person = incoming.find_being(event.sender_id)
     if person is None or (event.person.startswith("*") and not audience.is_online(person)):
@@ -84,7 +84,7 @@ def expire(script: Assistant, oldest: float) -> None:
     if unheard:
         aside.forget(script, unheard)
     for item in unheard:
-        delegations.fail(Event.from_stored(item), UNHEARD)
+        task_waits.fail(Event.from_stored(item), UNHEARD)
     held = script.work.set_aside
     stale = [each for each in script.work.inbox if each["at"] < oldest and each["id"] not in held]
     _drop(script, stale, "expired")

@@ -16,7 +16,7 @@ from evennia_ai.runtime import ability, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import OF_ASSISTANTS
 from evennia_ai.runtime.turns import aside
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import task_waits
 
 GONE = "its body was deleted by the game"
 ADVICE = (
@@ -54,7 +54,7 @@ def _fall_silent(script: Assistant, line: str) -> None:
     why = ability.reason_of(script.obj)
     for event in waiting:
         if event.kind == TASK:
-            is_told = delegations.fail(event, why)
+            is_told = task_waits.fail(event, why)
         else:
             is_told = admission.tell_unable(script, event, line)
         told = "; the sender was told" if is_told else ""

@@ -37,7 +37,7 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import delegations, task_waits
 
 OF_A_PLAYER = "player "
 
@@ -135,7 +135,7 @@ def break_off(script: Assistant, turn: Turn, why: str, *, is_unheard: bool) -> N
     if aside.break_off(script, turn):
         then = "it waits for them to come back"
     else:
-        delegations.fail(turn.event, UNHEARD)
+        task_waits.fail(turn.event, UNHEARD)
         then = "it was given up"
     note(script, turn, "broke off", f"{name} had left; nobody was told, and {then}")
     logger.log_info(
@@ -151,7 +151,7 @@ def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:
         whom = turn.event.sender_name
         outgoing.alert_staff(notices.reached(str(script.obj.key), whom, stop.limit, stop.detail))
     if turn.event.kind == TASK:
-        delegations.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
+        task_waits.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
         return
     if turn.event.person:
         work.senders.meet(turn.event.person).count_answers(len(turn.events))

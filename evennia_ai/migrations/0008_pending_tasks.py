@@ -1,4 +1,4 @@
-"""What programs asked an assistant by a name of their own, and what came of it."""
+"""Pending tasks: requests of programs by a name of their own, and their outcomes."""
 
 from __future__ import annotations
 

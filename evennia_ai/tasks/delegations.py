@@ -1,7 +1,7 @@
 """Tasks that are with other assistants: who waits for whom.
 
-How such a wait ends is in `tasks.waiting`, whose names are here too. After a restart nobody waits:
-the requester's own event is taken again, and it decides anew.
+How such a wait ends is in `tasks.task_waits`. After a restart nobody waits: the requester's own
+event is taken again, and it decides anew.
 """
 
 from __future__ import annotations
@@ -22,44 +22,9 @@ from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
 from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.tasks import waiting
-from evennia_ai.tasks.waiting import (
-    DROPPED,
-    REPORT,
-    TaskWait,
-    answer,
-    end,
-    fail,
-    give_up,
-    is_orphan,
-    start_anew,
-    withdraw,
-)
+from evennia_ai.tasks import task_waits
+from evennia_ai.tasks.task_waits import REPORT, TaskWait
 from evennia_ai.tools.registry import SPECS
-
-__all__ = [
-    "DELEGATE",
-    "DROPPED",
-    "REPORT",
-    "Delegation",
-    "answer",
-    "begin",
-    "chain_of",
-    "count_of",
-    "end",
-    "end_late",
-    "fail",
-    "give_up",
-    "is_awaited",
-    "is_heard",
-    "is_orphan",
-    "of",
-    "root_of",
-    "start_anew",
-    "unavailable",
-    "waits_for",
-    "withdraw",
-]
 
 DELEGATE = "delegate_task"
 
@@ -144,7 +109,7 @@ def begin(
         chain=chain,
     )
     seconds = state.safety_config(requester).timeout.delegation_seconds
-    waiting.expect(held, requester.clock, seconds, partial(late or end_late, held))
+    task_waits.expect(held, requester.clock, seconds, partial(late or end_late, held))
     _count(requester)
     audit.record(
         "delegation_begun", requester, id=event.id, delegate=delegate.key, hops=event.hops, of=chain
@@ -154,16 +119,16 @@ def begin(
 
 def end_late(held: Delegation) -> None:
     """End a wait whose time is over."""
-    waiting.give_up(held, ToolError("the time for it is over"))
+    task_waits.give_up(held, ToolError("the time for it is over"))
 
 
 def _open() -> list[Delegation]:
-    return [held for held in waiting.every() if isinstance(held, Delegation)]
+    return [held for held in task_waits.every() if isinstance(held, Delegation)]
 
 
 def of(event: Event) -> Delegation | None:
     """The delegation that an event is the task of, while somebody waits for it."""
-    held = waiting.of(event)
+    held = task_waits.of(event)
     return held if isinstance(held, Delegation) else None
 
 
@@ -193,7 +158,7 @@ def root_of(script: Assistant, event: Event | None) -> Any:
         nobody waits for.
     """
     while event is not None and event.kind == TASK:
-        held = waiting.of(event)
+        held = task_waits.of(event)
         if held is None:
             return None
         if not isinstance(held, Delegation):
@@ -211,7 +176,7 @@ def is_heard(script: Assistant, event: Event) -> bool:
         return True
     if event.kind != TASK:
         return is_awaited(script, event) or audience.is_overheard(script.obj, event)
-    held = waiting.of(event)
+    held = task_waits.of(event)
     if not isinstance(held, Delegation) or held.asked_in is None:
         return held is not None
     requester = held.requester
@@ -239,7 +204,7 @@ def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
     """
     may_hand_on, has_task = pattern.allows_sub_agents, turn.event.kind == TASK
     hidden = frozenset([DELEGATE] * (not may_hand_on) + [REPORT] * (not has_task))
-    return hidden | _noticed() if waiting.is_quiet(turn.event) else hidden
+    return hidden | _noticed() if task_waits.is_quiet(turn.event) else hidden
 
 
 def _noticed() -> frozenset[str]:

@@ -23,8 +23,8 @@ from evennia_ai.errors import AssistantError
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import PendingTask
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.tasks import store, waiting
-from evennia_ai.tasks.waiting import DID_NOTHING, STOPPED, TaskWait
+from evennia_ai.tasks import store, task_waits
+from evennia_ai.tasks.task_waits import DID_NOTHING, STOPPED, TaskWait
 
 LONGEST_ANSWER = 4_000
 # What is taken up again late has a moment, so that its time ends as that of any other.
@@ -110,7 +110,7 @@ class Request(TaskWait):
         reasons = {
             STOPPED: Reason.STOPPED,
             DID_NOTHING: Reason.SILENT,
-            waiting.GIVEN_UP: Reason.BUSY,
+            task_waits.GIVEN_UP: Reason.BUSY,
         }
         text = "it was stopped" if why == STOPPED else why
         return self.refusal(text, Reason.STOPPED if is_lost else reasons.get(why, Reason.FAILED))
@@ -151,11 +151,11 @@ def gives_no_answer(script: Assistant | None, why: str) -> str:
 def expect(request: Request, seconds: float) -> None:
     """Wait for a request from now on."""
     late = partial(_end_late, request, seconds)
-    waiting.expect(request, request.delegate.clock, seconds, late)
+    task_waits.expect(request, request.delegate.clock, seconds, late)
 
 
 def _end_late(request: Request, seconds: float) -> None:
-    waiting.give_up(request, request.refusal(f"none came within {seconds:g} s", Reason.LATE))
+    task_waits.give_up(request, request.refusal(f"none came within {seconds:g} s", Reason.LATE))
 
 
 # ---- by a name of the program's own ------------------------------------------------------------
@@ -176,7 +176,7 @@ def find(script: Assistant, person: Being | None, name: str) -> PendingTask | No
         )
     whose = "" if person is None else person_of(person)
     task = store.find(script.id, whose, name)
-    if task is not None and task.state == store.OPEN and waiting.by_id(task.id) is None:
+    if task is not None and task.state == store.OPEN and task_waits.by_id(task.id) is None:
         told, now = gives_no_answer(script, CUT_OFF), script.clock.seconds()
         store.close(task.id, store.FAILED, told, now, reason=Reason.FAILED)
         task.refresh_from_db()
@@ -197,7 +197,7 @@ def go_on(script: Assistant, task: PendingTask, body: str, *, is_order: bool) ->
     if task.state == store.FAILED:
         reason = Reason(task.reason or Reason.FAILED)
         return Begun(task.number, fail(NoAnswerError(task.answer, reason, task.number)))
-    request = waiting.by_id(task.id)
+    request = task_waits.by_id(task.id)
     assert isinstance(request, Request)
     return Begun(task.number, request.wait())
 
@@ -205,7 +205,7 @@ def go_on(script: Assistant, task: PendingTask, body: str, *, is_order: bool) ->
 def take_up(script: Assistant) -> None:
     """After a start: wait again for what programs asked by names of their own."""
     items = {item["id"]: item for item in script.work.inbox if item["kind"] == TASK}
-    unknown = [number for number in items if waiting.by_id(number) is None]
+    unknown = [number for number in items if task_waits.by_id(number) is None]
     try:
         tasks = store.still_open(unknown) if unknown else []
     except Exception:  # whoever asks again is told; the assistant starts all the same

@@ -21,7 +21,7 @@ from evennia_ai.core.safety.questions import Question
 from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from evennia_ai.tasks import waiting
+from evennia_ai.tasks import task_waits
 from tests.engine.doubles import dangling
 from tests.shell import b15_tools
 from tests.shell.b15_accounts import Accounts, Listener, Sent, Traces, check_ledger
@@ -355,4 +355,4 @@ class World:
     def _is_busy(self) -> bool:
         works = [script.work for script in self.scripts.values()]
         is_thinking = any(work.inbox or work.is_ticking or work.compacting for work in works)
-        return is_thinking or bool(waiting.every() or self.questions())
+        return is_thinking or bool(task_waits.every() or self.questions())

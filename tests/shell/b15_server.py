@@ -15,7 +15,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import services
-from evennia_ai.tasks import waiting
+from evennia_ai.tasks import task_waits
 from tests.shell import b15_tools
 from tests.shell.b15_model import WalkedModel
 
@@ -73,12 +73,12 @@ class Server:
         """All that is in memory is gone."""
         works = [(script, script.work, script.work.in_flight) for script in self.scripts.values()]
         _bury(works, self.model.die(), list(self.clock.calls), dict(WAITING))
-        _bury(list(b15_tools.BEGUN), waiting.every(), services.pacer())
+        _bury(list(b15_tools.BEGUN), task_waits.every(), services.pacer())
         ledger.start_anew()
         audit.start_anew()
         self.clock.calls.clear()
         WAITING.clear()
-        waiting.start_anew()
+        task_waits.start_anew()
         checkpoints._RAISED.clear()
         b15_tools.BEGUN.clear()
         services.pacer()._waiting.clear()

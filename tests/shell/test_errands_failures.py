@@ -14,7 +14,7 @@ from evennia_ai.core.hearing.audience import OPEN
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from evennia_ai.tasks import delegations, waiting
+from evennia_ai.tasks import task_waits
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
@@ -89,7 +89,7 @@ class TestFailures(ErrandTest):
         (error,) = self.outcome(asked)
         assert isinstance(error, CancelledError)
         assert ([], 1) == (self.waiting(), self.model.cancelled)
-        assert [{"why": waiting.DROPPED}] == [
+        assert [{"why": task_waits.DROPPED}] == [
             {"why": fact["why"]} for fact in self.facts("errand_failed")
         ]
 
@@ -114,7 +114,7 @@ class TestFailures(ErrandTest):
                 asked = self.ada.ask("When?", asker=self.mira)
                 pump()
                 lose()
-                self.clock.advance(waiting.LOOK_EVERY_SECONDS)
+                self.clock.advance(task_waits.LOOK_EVERY_SECONDS)
                 self.refused(asked, Reason.STOPPED, words)
                 operations.set_muted(self.ada_script, self.mira, False)
                 operations.set_enabled(self.ada_script, True)
@@ -131,14 +131,14 @@ class TestFailures(ErrandTest):
         assert not isinstance(error, NoAnswerError)
         timers = [call.func for call in self.clock.getDelayedCalls()]
         left = [timer for timer in timers if "audit" not in timer.__module__]
-        assert ([], []) == (waiting.every(), left)
+        assert ([], []) == (task_waits.every(), left)
 
     def test_nobody_answers_it_after_a_restart(self) -> None:
         """The task is dropped unread: no model is asked for what nobody waits for."""
         self.type(self.tom, "whisper Ada = a riddle")
         self.ada.ask("When?").addErrback(lambda _: None)
         pump()
-        delegations.start_anew()
+        task_waits.start_anew()
         self.model.answers.append(whispers("Hm."))
         self.model.answer(whispers("What riddle?"))
         pump()
@@ -152,8 +152,8 @@ class TestFailures(ErrandTest):
         (number,) = [fact["number"] for fact in self.facts("errand_answered")]
         errand = requests.Request(delegate=self.ada_script, event=self.event(number), began_at=0.0)
         assert (False, False) == (
-            waiting.answer(errand.event, "Again.", held=OPEN),
-            waiting.fail(errand.event, "a test"),
+            task_waits.answer(errand.event, "Again.", held=OPEN),
+            task_waits.fail(errand.event, "a test"),
         )
 
     def test_a_late_look_harms_nothing(self) -> None:
@@ -161,7 +161,7 @@ class TestFailures(ErrandTest):
         asked: Deferred[str] = self.ada.ask("When?")
         pump()
         self.ada_script.work.inbox.append({"no": "id"})
-        self.clock.advance(waiting.LOOK_EVERY_SECONDS)
+        self.clock.advance(task_waits.LOOK_EVERY_SECONDS)
         del self.ada_script.work.inbox[-1]
         assert not asked.called
         self.model.answer(reports_of())

@@ -13,7 +13,7 @@ from evennia_ai.models import PendingTask
 from evennia_ai.operations.conversation import ask, find_request, tell
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
-from evennia_ai.tasks import store, waiting
+from evennia_ai.tasks import store, task_waits
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import pump, says
 
@@ -35,7 +35,7 @@ class NamedTest(ErrandTest):
     def restart(self) -> None:
         """The server ends in the middle of it, and starts again: all that waited is forgotten."""
         self.ada_script.at_server_shutdown()
-        waiting.start_anew()
+        task_waits.start_anew()
         self.ada_script.at_start()
 
 
@@ -104,7 +104,7 @@ class TestOnce(NamedTest):
         with mock.patch.object(type(self.ada_script), "enqueue", side_effect=OSError("full")):
             (error,) = self.outcome(self.put())
         assert isinstance(error, OSError)
-        assert ([], False) == (waiting.every(), PendingTask.objects.exists())
+        assert ([], False) == (task_waits.every(), PendingTask.objects.exists())
 
 
 class TestRestart(NamedTest):
@@ -142,7 +142,7 @@ class TestRestart(NamedTest):
         self.put(asker=self.mira).addErrback(lambda _: None)
         pump()
         self.restart()
-        (wait,) = waiting.every()
+        (wait,) = task_waits.every()
         pump()
         assert wait.is_quiet
         assert "say" not in self.tools_of(-1)

@@ -254,9 +254,9 @@ class TestTask(DelegationTest):
         assert [] == list(event["audience"])
         held = frozenset((person_audience("*#9"),))
         from evennia_ai.core.hearing.inbox import Event
-        from evennia_ai.tasks import waiting
+        from evennia_ai.tasks import task_waits
 
-        waiting.answer(Event.from_stored(event), "seven", held=held)
+        task_waits.answer(Event.from_stored(event), "seven", held=held)
         self.model.answers.extend([says("Seven."), DONE])
         pump()
         assert turn is self.ada_script.work

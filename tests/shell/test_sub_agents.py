@@ -10,7 +10,7 @@ from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from evennia_ai.tasks import delegations, waiting
+from evennia_ai.tasks import task_waits
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import NOT_A_COMPLETION, pump, says, whispers
 from tests.shell.tool_case import make_turn
@@ -236,7 +236,7 @@ class TestFailures(DelegationTest):
                 self.type(self.tom, "whisper Ada = count")
                 lose()
                 self.model.answers.append(whispers("I cannot."))
-                self.clock.advance(waiting.LOOK_EVERY_SECONDS)
+                self.clock.advance(task_waits.LOOK_EVERY_SECONDS)
                 pump()
                 assert words in self.facts("delegation_failed")[-1]["why"]
                 assert 0 == self.open_tasks()
@@ -285,7 +285,7 @@ class TestFailures(DelegationTest):
                 state.discard(self.ada_script, self.ada_script.work.inbox)
         assert 1 == self.model.cancelled
         assert 2 == [fact["why"] for fact in self.facts("delegation_failed")].count(
-            delegations.DROPPED
+            task_waits.DROPPED
         )
 
     def tasks_of_brass(self) -> int:

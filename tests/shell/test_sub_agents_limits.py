@@ -14,7 +14,7 @@ from evennia_ai.core.safety.limits import Decision, DecisionReason, LimitKind
 from evennia_ai.errors import LimitReachedError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import task_waits
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import pump, whispers
 from tests.shell.tool_case import make_turn
@@ -252,7 +252,7 @@ class TestHowLong(DelegationTest):
         self.hand_on(**INTERACTIVE)
         (event,) = map(Event.from_stored, self.brass_script.work.inbox)
         self.model.answers.append(whispers("Seven."))
-        assert delegations.answer(event, "Seven.", held=OPEN)
+        assert task_waits.answer(event, "Seven.", held=OPEN)
         self.pass_time(60)
         assert ([], {"success": True, "result": "Seven."}) == (self.questions(), self.result(2))
 

@@ -13,7 +13,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state, turns
-from evennia_ai.tasks import delegations, waiting
+from evennia_ai.tasks import delegations, task_waits
 from tests.shell.people import Person
 from tests.shell.stopping import SafetyTest
 from tests.shell.support import pump, says, whispers
@@ -303,7 +303,7 @@ class TestLeaving(WaitingTest):
         pump()
         assert 2 == self.calls()
         assert ["Brass could not do it: nobody is there any more to hear it"] == failures
-        assert ([], False) == (brass_script.work.inbox, waiting.of(held.event) is not None)
+        assert ([], False) == (brass_script.work.inbox, task_waits.of(held.event) is not None)
 
     def test_hole_d29_why_tells_the_truth_of_a_failure_too(self) -> None:
         """Where the last call fails for who has left, nobody is said to be told."""
