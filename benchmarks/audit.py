@@ -42,8 +42,8 @@ def make_game(folder: Path) -> Any:
     from django.conf import settings
 
     from evennia_ai.runtime import state
+    from evennia_ai.testing import UNHURRIED
     from tests.crash import scenes, world
-    from tests.shell.support import UNHURRIED
 
     settings.EVENNIA_AI_BUDGET_CONFIG = NO_CAPS
     settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": str(folder / "archive")}

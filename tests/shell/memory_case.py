@@ -10,7 +10,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory import indexing, keeping
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.hashing import make
+from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.port import ByWords, Hit, Sought
 from evennia_ai.memory_store.table import Table
@@ -30,7 +30,7 @@ class FailingStore(Mem0Store):
     """
 
     def __init__(self) -> None:
-        model, table = make(), Table(is_shared=True)
+        model, table = HashingEmbedder(), Table(is_shared=True)
         super().__init__(model, table, TableVectors(table, model.signature))
         self.is_down = self.is_model_down = False
         self.calls: list[str] = []

@@ -22,7 +22,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.text import dates
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, modes, recalling, talks
-from evennia_ai.memory_store.hashing import make
+from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.runtime import services, state
@@ -208,7 +208,7 @@ class TestRecall(MemoryTest):
         let_go = Signal()
         self.addCleanup(let_go.set)
         service = services.memory()
-        slow = MemoryService(make(), let_go.wait, kind="slow", reactor=reactor)  # type: ignore[arg-type]
+        slow = MemoryService(HashingEmbedder(), let_go.wait, kind="slow", reactor=reactor)  # type: ignore[arg-type]
         self.addCleanup(slow._thread.stop)
         service.search = slow.search  # type: ignore[method-assign]
         self.model.answers.append(whispers("Hm."))
