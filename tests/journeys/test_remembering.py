@@ -39,7 +39,7 @@ def wait_until_read(admin: Player) -> None:
     run(
         admin,
         "from evennia_ai.runtime import services\n"
-        "from evennia_ai.memory_store import indexing\n"
+        "from evennia_ai.memory import indexing\n"
         "from twisted.internet import reactor\n"
         "owner = me\n"
         "def look(left):\n"

@@ -189,4 +189,4 @@ def test_a_goal_is_worked_on_unasked(enter: Enter, admin: Player, model: FakeMod
     tom.expect(r'Ada says, "Has anybody seen the atlas\?"', 30)
     model.wait_for_calls(3)
     run(admin, "ada.attributes.remove('autonomy_config')\nada.attributes.remove('tick_rate')")
-    admin.ask("assistant goal ada", r"1  completed: find the atlas: it lies here")
+    admin.ask("assistant goal ada", r"1\. completed: find the atlas: it lies here")

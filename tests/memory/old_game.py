@@ -18,16 +18,20 @@ AT_ONCE = 500
 
 
 def make(folder: Path, count: int) -> None:
-    """A game with one assistant's memories, and their vectors in the folder of before."""
+    """A game with one assistant's memories, and their vectors in the folder of before.
+
+    The modules have the names of before too: this part runs where that code is.
+    """
     from tests.memory.week_booting import boot
 
     folder.mkdir()
     boot(folder, embeddings="hashing")
-    from evennia_ai.core.memory.recollection import Recollection
-    from evennia_ai.memory_store import rows
-    from evennia_ai.memory_store.opening import make_embedder, open_store
-    from evennia_ai.memory_store.port import Item
-    from evennia_ai.runtime import services
+    from evennia_ai.core.recollection import Recollection
+    from evennia_ai.memory.opening import make_embedder, open_store
+    from evennia_ai.memory.port import Item
+
+    from evennia_ai import services
+    from evennia_ai.memory import rows
 
     settings = services.memory_settings()
     store = open_store(settings, make_embedder(settings))
