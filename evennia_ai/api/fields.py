@@ -21,6 +21,7 @@ ANY = r"^[^\x00]*$"
 NAME = rf'^[^{BLANK}\d_=,;/"\x00-\x1f\x7f][^=,;/"\x00-\x1f\x7f]*$'
 PERSON = "^(account|object)-[0-9]{1,9}$"
 AUDIENCE = rf"^(world|room #[0-9]{{1,9}}|faction [^{BLANK}\x00-\x1f\x7f][^\x00-\x1f\x7f]{{0,59}})$"
+TASK_NAME = "^[A-Za-z0-9.:_-]+$"
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -78,6 +79,15 @@ class Audience(Text):
 
     pattern = AUDIENCE
     wrong = "This must be world, a room such as room #2, or a faction such as faction Guild."
+
+
+class TaskName(Text):
+    """A caller's own name for a task, which can stand in an address too."""
+
+    pattern, wrong = TASK_NAME, "This must be of the characters A-Z, a-z, 0-9 and . : _ - only."
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": 64, **options})
 
 
 class Name(Text):

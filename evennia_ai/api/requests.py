@@ -15,6 +15,7 @@ from evennia_ai.api.fields import (
     Person,
     Plain,
     Strict,
+    TaskName,
     Text,
     Whole,
     Word,
@@ -130,8 +131,7 @@ class Instruction(Strict):
     """A text for an assistant: an instruction or an answer."""
 
     instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
-    name = Line(
-        max_length=64,
+    name = TaskName(
         required=False,
         help_text="Your own for this task, one for each: sent again, it is not done again.",
     )

@@ -213,6 +213,7 @@ def _privacy(person: str | None) -> str:
 
 _PROBLEMS = {
     Reason.INVALID: Problem.INVALID,
+    Reason.TAKEN: Problem.CONFLICT,
     Reason.REFUSED: Problem.FORBIDDEN,
     Reason.BUSY: Problem.UNAVAILABLE,
     Reason.STOPPED: Problem.CONFLICT,

@@ -87,8 +87,8 @@ def add_goal(
     try:
         number = stored_goals.add(script, text, priority, parent=parent)
     except ValueError as error:
-        is_full = bool(goals.fullness(stored_goals.of(script)))
-        problem = Problem.CONFLICT if is_full else Problem.INVALID
+        of_its_goals = parent is not None or goals.fullness(stored_goals.of(script))
+        problem = Problem.CONFLICT if of_its_goals else Problem.INVALID
         return Result(False, f"{script.key} has no new goal: {error}", problem=problem)
     return Result(True, f"{script.key} has goal {number}.", GoalNumber(number))
 

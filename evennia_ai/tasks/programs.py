@@ -40,6 +40,7 @@ class Reason(StrEnum):
     """The reason why no answer comes, for programs; people read the message."""
 
     INVALID = "invalid"  # what was asked makes no sense, or is too long
+    TAKEN = "taken"  # by that name something else was asked
     REFUSED = "refused"  # it may not be asked this, or not by this person
     BUSY = "busy"  # it has too much to do; later it may go
     STOPPED = "stopped"  # it is stopped, silent or gone
@@ -191,7 +192,7 @@ def go_on(script: Assistant, task: PendingTask, body: str, *, is_order: bool) ->
     """
     if (task.digest, task.is_order) != (store.digest_of(body), is_order):
         why = OTHER_WORDS.format(name=task.name)
-        raise NoAnswerError(gives_no_answer(script, why), Reason.INVALID, task.number)
+        raise NoAnswerError(gives_no_answer(script, why), Reason.TAKEN, task.number)
     if task.state == store.ANSWERED:
         return Begun(task.number, succeed(task.answer))
     if task.state == store.FAILED:

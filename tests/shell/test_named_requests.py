@@ -75,9 +75,9 @@ class TestOnce(NamedTest):
         """Other words are refused; the same name of somebody else is another task."""
         self.model.answers.extend([reports_of(), reports_of("For Mira.")])
         assert [NOON] == self.outcome(self.put())
-        self.refused(self.put("Where?"), Reason.INVALID, "something else was asked")
+        self.refused(self.put("Where?"), Reason.TAKEN, "something else was asked")
         (told,) = self.outcome(tell(self.ada_script, None, "When?", name=NAME))
-        assert Problem.INVALID is told.problem
+        assert Problem.CONFLICT is told.problem
         assert ["For Mira."] == self.outcome(self.put(asker=self.mira))
         assert 2 == PendingTask.objects.count()
 
