@@ -13,6 +13,8 @@ from twisted.internet import reactor as default_reactor
 from twisted.internet import task
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.defer import TimeoutError as DeadlineError
+from twisted.python import log
+from twisted.python.failure import Failure
 
 from evennia_ai.core.turn.conversation import Message, closed
 from evennia_ai.core.turn.toolspec import ToolSpec
@@ -26,7 +28,9 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.answer_limits import MOST_TRIES, OWNED, PLAIN, AnswerLimit, Wanted, wanted_of
-from evennia_ai.llm.endpoints import PRESETS, SCRIPTED
+from evennia_ai.llm.endpoints import LOCAL, LOCAL_MODEL, PRESETS, SCRIPTED
+from evennia_ai.llm.local_transport import LocalTransport, places_of_game
+from evennia_ai.llm.offers import offered
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
@@ -120,13 +124,15 @@ def make_transport(
     reactor: Reactor,
     most_bytes: int = LARGEST_REPLY_BYTES,
 ) -> Transport:
-    """The transport to a provider.
+    """The transport to a provider; to "local" without an address, the game's embedded model.
 
     Raises:
-        ConfigurationError: nobody said where it answers.
+        ConfigurationError: nobody said where it answers, or there is no game here.
     """
     if provider == SCRIPTED:
         return ScriptedTransport()
+    if provider == LOCAL and not base_url:
+        return LocalTransport(*places_of_game(), most_bytes, reactor=reactor)
     if not base_url:
         raise ConfigurationError(
             f"provider is {provider!r}, which has no address of its own; give a base_url"
@@ -164,8 +170,10 @@ class UnifiedLLMClient:
     """Asks one model of one provider.
 
     Args:
-        provider: a key of `endpoints.PRESETS`, or "custom" together with `base_url`.
+        provider: a key of `endpoints.PRESETS`, or "custom" together with `base_url`; "local" is
+            the game's embedded model, which is started when it is first asked.
         auth_token: the API key, "" for none.
+        debug: log of each call how large it is, how long it takes and how it ends; no words.
         deadline_seconds: for a whole call, waiting for a free slot and retries included.
         slots: how many calls may be in flight, shared by all clients of a game.
         transport: what carries the request; made from provider and token when None.
@@ -186,6 +194,7 @@ class UnifiedLLMClient:
         generation: Generation = Generation(),
         app_name: str = "Evennia AI Assistant",
         site_url: str = "",
+        debug: bool = False,
         deadline_seconds: float = DEADLINE_SECONDS,
         slots: DeferredSemaphore | None = None,
         transport: Transport | None = None,
@@ -195,9 +204,10 @@ class UnifiedLLMClient:
     ) -> None:
         preset = PRESETS.get(provider)
         self.provider_name = provider
-        self.model = model
+        self.model = model or (LOCAL_MODEL if provider == LOCAL else "")
         self.tool_mode = tool_mode or (preset.tool_mode if preset else "native")
         self.circuit_breaker = circuit_breaker or CircuitBreaker(f"llm:{provider}")
+        self.debug = debug
         self.deadline_seconds = deadline_seconds
         self._retry = retry_config
         self._generation = generation
@@ -247,30 +257,51 @@ class UnifiedLLMClient:
     def chat_completion(
         self,
         messages: Sequence[Message],
-        tools: Sequence[ToolSpec] = (),
+        tools: Sequence[ToolSpec | Mapping[str, Any]] = (),
         *,
         payment: Payment = UNPAID,
+        debug: bool | None = None,
         **extra: Any,
     ) -> Deferred[Reply]:
         """Ask for one completion. Cancelling the Deferred closes the socket.
 
         Args:
+            tools: specs, or as the chat completions API writes them.
             payment: is told of each attempt, and says how long its answer may be at most.
-            extra: further members of the request body, which win over the client's own.
+            debug: as the client's, for this call; None: as the client's.
+            extra: further members of the request body, which win over the client's own, such as
+                `tool_choice`, `temperature` and `max_tokens`.
 
         Raises:
+            ConfigurationError: a tool or `tool_choice` cannot be read.
             ModelError: the service failed; its text says how.
             CircuitOpenError: the service is not being asked now.
         """
-        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
+        asked = Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
+        if self.debug if debug is None else debug:
+            told = (
+                f"{self.provider_name} {self.model}: {len(messages)} messages, {len(tools)} tools"
+            )
+            asked.addBoth(self._log_end, told, self._reactor.seconds())
+        return asked
+
+    def _log_end(self, end: Reply | Failure, told: str, began: float) -> Reply | Failure:
+        how = (
+            f"{end.finish_reason or 'no reason told'}, {end.usage.total_tokens} tokens"
+            if (isinstance(end, Reply))
+            else end.type.__name__
+        )
+        log.msg(f"[assistant] {told}: {how}, {self._reactor.seconds() - began:.2f} s")
+        return end
 
     async def _in_slot(
         self,
         messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
+        tools: Sequence[ToolSpec | Mapping[str, Any]],
         extra: Mapping[str, Any],
         payment: Payment,
     ) -> Reply:
+        specs, extra = offered(tools, extra, is_native=self.supports_tools)
         ends_at = self._reactor.seconds() + self.deadline_seconds
         if not self.circuit_breaker.is_available:
             # This raises: nobody waits for a slot to hear that the service is left alone.
@@ -278,7 +309,7 @@ class UnifiedLLMClient:
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
             return await self.answer_within(
-                ends_at - self._reactor.seconds(), messages, tools, extra, payment
+                ends_at - self._reactor.seconds(), messages, specs, extra, payment
             )
         finally:
             self._slots.release()

@@ -30,6 +30,8 @@ class Preset:
     tool_mode: str = "native"
 
 
+LOCAL = "local"
+
 PRESETS = {
     "openai": Preset("https://api.openai.com/v1", "api.openai.com"),
     "anthropic": Preset("https://api.anthropic.com/v1", "api.anthropic.com"),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.errors import ConfigurationError
 
 LONGEST_ARGUMENT = 300
 MOST_ITEMS = 20
 DEEPEST = 30
 MOST_KEPT = 1000
+NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 Source = TypeVar("Source")
 Made = TypeVar("Made")
 
@@ -84,6 +87,71 @@ def _choice(spec: ToolSpec) -> dict[str, Any]:
         "required": ["tool", "parameters"],
         "additionalProperties": False,
     }
+
+
+def offered(
+    tools: Iterable[ToolSpec | Mapping[str, Any]], extra: Mapping[str, Any], *, is_native: bool
+) -> tuple[Sequence[ToolSpec], Mapping[str, Any]]:
+    """The tools of a call, and the other members of its body.
+
+    A model that is held to a JSON schema knows no `tool_choice`: it is offered what that leaves.
+
+    Raises:
+        ConfigurationError: a tool or the choice cannot be read.
+    """
+    specs, choice = specs_of(tools), extra.get("tool_choice")
+    if "tool_choice" not in extra or (is_native and specs and choice):
+        return specs, extra
+    rest = {key: value for key, value in extra.items() if key != "tool_choice"}
+    return (chosen(specs, choice) if choice and specs else specs), rest
+
+
+def specs_of(tools: Iterable[ToolSpec | Mapping[str, Any]]) -> list[ToolSpec]:
+    """Tools as specs, those too that are written in the form of the chat completions API.
+
+    Raises:
+        ConfigurationError: one of them is neither; the text says which.
+    """
+    return [
+        tool if isinstance(tool, ToolSpec) else _read(tool, place)
+        for place, tool in enumerate(tools)
+    ]
+
+
+def _read(tool: object, place: int) -> ToolSpec:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    function = function if isinstance(function, Mapping) else {}
+    name, text = function.get("name"), function.get("description", "")
+    parameters = function.get("parameters", NO_PARAMETERS)
+    if not name or not isinstance(name, str) or not isinstance(parameters, Mapping):
+        raise ConfigurationError(
+            f"tools[{place}] is {reprlib.repr(tool)}; it must be a ToolSpec, or like"
+            ' {"type": "function", "function": {"name": "look", "parameters": {...}}}'
+        )
+    return ToolSpec(name, str(text), dict(parameters))
+
+
+def chosen(specs: Sequence[ToolSpec], choice: object) -> Sequence[ToolSpec]:
+    """The tools that a `tool_choice` of the chat completions API leaves.
+
+    "none" leaves none and a function that one; "auto" and "required" leave all.
+
+    Raises:
+        ConfigurationError: it is none of these, or names a tool that is not there.
+    """
+    if choice in ("auto", "required"):
+        return specs
+    if choice == "none":
+        return ()
+    function = choice.get("function") if isinstance(choice, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if left := [spec for spec in specs if spec.name == name]:
+        return left
+    known = ", ".join(spec.name for spec in specs) or "none"
+    raise ConfigurationError(
+        f"tool_choice is {reprlib.repr(choice)}; it must be 'auto', 'none', 'required', or"
+        f' {{"type": "function", "function": {{"name": ...}}}} with one of: {known}'
+    )
 
 
 as_function = Kept(ToolSpec.as_function)

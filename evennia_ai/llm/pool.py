@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as default_reactor
-from twisted.internet.defer import Deferred, DeferredLock, DeferredSemaphore, gatherResults, succeed
-from twisted.internet.threads import deferToThread
+from twisted.internet.defer import Deferred, DeferredSemaphore, gatherResults
 
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.core.typed_objects import Reactor
-from evennia_ai.errors import LocalModelError, ModelConnectionError
-from evennia_ai.llm import local
 from evennia_ai.llm.answer_limits import AnswerLimit
 from evennia_ai.llm.client import (
     DEADLINE_SECONDS,
@@ -27,7 +24,8 @@ from evennia_ai.llm.client import (
 )
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
-from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Transport
+from evennia_ai.llm.local_transport import LocalTransport
+from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, Transport
 from evennia_ai.resilience import (
     CircuitBreaker,
     CircuitBreakerConfig,
@@ -56,54 +54,6 @@ class PoolConfig:
     app_name: str = "Evennia AI Assistant"
     site_url: str = ""
     breaker: BreakerConfig = field(default_factory=BreakerConfig)
-
-
-class LocalTransport:
-    """The embedded model: found where it runs, and started when it does not."""
-
-    def __init__(self, config: PoolConfig, reactor: Reactor) -> None:
-        self._config = config
-        self._reactor = reactor
-        self._running: local.LocalModel | None = None
-        self._transport: OpenAITransport | None = None
-        self._starting: DeferredLock = DeferredLock()
-
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Ask for one completion."""
-        return Deferred.fromCoroutine(self._post(body))
-
-    async def _post(self, body: Mapping[str, Any]) -> bytes:
-        running = local.find_running(self._config.state_dir)
-        if running is None:
-            # One thread waits for the model, not one for each question that came meanwhile.
-            running = await self._starting.run(self._find_or_start)
-        if self._transport is None or running != self._running:
-            # Whatever answered there before is gone, and what still waits for it is told so.
-            self.close().addErrback(lambda _: None)
-            self._running = running
-            self._transport = OpenAITransport(
-                running.base_url,
-                running.api_key,
-                {},
-                reactor=self._reactor,
-                most_bytes=self._config.most_reply_bytes,
-            )
-        answer: bytes = await self._transport.post(body)
-        return answer
-
-    def close(self) -> Deferred[None]:
-        """Close the connections; the model goes on."""
-        return self._transport.close() if self._transport is not None else succeed(None)
-
-    def _find_or_start(self) -> Any:
-        running = local.find_running(self._config.state_dir)
-        return running if running is not None else deferToThread(self._start)
-
-    def _start(self) -> local.LocalModel:
-        try:
-            return local.ensure_running(self._config.state_dir, stop_with=self._config.pid_file)
-        except LocalModelError as error:
-            raise ModelConnectionError(f"the demo brain does not run: {error}") from None
 
 
 class Slots(DeferredSemaphore):
@@ -244,7 +194,10 @@ class Pool:
 
     def _make(self, endpoint: Endpoint) -> Transport:
         if endpoint.is_local:
-            return LocalTransport(self.config, self._reactor)
+            config = self.config
+            return LocalTransport(
+                config.state_dir, config.pid_file, config.most_reply_bytes, reactor=self._reactor
+            )
         headers = provider_headers(endpoint.provider, self.config.app_name, self.config.site_url)
         return make_transport(
             endpoint.provider,

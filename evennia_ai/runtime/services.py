@@ -25,6 +25,7 @@ from evennia_ai.llm.bridge import Pacer, as_deferred
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
 from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
+from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
@@ -93,11 +94,11 @@ def breaker_config() -> BreakerConfig:
 @lru_cache(maxsize=1)
 def pool() -> Pool:
     """The process's pool."""
-    server_dir = Path(settings.GAME_DIR) / "server"
+    state_dir, pid_file = places_of_game()
     made = Pool(
         PoolConfig(
-            state_dir=server_dir / ".local_model",
-            pid_file=server_dir / "portal.pid",
+            state_dir=state_dir,
+            pid_file=pid_file,
             deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
             most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),

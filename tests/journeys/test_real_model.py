@@ -32,6 +32,23 @@ HISTORY = (
 STEPS = (
     "record = ada.work.decisions.newest()[0]\ntold = ', '.join(step for step, _ in record.steps)"
 )
+OWN_CLIENT = """
+speak = me.account.msg
+from evennia_ai.llm import UnifiedLLMClient
+def tool(name):
+    return {"type": "function", "function": {"name": name, "description": name + " the bell"}}
+def end(reply):
+    calls = [call.name for call in reply.tool_calls]
+    speak("asked by a program: %s %d" % (calls, reply.usage.total_tokens))
+client = UnifiedLLMClient(provider="local")
+asked = client.chat_completion(
+    messages=[{"role": "user", "content": "ring the bell"}],
+    tools=[tool("ring"), tool("mend")],
+    tool_choice={"type": "function", "function": {"name": "ring"}},
+    debug=True,
+)
+asked.addCallbacks(end, lambda failure: speak("failed: %s" % failure.value))
+"""
 
 pytestmark = [*NEEDS_MODEL]
 
@@ -121,6 +138,13 @@ def test_the_conversation_is_one_that_services_take(tom: Player, owner: Player) 
     for message in history:
         message.pop("private_to", None)
     assert [] == complaints(history)
+
+
+def test_a_program_asks_it_by_its_provider_alone(owner: Player) -> None:
+    """Its provider alone finds the game's model, which is held to the tool that is chosen."""
+    run(owner, OWN_CLIENT)
+    told = owner.expect(r"asked by a program: .*|failed: .*", REPLY_SECONDS)[0]
+    assert re.fullmatch(r"asked by a program: \['ring'\] [1-9]\d*", told.strip()), told
 
 
 def test_nobody_else_reads_it(tom: Player, mira: Player) -> None:

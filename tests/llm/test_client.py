@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.task import Clock
+from twisted.python import log
 
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
@@ -61,6 +64,53 @@ def test_the_engine_port_gives_the_same() -> None:
     replies: list[Reply] = []
     Deferred.fromCoroutine(Bench(FINE).client.ask(HELLO, ())).addCallback(replies.append)
     assert "hi" == replies[0].content
+
+
+def test_tools_and_a_choice_go_into_the_body() -> None:
+    """As the texts on this client write them."""
+    bench = Bench(FINE)
+    tool = {"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}
+    bench.ask(tools=[tool], tool_choice="none")
+    (body,) = bench.transport.bodies
+    assert ([tool], "none") == (body["tools"], body["tool_choice"])
+
+
+def test_a_tool_that_cannot_be_read_is_no_failure_of_the_service() -> None:
+    """The call ends with what is wrong, nothing is sent, and its slot is free."""
+    bench = Bench(FINE)
+    _, (failure,) = bench.ask(tools=["look"])
+    failure.trap(ConfigurationError)
+    assert ([], 0) == (bench.transport.bodies, bench.failures)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        pytest.param(FINE, "custom m: 1 messages, 0 tools: stop, 6 tokens, 0.00 s", id="answer"),
+        pytest.param(DOWN, "custom m: 1 messages, 0 tools: ModelConnectionError", id="error"),
+    ],
+)
+@pytest.mark.parametrize("of_client", [True, False])
+def test_a_call_is_logged_where_that_is_wished(
+    answer: bytes | Exception, told: str, of_client: bool
+) -> None:
+    """How large it was and how it ended, and no word of it; else nothing."""
+    seen: list[str] = []
+    observer = seen_by(seen)
+    log.addObserver(observer)
+    try:
+        Bench(answer, debug=of_client).ask(**({} if of_client else {"debug": True}))
+        Bench(answer, debug=of_client).ask(debug=False)
+    finally:
+        log.removeObserver(observer)
+    (line,) = seen
+    assert line.startswith(f"[assistant] {told}")
+    assert "hello" not in line
+
+
+def seen_by(seen: list[str]) -> Callable[[dict[str, Any]], None]:
+    """An observer of the log that keeps what it is told in words."""
+    return lambda event: seen.extend(event.get("message", ()))
 
 
 # ---- the deadline --------------------------------------------------------------------------------
@@ -299,7 +349,7 @@ def test_the_scripted_provider_needs_nothing_else() -> None:
     assert "say" == replies[0].tool_calls[0].name
 
 
-@pytest.mark.parametrize("provider", ["custom", "local", "opnai"])
+@pytest.mark.parametrize("provider", ["custom", "opnai"])
 def test_a_provider_without_an_address_is_refused(provider: str) -> None:
     """Nobody is asked at an empty address."""
     with pytest.raises(ConfigurationError) as caught:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.offers import (
     DEEPEST,
     LONGEST_ARGUMENT,
@@ -18,6 +19,7 @@ from evennia_ai.llm.offers import (
     as_choice,
     as_function,
     bounded,
+    offered,
 )
 from evennia_ai.llm.replies import REQUESTS
 
@@ -144,3 +146,69 @@ def test_what_is_kept_has_an_end() -> None:
 def test_nobody_is_told_to_call_in_parallel(mode: str) -> None:
     """Half of the servers refuse a member they do not know."""
     assert "parallel_tool_calls" not in REQUESTS[mode]([], [_spec({})])
+
+
+# ---- tools as the chat completions API writes them -----------------------------------------------
+
+LOOK = {"type": "function", "function": {"name": "look", "description": "Look around."}}
+GO = {
+    "type": "function",
+    "function": {"name": "go", "parameters": {"type": "object", "properties": {"way": TEXT}}},
+}
+ONLY_GO = {"type": "function", "function": {"name": "go"}}
+
+
+def test_a_tool_can_be_written_as_the_api_writes_it() -> None:
+    """It becomes a spec; one that is a spec already is left as it is."""
+    spec = ToolSpec("say", "Say it.", {"type": "object", "properties": {"text": TEXT}})
+    specs, _ = offered([spec, LOOK, GO], {}, is_native=True)
+    assert spec is specs[0]
+    assert [
+        LOOK["function"] | {"parameters": {"type": "object", "properties": {}}},
+        {"description": "", **GO["function"]},
+    ] == [each.as_function()["function"] for each in specs[1:]]
+
+
+@pytest.mark.parametrize(
+    ("left", "is_sent", "extra", "is_native"),
+    [
+        pytest.param(["look", "go"], False, {}, True, id="no choice"),
+        pytest.param(["look", "go"], False, {"tool_choice": None}, True, id="None"),
+        pytest.param(["look", "go"], True, {"tool_choice": "none"}, True, id="native: sent"),
+        pytest.param(["look", "go"], True, {"tool_choice": "any"}, True, id="a service's own"),
+        pytest.param(["look", "go"], False, {"tool_choice": "auto"}, False, id="auto"),
+        pytest.param(["look", "go"], False, {"tool_choice": "required"}, False, id="required"),
+        pytest.param([], False, {"tool_choice": "none"}, False, id="none"),
+        pytest.param(["go"], False, {"tool_choice": ONLY_GO}, False, id="one of them"),
+    ],
+)
+def test_a_choice_among_tools(
+    left: list[str], is_sent: bool, extra: dict[str, Any], is_native: bool
+) -> None:
+    """A model that knows tool calls is told of it; to another only what it leaves is offered."""
+    specs, rest = offered([LOOK, GO], {"seed": 1, **extra}, is_native=is_native)
+    assert left == [spec.name for spec in specs]
+    assert {"seed": 1, **(extra if is_sent else {})} == rest
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_without_tools_there_is_nothing_to_choose(is_native: bool) -> None:
+    """Services refuse a choice among none."""
+    assert ([], {}) == offered([], {"tool_choice": "auto"}, is_native=is_native)
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice", "told"),
+    [
+        pytest.param([LOOK, "go"], "auto", r"tools\[1\] is 'go'; it must be a ToolSpec", id="text"),
+        pytest.param([{"name": "go"}], "auto", r"tools\[0\] is {'name'", id="no function"),
+        pytest.param([{"function": {"name": 3}}], "auto", r"tools\[0\]", id="no name"),
+        pytest.param([{"function": {"name": "a", "parameters": 3}}], "auto", "0", id="no schema"),
+        pytest.param([LOOK, GO], "any", "'any'; it must be 'auto', .*: look, go$", id="a word"),
+        pytest.param([LOOK], ONLY_GO, "with one of: look$", id="a tool that is not there"),
+    ],
+)
+def test_what_cannot_be_read_is_told(tools: list[Any], choice: object, told: str) -> None:
+    """Which of them it is, and what would be right."""
+    with pytest.raises(ConfigurationError, match=told):
+        offered(tools, {"tool_choice": choice}, is_native=False)

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from twisted.internet.task import Clock
 
 from evennia_ai.core.turn.conversation import user_message
-from evennia_ai.errors import ModelConnectionError
+from evennia_ai.errors import ConfigurationError, ModelConnectionError
+from evennia_ai.llm import local_transport
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
-from evennia_ai.llm.pool import LocalTransport, Pool, PoolConfig, breaker_name
+from evennia_ai.llm.local_transport import LocalTransport
+from evennia_ai.llm.pool import Pool, PoolConfig, breaker_name
 from evennia_ai.llm.scripted import ScriptedModel, ScriptedTransport, completion
 
 HELLO = [user_message("hello")]
@@ -76,9 +79,17 @@ def test_an_embedded_model_that_cannot_start_is_a_connection_error(tmp_path: Pat
     """The cause is told as the model's own, so that it is retried and counted like any other."""
     blocked = tmp_path / "file"
     blocked.write_text("no folder can be made here")
-    transport = LocalTransport(PoolConfig(blocked / "state"), Clock())
+    transport = LocalTransport(blocked / "state", reactor=Clock())
     with pytest.raises(ModelConnectionError, match="the demo brain does not run: "):
         transport._start()
+
+
+def test_without_a_game_there_is_no_embedded_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of its own is told what it lacks."""
+    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
+    monkeypatch.setattr(local_transport, "settings", LazySettings())
+    with pytest.raises(ConfigurationError, match=r"no game is set up here; .* give a base_url"):
+        UnifiedLLMClient("local")
 
 
 def test_closing_closes_what_was_opened(pool: Pool) -> None:

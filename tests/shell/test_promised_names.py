@@ -13,6 +13,7 @@ import pytest
 from django.test import override_settings
 
 from evennia_ai import operations
+from evennia_ai.llm.endpoints import LOCAL_MODEL
 from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, whispers
 
@@ -213,6 +214,7 @@ from evennia_ai.llm import UnifiedLLMClient
 from evennia_ai.resilience import CircuitBreaker
 breaker = CircuitBreaker("llm")
 client = UnifiedLLMClient(provider="openai", circuit_breaker=breaker)
+local = UnifiedLLMClient(provider="local")
 """
 
 
@@ -247,6 +249,7 @@ def test_a_client_with_a_breaker() -> None:
     """Of a service, with a breaker that the caller made."""
     names = run(CLIENT)
     assert names["breaker"] is names["client"].circuit_breaker
+    assert ("local", LOCAL_MODEL) == (names["local"].provider_name, names["local"].model)
 
 
 def test_nothing_else_is_in_the_room_of_models() -> None:

@@ -10,7 +10,7 @@ from twisted.internet.threads import blockingCallFromThread
 
 from evennia_ai.errors import ModelError
 from evennia_ai.llm.local import control
-from evennia_ai.llm.pool import LocalTransport, PoolConfig
+from evennia_ai.llm.local_transport import LocalTransport
 from evennia_ai.llm.transport import OpenAITransport
 from tests.fakes.reactor import running_reactor
 from tests.llm.local.support import Brain
@@ -22,7 +22,7 @@ BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hello"}]}
 @pytest.fixture
 def transport(running_reactor: SelectReactor, brain: Brain) -> Iterator[LocalTransport]:
     """The game's own way to the model of a folder."""
-    made = LocalTransport(PoolConfig(brain.state_dir), running_reactor)
+    made = LocalTransport(brain.state_dir, reactor=running_reactor)
     yield made
     blockingCallFromThread(running_reactor, made.close)
 
