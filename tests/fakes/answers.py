@@ -147,9 +147,8 @@ def _compose_message(
     if behaviour.kind == "huge":
         return {"role": "assistant", "content": "a" * behaviour.size_bytes}
     if behaviour.answer_tokens:
-        text = "storm " * behaviour.answer_tokens
-        text = text[: behaviour.answer_tokens * LETTERS_OF_A_TOKEN]
-        return {"role": "assistant", "content": text}
+        # A word is one token by its letters and by a model's own count.
+        return {"role": "assistant", "content": "sea " * behaviour.answer_tokens}
     if behaviour.content is not None:
         return {"role": "assistant", "content": thought + behaviour.content}
     calls = behaviour.calls or decide_calls(request.get("messages", ()))
