@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Q, QuerySet
 from django.db.utils import DatabaseError
 from evennia.utils import logger
 
+from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.core.settings.services import TraceConfig
@@ -57,8 +57,7 @@ def check_settings() -> None:
 
 def missing_tables() -> list[str]:
     """The table, if the game's database has none."""
-    table = TracedMessage._meta.db_table
-    return [] if table in connection.introspection.table_names() else [table]
+    return models.missing_tables(TracedMessage)
 
 
 def _is_kept(config: TraceConfig) -> bool:

@@ -42,8 +42,7 @@ class Delegation(TaskWait):
     chain: str
 
     def note_end(self, outcome: str | Exception, **facts: object) -> None:
-        """Record how it ended, and count."""
-        _count(self.requester)
+        """Record how it ended."""
         name = "delegation_answered" if isinstance(outcome, str) else "delegation_failed"
         seconds = self.requester.clock.seconds() - self.began_at
         facts = {"id": self.event.id, "delegate": self.delegate.key, "seconds": seconds} | facts
@@ -110,7 +109,6 @@ def begin(
     )
     seconds = state.safety_config(requester).timeout.delegation_seconds
     task_waits.expect(held, requester.clock, seconds, partial(late or end_late, held))
-    _count(requester)
     audit.record(
         "delegation_begun", requester, id=event.id, delegate=delegate.key, hops=event.hops, of=chain
     )
@@ -210,7 +208,3 @@ def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
 def _noticed() -> frozenset[str]:
     specs = services.remote_servers().beside(SPECS)
     return frozenset(name for name, spec in specs.items() if spec.is_noticed and name != REPORT)
-
-
-def _count(requester: Assistant) -> None:
-    requester.ndb.active_sub_agents = count_of(requester)

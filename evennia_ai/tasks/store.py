@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from hashlib import sha256
 
-from django.db import connection
-
+from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.models import PendingTask
 
@@ -20,8 +19,7 @@ KEPT_SECONDS = 86_400.0
 
 def missing_tables() -> list[str]:
     """The table, if the game's database has none."""
-    table = PendingTask._meta.db_table
-    return [] if table in connection.introspection.table_names() else [table]
+    return models.missing_tables(PendingTask)
 
 
 def digest_of(words: str) -> str:

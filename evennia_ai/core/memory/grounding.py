@@ -41,7 +41,6 @@ TOLD_SHARE = 0.6
 LONGEST_FOLLOW_UP = 12
 SHORTEST_PIECE = 3
 
-_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+")
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _BACK = re.compile(
