@@ -41,6 +41,7 @@ TRAVEL = _group(
 TIME = _group(
     "time", "time date day today tonight hour clock late early midnight noon night month year"
 )
+STATE = _group("state", "token budget quota workload backlog overload", "your state")
 FAR = _group(
     "far",
     "page channel announce broadcast message send inform notify online absent",

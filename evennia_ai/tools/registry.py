@@ -23,6 +23,7 @@ BUILT_IN = tuple(
         "senses",
         "places",
         "control",
+        "self_state",
         "notes",
         "goals",
         "memory",

@@ -237,7 +237,7 @@ class TestTalk(ApiTest):
         assert (200, told.told) == (again.status_code, again.told), told.content
         kept = self.get("assistants/Ada/requests/dinner-7/")
         assert ("answered", told.told["answer"]) == (kept["state"], kept["answer"])
-        self.fault(400, "POST", "assistants/Ada/tell/", {**body, "instruction": "Dance."})
+        self.fault(409, "POST", "assistants/Ada/tell/", {**body, "instruction": "Dance."})
         self.fault(404, "GET", "assistants/Ada/requests/a b/")
         self.fault(404, "GET", "assistants/Ada/requests/dinner-7/", who="admin")
 

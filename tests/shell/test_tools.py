@@ -27,6 +27,7 @@ class TestSchemas(ToolTest):
             "search_objects": ("safe_chain", ["query"]),
             "noop": ("safe_chain", []),
             "find_tools": ("safe_chain", ["query"]),
+            "my_state": ("safe_chain", []),
             "time": ("safe_chain", []),
             "write_note": ("safe_chain", ["text"]),
             "read_notes": ("safe_chain", []),

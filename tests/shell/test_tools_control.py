@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.tools import control
+from tests.asked import shown_for
 from tests.core.samples import make_spec
+from tests.shell.support import whispers
 from tests.shell.tool_case import ToolTest, make_turn
 
 
@@ -71,3 +77,49 @@ class TestFindTools(ToolTest):
         control.CATALOGUES.append(catalogue)
         self.addCleanup(control.CATALOGUES.remove, catalogue)
         assert ["juggle"] == self.find("juggle")
+
+
+class TestMyState(ToolTest):
+    """`my_state`."""
+
+    def setUp(self) -> None:
+        """Nobody has budget but by the cap of the assistant."""
+        super().setUp()
+        self.own = Turn(0, (Event("e1", OWN, "autonomous", "", "", "think", 1.0, 0, 0, 0.0),))
+        self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 1_000_000}}
+
+    def test_how_it_stands(self) -> None:
+        """The last prompt, the day's budget, errors in a row, and what waits; as it is now."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        tokens = self.ada_script.db.estimated_tokens
+        self.ada_script.db.consecutive_errors = 2
+        self.ada_script.db.questions = [{"number": 1}, {"number": 2, "choice": "yes"}]
+        prompt, budget, errors, waiting = self.told("my_state", turn=self.own).splitlines()
+        assert f"prompt: {tokens:,} of 8,192 tokens at the last call" == prompt
+        used = re.fullmatch(
+            r"budget: ([\d,]+) of 1,000,000 tokens used today \(UTC\), .* left", budget
+        )
+        assert used is not None, budget
+        assert int(used[1].replace(",", "")) > 100
+        assert "errors: 2 failed turns in a row, 5 stop you; out of order: nothing" == errors
+        assert "waiting: 0 messages, 1 questions to people" == waiting
+
+    def test_without_a_cap_and_with_a_service_that_fails(self) -> None:
+        """Both are told."""
+        self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 0}}
+        self.ada_script.work.breakers.get_or_create("tide").force_open()
+        told = self.told("my_state", turn=self.own)
+        assert "tokens used today (UTC), without a cap" in told
+        assert "out of order: tide" in told
+
+    def test_who_is_told(self) -> None:
+        """Whoever may run it, and nobody else; to others it is not offered either."""
+        expected = "only whoever may run you is told how you stand"
+        assert expected == self.refusal("my_state", turn=make_turn(person_of(self.mira)))
+        assert expected == self.refusal("my_state", turn=make_turn(""))
+        self.ada.locks.add(f"ai_control:pid({self.tom.account.pk})")
+        for person, is_there in ((self.mira, False), (self.tom, True)):
+            turn = make_turn(person_of(person))
+            self.told("find_tools", query="state", turn=turn)
+            assert is_there == ("my_state" in shown_for(self.ada_script, turn))
+        assert "prompt: " in self.told("my_state", turn=make_turn(person_of(self.tom)))

@@ -1,0 +1,64 @@
+"""A tool by which the assistant sees how it stands: its prompt, budget, errors, and what waits."""
+
+from __future__ import annotations
+
+from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ConfigurationError, ToolDeniedError
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.assistant import Assistant, Character
+from evennia_ai.runtime.rights import Right, lets
+from evennia_ai.tools.groups import STATE
+from evennia_ai.tools.registry import tool
+
+FOR_STAFF = "only whoever may run you is told how you stand"
+
+
+def _may_know(character: Character, turn: Turn) -> bool:
+    """True in a turn of its own, and where each who began the turn may run it."""
+    return all(event.kind == OWN or _runs(event.person, character) for event in turn.events)
+
+
+def _runs(person: str, character: Character) -> bool:
+    being = find_being(person) if person else None
+    return being is not None and lets(character, being, Right.CONTROL)
+
+
+@tool(category="safe_chain", group=STATE, useful_when=_may_know)
+def my_state(character: Character, turn: Turn) -> str:
+    """See how you stand: your prompt's size, today's budget, errors, and what waits for you."""
+    if not _may_know(character, turn):
+        raise ToolDeniedError(FOR_STAFF)
+    script = character.assistant_script
+    return "\n".join((_prompt(script), _budget(script), _errors(script), _waiting(script)))
+
+
+def _prompt(script: Assistant) -> str:
+    used, most = script.work.context_tokens, script.work.max_context_tokens
+    return f"prompt: {used:,} of {most:,} tokens at the last call"
+
+
+def _budget(script: Assistant) -> str:
+    own, now = state.read(script, "budget_config"), script.clock.seconds()
+    try:
+        today = ledger.today_of(script.key, ledger.config_for(own), now)
+    except ConfigurationError as error:
+        return f"budget: unknown, for {error}"
+    if not today.allowed:
+        return f"budget: {today.used:,} tokens used today (UTC), without a cap"
+    left = max(0, today.allowed - today.used)
+    return f"budget: {today.used:,} of {today.allowed:,} tokens used today (UTC), {left:,} left"
+
+
+def _errors(script: Assistant) -> str:
+    failed, most = (state.read(script, f"{n}consecutive_errors") for n in ("", "max_"))
+    out = [*services.pool().breakers.degraded(), *script.work.breakers.degraded()]
+    names = ", ".join(sorted(str(each["name"]) for each in out)) or "nothing"
+    return f"errors: {failed} failed turns in a row, {most} stop you; out of order: {names}"
+
+
+def _waiting(script: Assistant) -> str:
+    questions = sum(not item.get("choice") for item in state.read(script, "questions"))
+    return f"waiting: {len(script.work.inbox)} messages, {questions} questions to people"
