@@ -48,4 +48,6 @@ def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
     if isinstance(hit.__cause__, ModelError):
         cause = hit.__cause__
         return failed_by(cause, Stop(StopReason.LLM_ERROR, f"{cause}; {detail}", limit=hit))
-    return Stop(StopReason.MAX_ITERATIONS, detail, False, hit)
+    # Steps that brought nothing but failures are one more error in a row.
+    is_counted = hit.kind == LimitKind.ITERATIONS and bool(turn.problem) and not partial
+    return Stop(StopReason.MAX_ITERATIONS, detail, is_counted, hit)

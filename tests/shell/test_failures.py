@@ -8,6 +8,7 @@ from evennia_ai import audit, operations
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
+from evennia_ai.testing import calls
 from tests.shell.support import NOT_A_COMPLETION, ShellTest, pump, says, whispers
 
 SORRY = (
@@ -147,6 +148,32 @@ class TestInARow(ShellTest):
         self.ask("whisper Ada = hello", completion(" "))
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert 0 == self._errors()
+
+    def test_a_tool_that_fails_is_no_turn_that_fails(self) -> None:
+        """Ten turns with four wishes each that cannot be met, and an answer, lock nobody.
+
+        Each is counted with its tool.
+        """
+        for turn in range(10):
+            wishes = [("look", {"target": f"unicorn {turn}.{number}"}) for number in range(4)]
+            self.ask("whisper Ada = hello", completion(None, *wishes), whispers("There is none."))
+        assert (0, False) == (self._errors(), state.read(self.ada_script, "emergency_stop"))
+        assert {"look": 40} == state.read(self.ada_script, "metrics")["tool_errors"]
+        assert "There is none." in self.tom.heard_from(self.ada)[-1]
+
+    def test_steps_that_bring_nothing_are_one_failure(self) -> None:
+        """Its tools fail until its steps are used up, and not even a last word comes."""
+        config = {"cooling": {"mode": "lock"}, "on_limit": {"mode": "unattended"}}
+        state.write(self.ada_script, safety_config=config)
+        wishes = [calls("look", target=f"unicorn {number}") for number in range(5)]
+        for expected, steps, last_word in (
+            (1, wishes, " "),
+            (1, [calls("look"), *wishes[1:]], " "),  # one of them brought something
+            (2, wishes, " "),
+            (0, wishes, "I found none."),  # who waits is told
+        ):
+            self.ask("whisper Ada = hello", *steps, completion(last_word))
+            assert expected == self._errors()
 
 
 class TestThinking(ShellTest):
