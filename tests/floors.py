@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PACKAGE = "evennia_ai"
@@ -93,24 +94,28 @@ def room_of(module: str) -> str:
 
 def find_imports(source: str, modules: Mapping[str, str]) -> Iterator[Import]:
     """Every import of a source; `from package import module` counts as an import of the module."""
-    tree = ast.parse(source)
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    local = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, functions)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
+    for node, is_local in _import_statements(source):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = "." * node.level + (node.module or "")
             names = [f"{base}.{alias.name}" for alias in node.names]
             targets = [name if name in modules else base for name in names]
-        else:
-            continue
-        yield from (Import(target, id(node) in local, node.lineno) for target in targets)
+        yield from (Import(target, is_local, node.lineno) for target in targets)
+
+
+@cache
+def _import_statements(source: str) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    """The import statements of a source, each with whether it stands inside a function."""
+    found, waiting = [], [(ast.parse(source), False)]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    while waiting:
+        node, is_local = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append((node, is_local))
+        is_local = is_local or isinstance(node, functions)
+        waiting.extend((child, is_local) for child in ast.iter_child_nodes(node))
+    return tuple(sorted(found, key=lambda each: each[0].lineno))
 
 
 def _is_ours(target: str) -> bool:
