@@ -37,7 +37,7 @@ test-all:  ## on every supported Python of this machine, with servers once for e
 proof:  ## everything on every Python, properties and crashes thoroughly: for a night
 	@$(SUITE) proof
 
-core:  ## test the lowest four floors only, in a quarter of a minute
+core:  ## test the lowest four rooms only, in a quarter of a minute
 	@$(SUITE) core
 
 check:  ## everything but the tests: lint, types, floors, tables
@@ -58,7 +58,7 @@ types:  ## check the types
 floors:  ## check that every import goes to a lower floor
 	@$(SUITE) floors
 
-cover:  ## check that every branch of the lowest four floors is tested
+cover:  ## check that every branch of the lowest four rooms is tested
 	@$(SUITE) cover
 
 docs:  ## renew the tables that are made from the code

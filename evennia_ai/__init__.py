@@ -1,7 +1,7 @@
 """An AI assistant that lives in an Evennia game.
 
 The package is lazy (PEP 562): Django imports it while the app registry is still empty, and the
-lowest four floors must stay importable without Evennia. A public name is imported when it is first
+lowest four rooms must stay importable without Evennia. A public name is imported when it is first
 used.
 """
 

@@ -130,7 +130,11 @@ def test_import_linter_has_the_same_plan() -> None:
     config = configparser.ConfigParser()
     config.read(floors.ROOT / "setup.cfg", encoding="utf-8")
     lines = config["importlinter:contract:floors"]["layers"].split("\n")
-    layers = [{room.strip(" ()") for room in line.split("|")} for line in lines if line.strip()]
+    layers = [
+        {floors.room_of(f"{floors.PACKAGE}.{name.strip(' ()')}") for name in line.split("|")}
+        for line in lines
+        if line.strip()
+    ]
     inside = [set(rooms) for rooms in floors.FLOORS.values() if floors.PACKAGE not in rooms]
     assert inside == layers[::-1]
 
@@ -156,7 +160,7 @@ PYDANTIC = (
 @pytest.mark.parametrize(
     ("rooms", "libraries"),
     [
-        pytest.param(floors.PURE, PYDANTIC, id="the lowest four floors"),
+        pytest.param(floors.PURE, PYDANTIC, id="the lowest four rooms"),
         pytest.param(
             ("evennia_ai.llm.local", "evennia_ai.llm.endpoints"), (), id="the local model"
         ),
@@ -165,7 +169,7 @@ PYDANTIC = (
 def test_hardly_more_than_the_standard_library(
     rooms: tuple[str, ...], libraries: tuple[str, ...]
 ) -> None:
-    """These rooms load no framework: the lowest floors pydantic, the local model nothing at all."""
+    """These rooms load no framework: the lowest four pydantic, the local model nothing at all."""
     prefixes = tuple(room if "." in room else f"{floors.PACKAGE}.{room}" for room in rooms)
     names = [
         name
