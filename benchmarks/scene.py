@@ -172,9 +172,18 @@ def count_calls(people: Crowd) -> Generator[Any, Any, dict[str, Any]]:
         for number in range(COUNTED):
             yield people.question(number)
         yield deferLater(reactor, SETTLING_SECONDS)
-    own = {"own_calls_per_reply": round(calls.ours / COUNTED)} if people.is_ours else {}
+    own = {
+        "own_calls_per_reply": round(calls.ours / COUNTED),
+        "own_modules": len(calls.modules),
+        "own_functions": len(calls.functions),
+        "changes_per_reply": round(calls.changes / COUNTED),
+    }
     by_layer = {name: count / COUNTED for name, count in calls.by_layer.items()}
-    return {"calls_per_reply": round(calls.all / COUNTED), "calls_by_layer": by_layer, **own}
+    return {
+        "calls_per_reply": round(calls.all / COUNTED),
+        "calls_by_layer": by_layer,
+        **(own if people.is_ours else {}),
+    }
 
 
 def quiet() -> Iterator[Any]:

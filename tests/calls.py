@@ -48,14 +48,23 @@ class CountedCalls:
     Attributes:
         all: how many.
         ours: those of functions of the package itself.
+        changes: those of `ours` that a function of another module made.
+        functions: the functions of the package that ran.
         by_layer: all of them, by the innermost layer that they were made for.
     """
 
     def __init__(self) -> None:
-        self.all = self.ours = 0
+        self.all = self.ours = self.changes = 0
+        self.functions: set[CodeType] = set()
         self.by_layer: Counter[str] = Counter()
-        self._layers: dict[CodeType, tuple[bool, str]] = {}
-        self._stack: list[str] = []
+        self._layers: dict[CodeType, str] = {}
+        # Of each call under way the layer it counts to, and the module of the package it came from.
+        self._stack: list[tuple[str, str]] = []
+
+    @property
+    def modules(self) -> set[str]:
+        """The modules of the package that ran, by their files."""
+        return {code.co_filename for code in self.functions}
 
     def __enter__(self) -> Self:
         sys.setprofile(self._note)
@@ -65,23 +74,26 @@ class CountedCalls:
         sys.setprofile(None)
 
     def _note(self, frame: FrameType, event: str, arg: Any) -> None:
-        stack = self._stack
-        if event == "call":
-            is_ours, layer = self._of(frame.f_code)
-            stack.append(layer or (stack[-1] if stack else BETWEEN))
-            self.ours += is_ours
-        elif event == "return":
-            if stack:
-                stack.pop()
+        if event == "return":
+            if self._stack:
+                self._stack.pop()
             return
+        layer, module = self._stack[-1] if self._stack else (BETWEEN, "")
+        if event == "call":
+            code = frame.f_code
+            layer = self._layer_of(code) or layer
+            if code.co_filename.startswith(PACKAGE):
+                self.ours += 1
+                self.functions.add(code)
+                self.changes += code.co_filename != module
+                module = code.co_filename
+            self._stack.append((layer, module))
         elif event != "c_call":
             return
         self.all += 1
-        self.by_layer[stack[-1] if stack else BETWEEN] += 1
+        self.by_layer[layer] += 1
 
-    def _of(self, code: CodeType) -> tuple[bool, str]:
-        known = self._layers.get(code)
-        if known is None:
-            name = code.co_filename
-            known = self._layers[code] = name.startswith(PACKAGE), layer_of(name)
-        return known
+    def _layer_of(self, code: CodeType) -> str:
+        if code not in self._layers:
+            self._layers[code] = layer_of(code.co_filename)
+        return self._layers[code]
