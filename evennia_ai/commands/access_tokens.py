@@ -8,11 +8,11 @@ from evennia.accounts.accounts import DefaultAccount
 from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
+from evennia_ai.commands.base import number_of
 from evennia_ai.commands.words import Word, WordCommand
 
 NEW, REVOKE, OF, ALL = "new", "revoke", "of", "all"
 OF_OTHERS = "tokens of others"
-MOST_DIGITS = 9
 
 
 class TokenWords(WordCommand):
@@ -45,12 +45,10 @@ class TokenWords(WordCommand):
         which, of, name = rest.partition(f" {OF} ")
         which = which.strip().casefold()
         account = self._account(name.strip()) if bool(of) == bool(name.strip()) else None
-        by = str(self.caller.key)
         if which == ALL and account is not None:
-            self.show(operations.revoke_tokens(account, by=by))
-        elif which.isdecimal() and account is not None:
-            number = int(which[:MOST_DIGITS])
-            self.show(operations.revoke_token(account, number, by=by))
+            self.show(operations.revoke_tokens(account, by=self.by))
+        elif (number := number_of(which)) is not None and account is not None:
+            self.show(operations.revoke_token(account, number, by=self.by))
         elif account is not None:
             self.show_how(f"There is no token to revoke by {rest!r}.")
 

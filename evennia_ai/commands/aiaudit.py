@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from evennia_ai.commands.staff_command import StaffCommand, number_of, shown_time
+from evennia_ai.commands.base import number_of
+from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript, auditing, exports
 from evennia_ai.operations.result import Result
@@ -46,29 +48,24 @@ class CmdAiAudit(StaffCommand):
 
     def act(self) -> None:
         """Do what is typed."""
-        words = self._words()
-        script, rest = self.whose(self.line(), (*words, "before"))
+        alone: dict[str, tuple[str, Callable[[Any], Result]]] = {
+            "check": ("audit", auditing.check_audit),
+            "export": ("export audit", exports.export_audit),
+            "archive": ("archive audit", partial(exports.archive_audit, by=self.by)),
+        }
+        script, rest = self.whose(self.line(), ("at", "diff", "before", *alone))
         if script is None:
             return
         word, _, more = rest.partition(" ")
-        do = words.get(word.casefold())
-        if do is None:
+        word, more = word.casefold(), more.strip()
+        if word == "at":
+            self._at(script, more)
+        elif word == "diff":
+            self._diff(script, more)
+        elif word not in alone:
             self._list(script, rest)
-        else:
-            do(script, more.strip())
-
-    def _words(self) -> dict[str, Callable[[Any, str], None]]:
-        return {
-            "at": self._at,
-            "diff": self._diff,
-            "check": lambda script, rest: self._plain(script, rest, "audit", self._checked),
-            "export": lambda script, rest: self._plain(
-                script, rest, "export audit", exports.export_audit
-            ),
-            "archive": lambda script, rest: self._plain(
-                script, rest, "archive audit", self._archived
-            ),
-        }
+        elif self.nothing_more(more) and self.may(alone[word][0], script):
+            self.show_long(alone[word][1](script).message)
 
     def _list(self, script: AssistantScript, rest: str) -> None:
         words = rest.split()
@@ -118,21 +115,6 @@ class CmdAiAudit(StaffCommand):
             self.show_how("Two versions are compared, such as: diff 100 120")
         elif self.may("audit", script):
             self.show_long(auditing.audit_difference(script, numbers[0], numbers[1]).message)
-
-    def _plain(
-        self, script: AssistantScript, rest: str, act: str, do: Callable[[Any], Result]
-    ) -> None:
-        """An act that takes no more than the assistant."""
-        if rest:
-            self.show_how(f"Nothing follows there: {rest!r}.")
-        elif self.may(act, script):
-            self.show_long(do(script).message)
-
-    def _checked(self, script: AssistantScript) -> Result:
-        return auditing.check_audit(script)
-
-    def _archived(self, script: AssistantScript) -> Result:
-        return exports.archive_audit(script, by=str(self.caller.key))
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -68,7 +68,10 @@ class CmdAiExec(StaffCommand):
             return
         used = budget.usage(script).data
         rows = [_called(entry) for entry in reversed(used.executions)]
-        foot = "\n".join(_counted(name, counts) for name, counts in used.tools.items())
+        foot = "\n".join(
+            f"  {name}: {counts['calls']} calls, {counts['errors']} errors"
+            for name, counts in used.tools.items()
+        )
         head = ("When", "Tool", "With", "Came of it", "ms")
         title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
         self.show_table(title, head, rows, foot, wide=2)
@@ -113,7 +116,3 @@ def _called(entry: Mapping[str, Any]) -> tuple[Any, ...]:
     came = "done" if entry["success"] else f"failed: {entry.get('error', '')}"
     when, ms = shown_time(entry["timestamp"]), entry["duration_ms"]
     return when, entry["tool"], one_line(given, 80), one_line(came, 80), ms
-
-
-def _counted(name: str, counts: Mapping[str, Any]) -> str:
-    return f"  {name}: {counts['calls']} calls, {counts['errors']} errors"

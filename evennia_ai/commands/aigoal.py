@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.commands.base import AssistantCommand, number_of
 from evennia_ai.commands.staff_command import StaffCommand
 from evennia_ai.operations import AssistantScript
 
 USUAL_PRIORITY = 5
-MOST_DIGITS = 9
 ENDS = {"done": True, "drop": False}
 UNDER = "under"
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def do_goal(command: AssistantCommand, line: str) -> None:
@@ -31,7 +26,7 @@ def do_goal(command: AssistantCommand, line: str) -> None:
     words = rest.casefold().split()
     if is_new:
         _add(command, script, words, text.strip())
-    elif len(words) == 2 and words[0] in ENDS and (number := _number(words[1])) is not None:
+    elif len(words) == 2 and words[0] in ENDS and (number := number_of(words[1])) is not None:
         if command.may("goal", script):
             is_completed = ENDS[words[0]]
             command.show(operations.close_goal(script, number, is_completed=is_completed))
@@ -44,12 +39,12 @@ def do_goal(command: AssistantCommand, line: str) -> None:
 def _add(command: AssistantCommand, script: AssistantScript, words: list[str], text: str) -> None:
     parent = None
     if words[:1] == [UNDER]:
-        parent = _number(words[1]) if len(words) > 1 else None
+        parent = number_of(words[1]) if len(words) > 1 else None
         if parent is None:
             command.show_how("After `under` stands the number of the goal that it is a part of.")
             return
         words = words[2:]
-    priority = _number(words[0]) if len(words) == 1 else None
+    priority = number_of(words[0]) if len(words) == 1 else None
     if words and priority is None:
         command.show_how(f"{' '.join(words)!r} is no priority; it is a number from 1 to 10.")
     elif command.may("goal", script):

@@ -66,8 +66,7 @@ class CmdAiInteract(StaffCommand):
 
     def _switch(self, script: AssistantScript, is_on: bool) -> None:
         if self.may("configure", script):
-            by = str(self.caller.key)
-            changed = settings.update_settings(script, {"interaction_enabled": is_on}, by=by)
+            changed = settings.update_settings(script, {"interaction_enabled": is_on}, by=self.by)
             self.show(changed)
 
     def _show(self, script: AssistantScript) -> None:

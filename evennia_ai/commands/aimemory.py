@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.base import Steps
+from evennia_ai.commands.base import Steps, number_of
 from evennia_ai.commands.lore_words import LORE, do_lore
-from evennia_ai.commands.staff_command import StaffCommand, number_of
-from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.commands.staff_command import StaffCommand
+from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.exports import save_known
 from evennia_ai.operations.goals import show_notes
 from evennia_ai.operations.revealing import Look
@@ -96,14 +96,7 @@ class CmdAiMemory(StaffCommand):
     # ---- looking -------------------------------------------------------------------------------
 
     def _overview(self, script: AssistantScript, rest: str) -> None:
-        self._whole(operations.memory_status(script), rest)
-
-    def _whole(self, result: Result, rest: str) -> None:
-        """Show what takes nothing more."""
-        if rest:
-            self.show_how(f"Nothing can follow here, but there is: {rest}")
-        else:
-            self.show_long(result.message)
+        self.show_long(operations.memory_status(script).message)
 
     def _list(self, script: AssistantScript, rest: str) -> None:
         words = rest.casefold().split()
@@ -144,8 +137,7 @@ class CmdAiMemory(StaffCommand):
     def _person(self, script: AssistantScript, rest: str) -> None:
         person = self._who(script, rest)
         if person:
-            by = str(self.caller.key)
-            known = operations.what_is_known(script, person, by=by, look=self.look)
+            known = operations.what_is_known(script, person, by=self.by, look=self.look)
             self.show_long(known.message)
 
     def _who(self, script: AssistantScript, name: str) -> str:
@@ -169,20 +161,20 @@ class CmdAiMemory(StaffCommand):
             self.show_long(operations.show_profile(script, person, look=self.look).message)
 
     def _notes(self, script: AssistantScript, rest: str) -> None:
-        self._whole(show_notes(script, self.caller), rest)
+        if self.nothing_more(rest):
+            self.show_long(show_notes(script, self.caller).message)
 
     # ---- changing ------------------------------------------------------------------------------
 
     def _add(self, script: AssistantScript, rest: str) -> None:
-        self.show(operations.add_memory(script, rest, by=str(self.caller.key)))
+        self.show(operations.add_memory(script, rest, by=self.by))
 
     def _correct(self, script: AssistantScript, rest: str) -> None:
         number, is_there, text = rest.partition("=")
         if not (number.strip() and is_there and text.strip()):
             self.show_how("Give a number and what is right: correct 12 = <text>")
             return
-        by = str(self.caller.key)
-        self.show(operations.correct_memory(script, number.strip(), text, by=by))
+        self.show(operations.correct_memory(script, number.strip(), text, by=self.by))
 
     def _forget(self, script: AssistantScript, rest: str) -> Steps | None:
         first, _, who = rest.partition(" ")
@@ -192,7 +184,7 @@ class CmdAiMemory(StaffCommand):
         if not first or who:
             self.show_how("Give a number, or: forget person <who>")
         else:
-            self.show(operations.forget_memory(script, first, by=str(self.caller.key)))
+            self.show(operations.forget_memory(script, first, by=self.by))
         return None
 
     def _forget_person(self, script: AssistantScript, person: str, who: str) -> Steps:
@@ -200,18 +192,17 @@ class CmdAiMemory(StaffCommand):
         if not (yield from self.confirmed(question)):
             self.show_how(f"{script.key} forgets nothing.")
         elif script.pk is not None and self.may("change memories", script):
-            self.show(operations.forget_everything(script, person, by=str(self.caller.key)))
+            self.show(operations.forget_everything(script, person, by=self.by))
 
     def _export(self, script: AssistantScript, rest: str) -> None:
         first, _, who = rest.partition(" ")
         if first.casefold() != PERSON:
             self.show_how("Of whom? export person <who>")
         elif person := self._who(script, who.strip()):
-            self.show(save_known(script, person, by=str(self.caller.key), look=self.look))
+            self.show(save_known(script, person, by=self.by, look=self.look))
 
     def _reindex(self, script: AssistantScript, rest: str) -> None:
-        if rest:
-            self.show_how(f"Nothing can follow here, but there is: {rest}")
+        if not self.nothing_more(rest):
             return
         shown = [0]
 
@@ -229,13 +220,11 @@ class CmdAiMemory(StaffCommand):
         except ValueError:
             self.show_how(f"{rest!r} is no number of hours.")
             return
-        self.show(operations.put_to_sleep(script, hours=hours, by=str(self.caller.key)))
+        self.show(operations.put_to_sleep(script, hours=hours, by=self.by))
 
     def _wake(self, script: AssistantScript, rest: str) -> None:
-        if rest:
-            self.show_how(f"Nothing can follow here, but there is: {rest}")
-        else:
-            self.show(operations.wake_up(script, by=str(self.caller.key)))
+        if self.nothing_more(rest):
+            self.show(operations.wake_up(script, by=self.by))
 
 
 @dataclass(frozen=True, slots=True)

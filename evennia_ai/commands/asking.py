@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from evennia_ai import operations
 from evennia_ai.commands.aigoal import do_goal
+from evennia_ai.commands.base import number_of
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations.conversation import tell
-
-MOST_DIGITS = 9
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 class AskingWords(WordCommand):
@@ -24,7 +19,7 @@ class AskingWords(WordCommand):
 
     def _answer(self, rest: str) -> None:
         first, _, last = rest.partition(" ")
-        number = _number(first)
+        number = number_of(first)
         if number is None or not last.strip():
             self.show_how()
             return

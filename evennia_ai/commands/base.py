@@ -16,16 +16,21 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, rights
 from evennia_ai.operations.naming import called, knows_key, name_before
-from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import ACTS, Right, seen
 from evennia_ai.runtime.names import wording
 
 MOST_NAMES = 20
+MOST_DIGITS = 9
 YES = ("yes", "y")
 REVEAL = "reveal"
 
 Steps = Generator[str, str, None]
+
+
+def number_of(text: str) -> int | None:
+    """A whole number as it was typed, or None."""
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 class AssistantCommand(default_cmds.MuxCommand):
@@ -38,6 +43,11 @@ class AssistantCommand(default_cmds.MuxCommand):
     help_category = "AI assistant"
     how = ""
 
+    @property
+    def by(self) -> str:
+        """The caller's name, for the record."""
+        return str(self.caller.key)
+
     def act(self) -> Steps | None:
         """Do what the command is for; a generator asks by `yield` and gets what is answered."""
         raise NotImplementedError
@@ -49,7 +59,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         return self._each(steps) if isinstance(steps, Generator) else None
 
     def _acting(self) -> Any:
-        return audit.acting(by=str(self.caller.key), via="game")
+        return audit.acting(by=self.by, via="game")
 
     def _each(self, steps: Steps) -> Steps:
         """The steps of a command that asks; between two of them others act."""
@@ -94,15 +104,28 @@ class AssistantCommand(default_cmds.MuxCommand):
         """Tell the caller how it went as soon as it is known, and what broke."""
         running.addCallback(self.show).addErrback(self.show_fault)
 
-    def show_fault(self, failure: Failure) -> None:
+    def show_fault(self, failure: Failure, told: str = "That went wrong") -> None:
         """Tell the caller what broke, and let it be logged."""
-        self.msg(literal(f"That went wrong: {failure.getErrorMessage()}"))
+        self.msg(literal(f"{told}: {failure.getErrorMessage()}"))
         failure.raiseException()
 
     def show_how(self, problem: str = "") -> None:
         """Tell the caller what is wrong with a line, and how it is typed."""
         how = f"Usage: {self.how}" if self.how else ""
         self.msg(literal("\n".join(filter(None, (problem, how)))))
+
+    def show_or_how(self, result: Result) -> None:
+        """Tell the caller how it went, and where it did not also how it is typed."""
+        if result.ok:
+            self.show(result)
+        else:
+            self.show_how(result.message)
+
+    def nothing_more(self, rest: str) -> bool:
+        """True where nothing follows, as it should; what does is answered with how it is typed."""
+        if rest:
+            self.show_how(f"Nothing can follow here, but there is: {rest}")
+        return not rest
 
     def look_of(self, line: str) -> tuple[str, Look]:
         """A line without the word `reveal` at its end, and the look that it asks for."""
@@ -137,7 +160,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             told = f"You may not do that: {act} needs the lock {lock}."
-            return None if self.is_staff else Result(False, told, problem=Problem.FORBIDDEN)
+            return None if self.is_staff else Result.forbidden(told)
         counts = self.is_staff if self._own_staff_lock else None
         return rights.refusal(act, self.caller, script, counts_as_staff=counts)
 

@@ -106,15 +106,11 @@ class ConfiguringWords(WordCommand):
         """Set it, or without a value unset it; what cannot be is answered with how it is typed."""
         if not self.may(settings_of.act_to_configure([path]), script):
             return
-        by = str(self.caller.key)
         if value:
-            result = settings_of.set_setting(script, path, value, by=by)
+            result = settings_of.set_setting(script, path, value, by=self.by)
         else:
-            result = settings_of.unset_setting(script, path, by=by)
-        if result.ok:
-            self.show(result)
-        else:
-            self.show_how(result.message)
+            result = settings_of.unset_setting(script, path, by=self.by)
+        self.show_or_how(result)
 
     def _show_settings(self, script: AssistantScript, path: str) -> None:
         if not path:

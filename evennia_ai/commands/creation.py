@@ -14,6 +14,7 @@ from evennia.utils.evmenu import EvMenu
 from twisted.python.failure import Failure
 
 from evennia_ai.commands.creation_draft import CALLED, Draft, doubt, doubt_model, make
+from evennia_ai.commands.figures import CHECK_FAILED, report_lines
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -338,16 +339,11 @@ def _test(caller: Being) -> str:
 
 
 def _reported(report: Report) -> str:
-    lines = [
-        f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}" for line in report.lines
-    ]
-    wrong = "Mend what says NO, or choose another."
-    verdict = "An assistant can work with it." if report.ok else wrong
-    return "\n".join([report.title, *lines, verdict])
+    return "\n".join(report_lines(report, "Mend what says NO, or choose another."))
 
 
 def _report_trouble(caller: Being, failure: Failure) -> None:
-    _tell(caller, f"The check itself failed: {failure.getErrorMessage()}")
+    _tell(caller, f"{CHECK_FAILED}: {failure.getErrorMessage()}")
     failure.raiseException()
 
 

@@ -14,7 +14,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations import naming
 from evennia_ai.operations.assistants import BODY
 from evennia_ai.operations.naming import words_of_the_game
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import refusal
 
 CALLED = "Whoever whispers to {name}, pages {name}, or says @{name}"
@@ -116,7 +116,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
     if not checked.ok:
         return checked, NAME
     if not draft.has_room:
-        return Result(False, "The room is gone; choose another.", problem=Problem.MISSING), PLACE
+        return Result.missing("The room is gone; choose another."), PLACE
     made = operations.create_assistant(
         draft.name,
         location=draft.room,

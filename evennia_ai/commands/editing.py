@@ -14,7 +14,7 @@ from evennia_ai import audit
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import refusal
 from evennia_ai.operations.texts import set_text, text_of
 
@@ -87,14 +87,10 @@ def _load(target: Target, caller: Being) -> str:
 def _save(target: Target, caller: Being, text: str) -> bool:
     """Save the text if the caller still may. Returns whether it is saved."""
     script = _script_of(target)
-    result = _saved(script, target, caller, text) if script is not None else _gone()
+    gone = Result.missing("That assistant is gone; nothing is saved.")
+    result = _saved(script, target, caller, text) if script is not None else gone
     caller.msg(literal(result.message if result.ok else f"{result.message} {KEPT}"))
     return result.ok
-
-
-def _gone() -> Result:
-    told = "That assistant is gone; nothing is saved."
-    return Result(False, told, problem=Problem.MISSING)
 
 
 def _saved(script: AssistantScript, target: Target, caller: Being, text: str) -> Result:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evennia_ai.operations.models import Report
+
 GAP = "  "
+CHECK_FAILED = "The check itself failed"
 
 
 def short(number: float) -> str:
@@ -57,6 +60,18 @@ def aligned(
         ).rstrip()
         for row in table
     )
+
+
+def report_lines(report: Report, wrong: str) -> list[str]:
+    """The findings of a check of a model, and what they mean.
+
+    Args:
+        wrong: what is to be done where something is not well.
+    """
+    found = [
+        f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}" for line in report.lines
+    ]
+    return [report.title, *found, "An assistant can work with it." if report.ok else wrong]
 
 
 def allowed(tool: Mapping[str, Any]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands.base import Steps
-from evennia_ai.commands.staff_command import StaffCommand, number_of
+from evennia_ai.commands.base import Steps, number_of
+from evennia_ai.commands.staff_command import StaffCommand
 from evennia_ai.operations import AssistantScript, conversation
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
@@ -54,7 +54,7 @@ class CmdHistory(StaffCommand):
             return None
         word, _, more = rest.casefold().partition(" ")
         if word == "reset" and not more and self.may("reset history", script):
-            self.show(operations.reset_history(script, by=str(self.caller.key)))
+            self.show(operations.reset_history(script, by=self.by))
         elif word == "reset" and more.strip() in WITH_MEMORIES:
             if self.may("reset history", script) and self.may("change memories", script):
                 return self._reset_all(script)
@@ -67,12 +67,12 @@ class CmdHistory(StaffCommand):
         return None
 
     def _reset_all(self, script: AssistantScript) -> Steps:
-        name, by = str(script.key), str(self.caller.key)
+        name = str(script.key)
         if not (yield from self.confirmed_of(script, name, ASKED)):
             self.show_how(f"{name} forgets nothing, and goes on with the conversation.")
         elif script.pk is not None and self.may("change memories", script):
-            self.show(operations.reset_history(script, by=by))
-            self.show(operations.forget_all(script, by=by))
+            self.show(operations.reset_history(script, by=self.by))
+            self.show(operations.forget_all(script, by=self.by))
 
     def _show(self, script: AssistantScript, page: str, look: Look) -> None:
         number = number_of(page) if page else 1

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.commands.base import AssistantCommand, number_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.listening import MINUTES
 from evennia_ai.operations.naming import called, found_by_game, knows_key
-
-MOST_DIGITS = 6
 
 
 class CmdHush(AssistantCommand):
@@ -56,7 +54,7 @@ class CmdHush(AssistantCommand):
         name = " ".join(self.args.split()).casefold()
         head, _, last = name.rpartition(" ")
         is_name = any(name in _names(script, self.caller) for script in here)
-        if not is_name and (last == "off" or _is_number(last)):
+        if not is_name and (last == "off" or number_of(last) is not None):
             return head, last
         return name, ""
 
@@ -77,10 +75,6 @@ class CmdHush(AssistantCommand):
         else:
             self.msg(f"No assistant named {literal(name)} is here. Here are: {there}.")
         return None
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
 def _names(script: AssistantScript, person: Being) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
-from evennia_ai.operations import lifecycle, removing
+from evennia_ai.operations import AssistantScript, Result, lifecycle, removing
 from evennia_ai.operations.assistants import BODY
 
 AND_RECORDS = "all and records"
@@ -57,29 +59,42 @@ class LifecycleWords(WordCommand):
         script = self.pick_for(name, "clone")
         if script is not None and self.may("create"):
             location = getattr(self.caller, "location", None)
-            by = str(self.caller.key)
             made = lifecycle.clone_assistant(
-                script, new.strip(), location=location, by=by, person=self.caller
+                script, new.strip(), location=location, by=self.by, person=self.caller
             )
             self.show(made)
 
     def _delete(self, name: str) -> Steps:
-        if not name.strip():
-            # The only one there is may not be meant.
-            self.show_how("Which assistant is to be deleted?")
-            return
-        script = self.pick_for(name, "delete")
+        script = self._to_end(name, "delete")
+        if script is not None:
+            yield from self._end(script, "delete", DELETED, lifecycle.delete_assistant)
+
+    def _release(self, name: str) -> Steps:
+        script = self._to_end(name, "release")
         if script is None:
             return
+        if refused := operations.refuse_release(script):
+            self.show(refused)
+        else:
+            question = RELEASED.replace("{body}", str(script.obj.key))
+            yield from self._end(script, "release", question, operations.release)
+
+    def _to_end(self, name: str, act: str) -> Any:
+        """The assistant that is to end; without a name the only one there is may not be meant."""
+        if name.strip():
+            return self.pick_for(name, act)
+        self.show_how(f"Which assistant is to be {act}d?")
+        return None
+
+    def _end(
+        self, script: AssistantScript, act: str, question: str, end: Callable[..., Result]
+    ) -> Steps:
         key = str(script.key)
-        if not (yield from self.confirmed_of(script, key, DELETED)):
+        if not (yield from self.confirmed_of(script, key, question)):
             self.show_how(f"{key} stays as before.")
-            return
-        # Meanwhile somebody may have deleted it, or changed who may.
-        if self.pick_for(key, "delete") != script:
-            return
-        result = lifecycle.delete_assistant(script, by=str(self.caller.key))
-        self.show(result)
+        # Meanwhile somebody may have ended it, or changed who may.
+        elif self.pick_for(key, act) == script:
+            self.show(end(script, by=self.by))
 
     def _adopt(self, rest: str) -> None:
         if not self.may("adopt"):
@@ -93,38 +108,12 @@ class LifecycleWords(WordCommand):
             found = operations.adopt(found.data, name.strip(), person=self.caller)
         self.show(found)
 
-    def _release(self, name: str) -> Steps:
-        if not name.strip():
-            # The only one there is may not be meant.
-            self.show_how("Which assistant is to be released?")
-            return
-        script = self.pick_for(name, "release")
-        if script is None:
-            return
-        key = str(script.key)
-        refused = operations.refuse_release(script)
-        if refused is not None:
-            self.show(refused)
-            return
-        if not (yield from self.confirmed(RELEASED.format(name=key, body=script.obj.key))):
-            self.show_how(f"{key} stays as it is.")
-            return
-        # Meanwhile somebody may have released it, or changed who may.
-        if self.pick_for(key, "release") == script:
-            self.show(operations.release(script, by=str(self.caller.key)))
-
-    def _start_one(self, name: str) -> None:
-        self._enable(name, True)
-
-    def _stop_one(self, name: str) -> None:
-        self._enable(name, False)
-
-    def _enable(self, name: str, enabled: bool) -> None:
-        act, by = "start" if enabled else "stop", str(self.caller.key)
+    def _enable(self, name: str, *, enabled: bool) -> None:
+        act = "start" if enabled else "stop"
         if name.strip().casefold() == ALL:
-            self.for_all(act, partial(operations.set_all_enabled, enabled=enabled, by=by))
+            self.for_all(act, partial(operations.set_all_enabled, enabled=enabled, by=self.by))
         elif (script := self.pick_for(name, act)) is not None:
-            self.show(operations.set_enabled(script, enabled, by=by))
+            self.show(operations.set_enabled(script, enabled, by=self.by))
 
     def _remove(self, rest: str) -> Steps:
         if not self.may("remove all"):
@@ -146,7 +135,7 @@ class LifecycleWords(WordCommand):
             return
         # Meanwhile the right may have been taken away.
         if self.may("remove all"):
-            self.show(removing.remove_all(by=str(self.caller.key), and_records=and_records))
+            self.show(removing.remove_all(by=self.by, and_records=and_records))
 
     def _emergency(self, rest: str) -> None:
         word, _, name = rest.partition(" ")
@@ -156,18 +145,16 @@ class LifecycleWords(WordCommand):
         elif name.casefold() == ALL:
             self._all_at_once(word)
         elif (script := self.pick_for(name, f"emergency {word}")) is not None:
-            by = str(self.caller.key)
             if word == CLEAR:
-                self.show(operations.clear(script, by=by))
+                self.show(operations.clear(script, by=self.by))
             else:
-                self.show(operations.stop(script, f"stopped by {by}", by=by))
+                self.show(operations.stop(script, f"stopped by {self.by}", by=self.by))
 
     def _all_at_once(self, word: str) -> None:
-        by = str(self.caller.key)
         if word == CLEAR:
-            self.for_all("emergency clear", partial(operations.clear_all, by=by))
+            self.for_all("emergency clear", partial(operations.clear_all, by=self.by))
             return
-        stop = partial(operations.stop_all, reason=f"all were stopped by {by}", by=by)
+        stop = partial(operations.stop_all, reason=f"all were stopped by {self.by}", by=self.by)
         self.for_all("emergency stop", stop)
 
 
@@ -178,7 +165,6 @@ CREATE = Word(
     "once, where you stand. A typeclass is a body of your own, as in "
     "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
 )
-
 
 WORDS = {
     "create": CREATE,
@@ -207,12 +193,12 @@ WORDS = {
         "What it knew is lost; its record is put away as a file.",
     ),
     "start": Word(
-        LifecycleWords._start_one,
+        partial(LifecycleWords._enable, enabled=True),
         "assistant start [<name> | all]",
         "Lets it answer, or all you have a say over.",
     ),
     "stop": Word(
-        LifecycleWords._stop_one,
+        partial(LifecycleWords._enable, enabled=False),
         "assistant stop [<name> | all]",
         "Keeps it, or all you have a say over, silent until started again; what waits for an "
         "answer goes on waiting. To stop it in the middle of something: assistant emergency stop",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
@@ -13,6 +14,7 @@ from evennia_ai.operations import AssistantScript
 LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
 VERBS = (CORRECT, EXPORT, OFF, ON)
+ALONE = (EXPORT, OFF, ON, "")
 EVERYTHING = ("everything", "me", "")
 ASKED = (
     "Shall {name} forget you? All memories of you are dropped, {their} notes and all talk with "
@@ -27,13 +29,7 @@ def _is_attribute(word: str) -> bool:
 class PlayerWords(WordCommand):
     """The words for everybody."""
 
-    def _mute(self, name: str) -> None:
-        self._part(name, True)
-
-    def _unmute(self, name: str) -> None:
-        self._part(name, False)
-
-    def _part(self, name: str, is_muted: bool) -> None:
+    def _part(self, name: str, *, is_muted: bool) -> None:
         script = self.pick(name)
         if script is not None:
             self.show(operations.set_muted(script, self.caller, is_muted))
@@ -48,16 +44,14 @@ class PlayerWords(WordCommand):
         number = number.strip()
         if word == CORRECT and is_correction and number and " " not in number:
             self.show(operations.correct_known(script, self.caller, number, text.strip()))
-        elif is_correction or number:
+        elif is_correction or number or word not in ALONE:
             self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
         elif word in (OFF, ON):
             self.show(operations.set_remembered(script, self.caller, word == ON))
         elif word == EXPORT:
             self._export(script)
-        elif not word:
-            self.show_long(operations.what_is_known(script, self.caller).message)
         else:
-            self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
+            self.show_long(operations.what_is_known(script, self.caller).message)
 
     def _export(self, script: AssistantScript) -> None:
         found = operations.export_known(script, self.caller)
@@ -95,13 +89,13 @@ class PlayerWords(WordCommand):
 
 WORDS = {
     "mute": Word(
-        PlayerWords._mute,
+        partial(PlayerWords._part, is_muted=True),
         "assistant mute [<name>]",
         "It no longer hears you, nor you it, until: assistant unmute",
         is_for_all=True,
     ),
     "unmute": Word(
-        PlayerWords._unmute,
+        partial(PlayerWords._part, is_muted=False),
         "assistant unmute [<name>]",
         "You hear each other again.",
         is_for_all=True,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from evennia_ai.commands.base import number_of
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
@@ -31,19 +33,7 @@ def _changes(verb: str, rest: str) -> bool:
 class PromptWords(WordCommand):
     """The words of `assistant` about prompts."""
 
-    def _prompts(self, rest: str) -> None:
-        self._do("prompt", rest, self._prompt)
-
-    def _components(self, rest: str) -> None:
-        self._do("component", rest, self._component)
-
-    def _templates(self, rest: str) -> None:
-        self._do("template", rest, self._template)
-
-    def _contexts(self, rest: str) -> None:
-        self._do("context", rest, self._context)
-
-    def _do(self, word: str, rest: str, act: Callable[[Any, str, str], Result | None]) -> None:
+    def _do(self, rest: str, *, word: str) -> None:
         """Find the assistant, do it, and show how it went; or how the word is used."""
         script, rest = self.whose(rest, VERBS[word])
         if script is None:
@@ -55,15 +45,13 @@ class PromptWords(WordCommand):
         if EDIT in (verb.casefold(), rest.split(" ")[0].casefold()):
             self._edit(script, word, verb, rest.strip())
             return
-        result = act(script, verb.casefold(), rest.strip())
+        result = ACTS[word](self, script, verb.casefold(), rest.strip())
         if result is None:
             self.show_how()
-        elif not result.ok:
-            self.show_how(result.message)
-        elif _changes(verb, rest):
-            self.show(result)
-        else:
+        elif result.ok and not _changes(verb, rest):
             self.show_long(result.message)
+        else:
+            self.show_or_how(result)
 
     def _edit(self, script: AssistantScript, word: str, verb: str, rest: str) -> None:
         """Open the game's editor on a text; it says itself what it cannot find."""
@@ -86,18 +74,18 @@ class PromptWords(WordCommand):
         if verb in ("", "list"):
             return None if rest else prompts.list_components(script)
         number, _, more = rest.partition(" ")
-        if not (number.isdecimal() and len(number) <= 9):
+        if (id_ := number_of(number)) is None:
             return None
         if verb == "set":
             key, has_text, text = more.partition("=")
             if not (has_text and key.strip() and text.strip()):
                 return None
-            return prompts.set_component(script, int(number), key.strip(), text.strip())
+            return prompts.set_component(script, id_, key.strip(), text.strip())
         if more:
             return None
         if verb in ("on", "off"):
-            return prompts.switch_component(script, int(number), verb == "on")
-        return prompts.delete_component(script, int(number)) if verb == "delete" else None
+            return prompts.switch_component(script, id_, verb == "on")
+        return prompts.delete_component(script, id_) if verb == "delete" else None
 
     def _template(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
@@ -124,28 +112,34 @@ class PromptWords(WordCommand):
         return None
 
 
+ACTS: dict[str, Callable[[Any, AssistantScript, str, str], Result | None]] = {
+    "prompt": PromptWords._prompt,
+    "component": PromptWords._component,
+    "template": PromptWords._template,
+    "context": PromptWords._context,
+}
 WORDS = {
     "prompt": Word(
-        PromptWords._prompts,
+        partial(PromptWords._do, word="prompt"),
         "assistant prompt <name> [show | edit [<setting>]]",
         "What its model is sent when you whisper to it, and how large each part is; show has "
         "the whole of it, edit opens who it is in the editor, or another text: system_prompt, "
         "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
     ),
     "component": Word(
-        PromptWords._components,
+        partial(PromptWords._do, word="component"),
         "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
         "off <id> | delete <id>]",
         "The parts of its prompt, and parts of its own.",
     ),
     "template": Word(
-        PromptWords._templates,
+        partial(PromptWords._do, word="template"),
         "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
         "delete <key>]",
         "System prompts to choose from.",
     ),
     "context": Word(
-        PromptWords._contexts,
+        partial(PromptWords._do, word="context"),
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",
         "What is different of its prompt and its bounds while it answers, rests, or works for "

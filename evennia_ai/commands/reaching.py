@@ -80,12 +80,7 @@ class ReachingWords(WordCommand):
         if not self.may("configure", script):
             return
         word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
-        by = str(self.caller.key)
-        result = settings.set_setting(script, setting, word, by=by)
-        if result.ok:
-            self.show(result)
-        else:
-            self.show_how(result.message)
+        self.show_or_how(settings.set_setting(script, setting, word, by=self.by))
 
     def _channel(self, rest: str) -> None:
         """`channel <name> <channel> = <mode>`; both names may have several words."""

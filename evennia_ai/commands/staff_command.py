@@ -14,18 +14,12 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.rights import is_staff
 
-MOST_DIGITS = 9
 LONGEST_CELL = 300
 PADDING, LEAST_WIDE = 2, 20
 # What stands for marks of markup while a table is made, which would take them for such, in one way
 # or another in each version of Evennia. `one_line` leaves none of these in a cell.
 _MASKED = str.maketrans({"|": "\ue000", "{": "\ue001"})
 _UNMASKED = str.maketrans({"\ue000": "|", "\ue001": "{"})
-
-
-def number_of(text: str) -> int | None:
-    """A whole number as it was typed, or None."""
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def shown_time(at: object) -> str:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
+from evennia_ai.commands.base import number_of
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations import undoing as edits_of
 from evennia_ai.operations.edits import Edit
 
 LIST = "list"
-LONGEST_NUMBER = 9
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdecimal() and len(word) <= LONGEST_NUMBER
 
 
 class UndoingWords(WordCommand):
@@ -22,28 +18,26 @@ class UndoingWords(WordCommand):
 
     def _undo(self, rest: str) -> None:
         first = rest.partition(" ")[0]
-        script, rest = self.whose(rest, (LIST, first) if _is_number(first) else (LIST,))
+        script, rest = self.whose(rest, (LIST, first) if number_of(first) is not None else (LIST,))
         if script is None:
             return
         word = rest.casefold()
         if word == LIST:
             if self.may("show configuration", script):
                 self.show_long(edits_of.list_edits(script).message)
-        elif word and not _is_number(word):
+        elif word and number_of(word) is None:
             self.show_how(f"{rest} is neither the number of an edit nor '{LIST}'.")
         elif self.may("undo", script):
-            found = edits_of.find_undo(script, int(word) if word else None)
+            found = edits_of.find_undo(script, number_of(word))
             if self._may_change(found, script):
-                by = str(self.caller.key)
-                self.show(edits_of.undo(script, found, by=by, person=self.caller))
+                self.show(edits_of.undo(script, found, by=self.by, person=self.caller))
 
     def _redo(self, name: str) -> None:
         script = self.pick_for(name, "undo")
         if script is not None:
             found = edits_of.find_redo(script)
             if self._may_change(found, script):
-                by = str(self.caller.key)
-                self.show(edits_of.redo(script, found, by=by, person=self.caller))
+                self.show(edits_of.redo(script, found, by=self.by, person=self.caller))
 
     def _may_change(self, found: Edit | Result, script: AssistantScript) -> TypeGuard[Edit]:
         """True where there is an edit, and the caller has its rights; else they are told why."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from twisted.python.failure import Failure
-
 from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
-from evennia_ai.commands.figures import aligned, allowed
+from evennia_ai.commands.figures import CHECK_FAILED, aligned, allowed, report_lines
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
@@ -30,15 +28,6 @@ LINE = 100
 RESET = "reset"
 GAME = "game"
 OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type: chmod 600 {0}"
-
-
-def report_lines(report: Report) -> list[str]:
-    """The findings of a check of a model, and what they mean."""
-    lines = [report.title]
-    for line in report.lines:
-        lines.append(f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}")
-    verdict = "An assistant can work with it." if report.ok else "Mend what says NO first."
-    return [*lines, verdict]
 
 
 def _breaker_row(breaker: Mapping[str, Any]) -> tuple[object, ...]:
@@ -85,7 +74,7 @@ class UpkeepWords(WordCommand):
             self.msg(literal(line))
         self.msg("Asking the model; this takes a moment.")
         self._show_hearing(script)
-        checked.addCallback(self._show_report).addErrback(self._show_trouble)
+        checked.addCallback(self._show_report).addErrback(self.show_fault, CHECK_FAILED)
 
     def _show_hearing(self, script: AssistantScript | None) -> None:
         """Tell if the one that is meant, or each that is here, hears what people say."""
@@ -96,12 +85,11 @@ class UpkeepWords(WordCommand):
             self.show(check_hearing(each, own))
 
     def _show_report(self, report: Report) -> None:
-        lines = [*report_lines(report), *map(OPEN_FILE.format, monitoring.readable_by_others())]
+        lines = [
+            *report_lines(report, "Mend what says NO first."),
+            *map(OPEN_FILE.format, monitoring.readable_by_others()),
+        ]
         self.msg(literal("\n".join(lines)))
-
-    def _show_trouble(self, failure: Failure) -> None:
-        self.msg(literal(f"The check itself failed: {failure.getErrorMessage()}"))
-        failure.raiseException()
 
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
@@ -134,7 +122,7 @@ class UpkeepWords(WordCommand):
         if not self.may(act, script):
             return
         if found.ok:
-            self.show(control.reset_breaker(script, name, by=str(self.caller.key)))
+            self.show(control.reset_breaker(script, name, by=self.by))
         else:
             self.show_how(found.message)
 
@@ -142,15 +130,9 @@ class UpkeepWords(WordCommand):
         script = self.pick(name) if self.may("show tools") else None
         if script is None:
             return
-        known = tools.list_tools(script).data.tools
         rows = [
-            (
-                tool["name"],
-                tool["category"],
-                allowed(tool),
-                " ".join(str(tool["description"]).split()),
-            )
-            for tool in known
+            (tool["name"], tool["category"], allowed(tool), " ".join(tool["description"].split()))
+            for tool in tools.list_tools(script).data.tools
         ]
         head = ("Tool", "Category", "Allowed", "What it does")
         self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))
@@ -179,19 +161,10 @@ class UpkeepWords(WordCommand):
             self.show_how()
             return
         name, cap, amount = " ".join(words[:-3]), words[-2].casefold(), words[-1]
-        if name.casefold() == GAME:
-            self._raise_for_game(cap, amount)
-            return
-        script = self.pick_for(name, "raise budget")
-        if script is not None:
-            self._show_raised(script, cap, amount)
-
-    def _raise_for_game(self, cap: str, amount: str) -> None:
-        if self.may("raise budget of the game"):
-            self._show_raised(None, cap, amount)
-
-    def _show_raised(self, script: AssistantScript | None, cap: str, amount: str) -> None:
-        self.show(raise_budget(script, cap, amount, str(self.caller.key)))
+        is_of_game = name.casefold() == GAME
+        script = None if is_of_game else self.pick_for(name, "raise budget")
+        if script is not None or (is_of_game and self.may("raise budget of the game")):
+            self.show(raise_budget(script, cap, amount, self.by))
 
 
 WORDS = {

@@ -59,12 +59,6 @@ class WordCommand(AssistantCommand):
         self.how = word.how
         return word.act(self, rest)
 
-    def nothing_more(self, rest: str) -> bool:
-        """True where a word stands alone, as it should; what follows is answered with how it is."""
-        if rest:
-            self.show_how(f"Nothing can follow here, but there is: {rest}")
-        return not rest
-
     def serves(self, person: Being) -> bool:
         """True where words for staff are answered: to staff, and to who controls an assistant."""
         return self.counts_as_staff(person) or any(

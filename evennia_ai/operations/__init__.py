@@ -1,7 +1,8 @@
 """The one door: everything people and programs can do with an assistant is a function here.
 
 Each gives a `Result` with a sentence and a typed value; commands and other front ends check rights
-and format, nothing more. The modules by what they are about:
+and format, nothing more. `by` is the name of whoever does it, for the record; `look` is who looks:
+without it nobody does, who sees no private words. The modules by what they are about:
 
     being there   assistants, adoption, lifecycle, removing, naming, guarding (of names), leftovers
     acting        control, models, tools, questions, conversation, goals, prompts, texts

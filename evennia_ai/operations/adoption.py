@@ -36,7 +36,7 @@ from evennia_ai.operations.naming import (
     problem_of_owner,
     problem_of_renown,
 )
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import may_control, refuse_control
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import state
@@ -63,15 +63,13 @@ def find_npc(person: Being, text: str) -> Result[GameObject]:
     found = search_object(words, candidates=room.contents) if words and room is not None else []
     found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
     if not found:
-        told = (
+        return Result.missing(
             f"There is nobody called {one_line(words, 60)!r}. Give the name of a character or "
             "thing of the game, or its number such as #12."
         )
-        return Result(False, told, problem=Problem.MISSING)
     if len(found) > 1:
         names = ", ".join(f"{being.key} ({being.dbref})" for being in found[:10])
-        told = f"Several are called so; give a number: {names}."
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result.conflict(f"Several are called so; give a number: {names}.")
     return Result(True, str(found[0].key), found[0])
 
 
@@ -80,22 +78,25 @@ def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
     name = str(npc.key)
     if isinstance(npc, (DefaultRoom, DefaultExit)):
         kind = "a room" if isinstance(npc, DefaultRoom) else "an exit"
-        told = f"{name} is {kind}; adopt a character or a thing in a room."
-        return Result(False, told)
+        return Result.invalid(f"{name} is {kind}; adopt a character or a thing in a room.")
     if own := next((script for script in list_assistants() if script.obj == npc), None):
-        told = f"{name} is an assistant already: {own.key}."
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result.conflict(f"{name} is an assistant already: {own.key}.")
     if problem := _problem_of_players(npc, person):
-        return Result(False, problem, problem=Problem.CONFLICT)
+        return Result.conflict(problem)
     if person is None:
         return None
-    if not any(lets(npc, form, kind) for form in forms_of(person) for kind in HAS_SAY):
-        told = f"You may not adopt {name}: that needs its lock 'control' or 'edit'."
-        return Result(False, told, problem=Problem.FORBIDDEN)
-    above = [held for held in npc.permissions.all() if not _has(person, held)]
+    forms = forms_of(person)
+    if not any(lets(npc, form, kind) for form in forms for kind in HAS_SAY):
+        return Result.forbidden(
+            f"You may not adopt {name}: that needs its lock 'control' or 'edit'."
+        )
+    above = [
+        held for held in npc.permissions.all() if not any(meets(form, held, form) for form in forms)
+    ]
     if above:
-        told = f"You may not adopt {name}: it has the permission {above[0]!r}, and you do not."
-        return Result(False, told, problem=Problem.FORBIDDEN)
+        return Result.forbidden(
+            f"You may not adopt {name}: it has the permission {above[0]!r}, and you do not."
+        )
     return None
 
 
@@ -126,10 +127,6 @@ def _owners_of(npc: GameObject) -> list[Any]:
     numbers |= {npc.db_account_id, npc.attributes.get("creator_id")} - {None}
     named = Q(pk__in=numbers) | Q(db_attributes__in=having)
     return list(AccountDB.objects.filter(named).distinct())
-
-
-def _has(person: Being, permission: str) -> bool:
-    return any(meets(form, permission, form) for form in forms_of(person))
 
 
 def _names_beside(npc: GameObject) -> Iterator[str]:
@@ -188,13 +185,12 @@ def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) 
     if lost is None:
         if problem := problem_of_name(name):
             how = "" if name != npc.key else f" Give another: assistant adopt {npc.key} = Edda"
-            return Result(False, f"{problem}{how}")
+            return Result.invalid(f"{problem}{how}")
         if problem := problem_of_owner(name, npc):
-            return Result(False, problem, problem=Problem.CONFLICT)
+            return Result.conflict(problem)
     for other in _names_beside(npc):
         if problem := problem_of_renown(other, npc, lost):
-            told = f"{npc.key} is not adopted. {problem}"
-            return Result(False, told, problem=Problem.CONFLICT)
+            return Result.conflict(f"{npc.key} is not adopted. {problem}")
     return None
 
 
@@ -233,8 +229,9 @@ def refuse_release(script: AssistantScript) -> Result | None:
         return None
     name = str(script.key)
     why = "has no body" if script.obj is None else "was made with its body"
-    told = f"{name} {why}, so there is nobody to release. To end it: assistant delete {name}"
-    return Result(False, told, problem=Problem.CONFLICT)
+    return Result.conflict(
+        f"{name} {why}, so there is nobody to release. To end it: assistant delete {name}"
+    )
 
 
 def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[Archived]:

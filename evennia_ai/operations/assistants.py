@@ -32,7 +32,7 @@ from evennia_ai.operations.naming import (
     problem_of_owner,
     problem_of_player,
 )
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.setting_rows import UNSET
 from evennia_ai.operations.settings import prepare, signed
 from evennia_ai.runtime import names
@@ -114,13 +114,13 @@ def create_assistant(
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
     """The refusal of a name, or None."""
     if problem := problem_of_name(name):
-        return Result(False, problem)
+        return Result.invalid(problem)
     if problem := next(filter(None, map(problem_of_name, aliases)), ""):
-        return Result(False, f"{name} is not made. {problem}")
+        return Result.invalid(f"{name} is not made. {problem}")
     if problem := problem_of_owner(name):
-        return Result(False, problem, problem=Problem.CONFLICT)
+        return Result.conflict(problem)
     if problem := next(filter(None, map(problem_of_player, aliases)), ""):
-        return Result(False, f"{name} is not made. {problem}", problem=Problem.CONFLICT)
+        return Result.conflict(f"{name} is not made. {problem}")
     return None
 
 
@@ -220,10 +220,8 @@ def give_account(script: AssistantScript) -> Result[Account]:
     """
     name = str(script.key)
     if AccountDB.objects.filter(username__iexact=name).exists():
-        return Result(
-            False,
-            f"There is an account named {name} already; an assistant needs its own.",
-            problem=Problem.CONFLICT,
+        return Result.conflict(
+            f"There is an account named {name} already; an assistant needs its own."
         )
     account = create_account(name, "", None, typeclass=AssistantAccount)
     account.set_unusable_password()
@@ -249,7 +247,7 @@ def check_permission(text: str, being: Being) -> Result[str]:
         try:
             meets(being, words, being)
         except ConfigurationError as error:
-            return Result(False, f"That will not do: {error}")
+            return Result.invalid(f"That will not do: {error}")
         return Result(True, words, words)
     known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
     found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
@@ -257,8 +255,9 @@ def check_permission(text: str, being: Being) -> Result[str]:
         kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
         found = words if kept.exists() else None
     if found is None:
-        told = f"There is no permission {words!r}; there are {', '.join(known.values())}."
-        return Result(False, told, problem=Problem.MISSING)
+        return Result.missing(
+            f"There is no permission {words!r}; there are {', '.join(known.values())}."
+        )
     return Result(True, found, found)
 
 
@@ -268,12 +267,12 @@ def find_room(being: Being, text: str) -> Result[GameObject]:
     found = search_object(words, use_dbref=True) if words else ()
     rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
     if not rooms:
-        told = f"There is no room named {words!r}. Type its name, or its number such as #2."
-        return Result(False, told, problem=Problem.MISSING)
+        return Result.missing(
+            f"There is no room named {words!r}. Type its name, or its number such as #2."
+        )
     if len(rooms) > 1:
         names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
-        return Result(False, f"Several rooms are called so; type a number: {names}.")
+        return Result.invalid(f"Several rooms are called so; type a number: {names}.")
     if not lets(rooms[0], being, "teleport_here", default=True):
-        told = f"You may not put anybody into {rooms[0].key}."
-        return Result(False, told, problem=Problem.FORBIDDEN)
+        return Result.forbidden(f"You may not put anybody into {rooms[0].key}.")
     return Result(True, str(rooms[0].key), rooms[0])

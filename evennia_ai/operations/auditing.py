@@ -17,7 +17,7 @@ from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
 from evennia_ai.operations.audit_check import Unlike, differences, stored_values
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.times import moment_of
 
 
@@ -120,7 +120,7 @@ def audit_state(
         at: a time, such as "2026-11-21 17:00" or "2 hours ago".
     """
     if version is not None and at is not None:
-        return Result(False, "Give a version or a time, not both.")
+        return Result.invalid("Give a version or a time, not both.")
     if at is not None:
         found = _version_at(script, at)
         if isinstance(found, Result):
@@ -155,10 +155,9 @@ def _at(script: AssistantScript, version: int | None) -> Any:
     newest = record.count(script)
     wanted = newest if version is None else version
     if not newest:
-        return Result(False, f"{key} has no record yet.", problem=Problem.MISSING)
+        return Result.missing(f"{key} has no record yet.")
     if not 1 <= wanted <= newest:
-        told = f"{key} has no version {wanted}; there are 1 to {newest}."
-        return Result(False, told, problem=Problem.MISSING)
+        return Result.missing(f"{key} has no version {wanted}; there are 1 to {newest}.")
     try:
         return record.at(script, wanted)
     except audit.ArchivedError as error:
@@ -167,21 +166,21 @@ def _at(script: AssistantScript, version: int | None) -> Any:
 
 def _archived(error: audit.ArchivedError) -> Result:
     text = str(error)
-    return Result(False, f"{text[:1].upper()}{text[1:]}.", problem=Problem.MISSING)
+    return Result.missing(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _version_at(script: AssistantScript, text: str) -> int | Result:
     try:
         moment = moment_of(text, datetime.now(UTC))
     except ValueError as error:
-        return Result(False, str(error))
+        return Result.invalid(str(error))
     try:
         return complete_record().version_at(script, moment)
     except audit.ArchivedError as error:
         return _archived(error)
     except KeyError:
         when = moment.isoformat(timespec="seconds")
-        return Result(False, f"{script.key} has no record of {when}.", problem=Problem.MISSING)
+        return Result.missing(f"{script.key} has no record of {when}.")
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[StateChange]:

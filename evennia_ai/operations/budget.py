@@ -82,7 +82,7 @@ def budget_of(script: AssistantScript | None) -> Result[BudgetReport]:
         game = ledger.report(None, config, now)
         own = game if script is None else ledger.report(script.key, config, now)
     except ConfigurationError as error:
-        return Result(False, f"No model call is made: {error}.")
+        return Result.invalid(f"No model call is made: {error}.")
     head = f"{_name(script):<14}{'used':>14}{'cap':>16}   resets"
     lines = [head, *_rows(own, now)]
     lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
@@ -199,21 +199,20 @@ def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str
     Args:
         name: of the cap, such as `tokens_per_day`.
         amount: as it was typed: tokens, US dollars or calls.
-        by: who does it, for the record.
     """
     cap, more = CAPS.get(name), _read_amount(amount)
     if cap is None:
-        return Result(False, f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
+        return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
     if more is None:
-        return Result(False, f"{amount!r} is no amount; it must be a number above 0.")
+        return Result.invalid(f"{amount!r} is no amount; it must be a number above 0.")
     scope, key = (Scope.ASSISTANT, script.key.casefold()) if script else (Scope.GAME, "")
     account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
         if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
-            return Result(False, f"{_name(script)} has no cap {name}: there is nothing to raise.")
+            return Result.invalid(f"{_name(script)} has no cap {name}: there is nothing to raise.")
         ledger.raise_cap(ledger.Raise(account, name, more, by))
     except ConfigurationError as error:
-        return Result(False, f"That was not done: {error}.")
+        return Result.invalid(f"That was not done: {error}.")
     shown = _amount(cap, as_units(cap.measure, more))
     until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
     return Result(True, f"{_name(script)}: {name} is raised by {shown}, {until}.")

@@ -22,7 +22,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.memory_upkeep import MemorySummary, summary_of
-from evennia_ai.operations.result import Problem, Result, note, one_of
+from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import iso
 from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import ability, services, state
@@ -125,9 +125,7 @@ def _unknown_breaker(script: AssistantScript | None, name: str) -> Result:
     names = [breaker.name for _, breaker in _breakers(script)]
     near = get_close_matches(name, names, n=3, cutoff=0.4) or names[:10]
     there = ", ".join(near) or "none yet: each is made when its service is first asked"
-    return Result(
-        False, f"There is no breaker {name!r}; there are: {there}.", problem=Problem.MISSING
-    )
+    return Result.missing(f"There is no breaker {name!r}; there are: {there}.")
 
 
 def _breaker_row(script: AssistantScript | None, scope: str, breaker: CircuitBreaker) -> BreakerRow:
@@ -217,7 +215,7 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     """
     name = script.key
     if bool(state.read(script, "enabled")) == enabled:
-        return Result(False, f"{name} is {'awake' if enabled else 'silent'} already.")
+        return Result.invalid(f"{name} is {'awake' if enabled else 'silent'} already.")
     if not enabled:
         state.bump_epoch(script)
     state.write(script, enabled=enabled)

@@ -69,16 +69,15 @@ def show_history(
     Args:
         before: the number of a message; the page ends with the one before it.
         limit: messages on a page, 1 to 200.
-        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         A page. What is private to somebody has that person's id in "private_to".
     """
     messages, look = _messages(script), look or Look()
     if not 1 <= limit <= MOST_SHOWN:
-        return Result(False, f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
+        return Result.invalid(f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
     if before is not None and before < 1:
-        return Result(False, f"{before} is no number of a message; they begin at 1.")
+        return Result.invalid(f"{before} is no number of a message; they begin at 1.")
     end = len(messages) if before is None else min(before - 1, len(messages))
     first = max(0, end - limit)
     names = _names_of_calls(messages)
@@ -97,11 +96,7 @@ def show_history(
 
 
 def export_history(script: AssistantScript, *, look: Look | None = None) -> Result[Talk]:
-    """The whole conversation as chat messages, as it is kept.
-
-    Args:
-        look: who looks; None: nobody, who sees no private words.
-    """
+    """The whole conversation as chat messages, as it is kept."""
     look = look or Look()
     messages = [_exported(message, look) for message in deepcopy(_messages(script))]
     look.note(script, "conversation, exported")
@@ -271,10 +266,9 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
     try:
         task = programs.find(script, person, name)
     except NoAnswerError as error:
-        return Result(False, f"{error}.", problem=Problem.MISSING)
+        return Result.missing(f"{error}.")
     if task is None:
-        text = f"You asked {script.key} nothing by the name {name!r} within a day."
-        return Result(False, text, problem=Problem.MISSING)
+        return Result.missing(f"You asked {script.key} nothing by the name {name!r} within a day.")
     asked = Asked(
         task.name,
         task.state,

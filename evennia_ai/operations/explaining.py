@@ -24,7 +24,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import traces
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import as_shown, in_the_game, iso
 from evennia_ai.operations.traces import (
@@ -111,8 +111,7 @@ def why(
     records = script.work.decisions.newest(person=person)
     row = _row(script, records, number, person, look)
     if row is None:
-        told = _unknown(script, name, records, number, is_staff)
-        return Result(False, told, problem=Problem.MISSING)
+        return Result.missing(_unknown(script, name, records, number, is_staff))
     now = script.clock.seconds()
     first = sentence(name, row, now, whom="" if is_staff else "you")
     lines = [first, f"  {quote(row['text'])}"] if row["text"] else [first]
@@ -179,10 +178,9 @@ def heard(
     Args:
         before: only messages with a lower number: the `next` of an earlier answer.
         limit: how many at most, 1 to 100.
-        look: who looks; None: nobody, who sees no private words.
     """
     if script.work is None:
-        return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
+        return Result.unavailable(f"{script.key} is not running.")
     newest, look = script.work.decisions.newest(), look or Look()
     left = [record for record in newest if before is None or record.number < before]
     shown = left[: max(1, min(limit, MOST_AT_ONCE))]

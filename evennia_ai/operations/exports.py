@@ -23,7 +23,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.auditing import complete_record
 from evennia_ai.operations.conversation import export_history
 from evennia_ai.operations.own_memory import export_known, person_id
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
 
 FOLDER = "ai_exports"
@@ -40,11 +40,7 @@ class Saved:
 
 
 def save_history(script: AssistantScript, *, look: Look | None = None) -> Result[Saved]:
-    """Write an assistant's conversation, as chat messages, into a new file.
-
-    Args:
-        look: who looks; None: nobody, who sees no private words.
-    """
+    """Write an assistant's conversation, as chat messages, into a new file."""
     found = export_history(script, look=look)
     messages = found.data["messages"]
     content = {"assistant": str(script.key), "messages": messages}
@@ -52,8 +48,9 @@ def save_history(script: AssistantScript, *, look: Look | None = None) -> Result
         at = datetime.fromtimestamp(script.clock.seconds(), UTC)
         path = _write(f"history-{_slug(script.key)}-{at:%Y%m%d-%H%M%S}", content)
     except OSError as error:
-        told = f"The conversation could not be written: {error.strerror or error}."
-        return Result(False, told, problem=Problem.UNAVAILABLE)
+        return Result.unavailable(
+            f"The conversation could not be written: {error.strerror or error}."
+        )
     told = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
     return Result(True, told, Saved(str(path), len(messages)))
 
@@ -66,8 +63,7 @@ def save_known(
     try:
         path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
     except OSError as error:
-        told = f"It could not be written: {error.strerror or error}."
-        return Result(False, told, problem=Problem.UNAVAILABLE)
+        return Result.unavailable(f"It could not be written: {error.strerror or error}.")
     data = Saved(str(path), len(found.data.memories))
     return Result(True, f"{found.message} All of it is in {path}", data)
 
@@ -127,8 +123,7 @@ def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
 
 
 def _unwritten(script: AssistantScript, error: Exception) -> Result:
-    told = f"The record of {script.key} could not be written: {error}."
-    return Result(False, told, problem=Problem.UNAVAILABLE)
+    return Result.unavailable(f"The record of {script.key} could not be written: {error}.")
 
 
 def _write_whole(path: Path, write: Callable[[TextIO], int]) -> int:

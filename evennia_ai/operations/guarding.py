@@ -41,8 +41,6 @@ from evennia_ai.operations.naming import (
 
 ALIAS = "alias"
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
-
-
 _Claims = dict[str, str]  # whose name it is, by its skeleton
 
 

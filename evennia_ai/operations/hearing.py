@@ -19,7 +19,7 @@ from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.incoming import SPEECH_MARK
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 
@@ -108,8 +108,7 @@ def hearing_of(script: AssistantScript) -> Result[Ears]:
 
 
 def _not_running(script: AssistantScript) -> Result:
-    told = f"{script.key} is not running, so it hears nothing."
-    return Result(False, told, problem=Problem.CONFLICT)
+    return Result.conflict(f"{script.key} is not running, so it hears nothing.")
 
 
 def _name_of(being_id: str) -> str:
@@ -152,13 +151,13 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     if script.work is None:
         return _not_running(script)
     if not words.strip():
-        return Result(False, "There is nothing to judge: type what would be said.")
+        return Result.invalid("There is nothing to judge: type what would be said.")
     if kind and kind not in LINES:
-        return Result(False, f"{kind!r} is no way to say something; there are {', '.join(LINES)}.")
+        return Result.invalid(f"{kind!r} is no way to say something; there are {', '.join(LINES)}.")
     kinds = (kind,) if kind else USUAL
     verdicts = [v for one in kinds if (v := _judged(script, being, words, one)) is not None]
     if not verdicts:
-        return Result(False, "There are no words in that: nobody would hear anything.")
+        return Result.invalid("There are no words in that: nobody would hear anything.")
     told = [
         f"as a {v['source']}: {v['outcome']}, by rule {v['rule']} {v['name']} ({v['when']}), "
         f"trust {v['trust']:g} ({v['because']})"
@@ -224,7 +223,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     """
     work, body = script.work, script.obj
     if work is None or body is None:
-        return Result(False, f"{script.key} is not running, so it hears nothing.")
+        return Result.invalid(f"{script.key} is not running, so it hears nothing.")
     found = listened(work.decisions.newest(), list(_names(body)))
     told = {
         Hears.WELL: f"{script.key} hears what is said here.",

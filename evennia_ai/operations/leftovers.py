@@ -88,13 +88,9 @@ def _names_us(value: str | bytes) -> bool:
         data = b64decode(value)
         if PACKAGE.encode() not in data:
             return False
-        return any(map(_is_ours, _modules(data)))
+        return any(f"{module}.".startswith(PATHS) for module in _modules(data))
     except (NotBase64Error, ValueError, TypeError):
         return False
-
-
-def _is_ours(module: str) -> bool:
-    return module == PACKAGE or module.startswith(PATHS)
 
 
 def _modules(data: bytes) -> Iterator[str]:

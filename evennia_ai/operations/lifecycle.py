@@ -23,7 +23,7 @@ from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.operations.assistants import BODY, Made, create_assistant, plain_desc
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
 from evennia_ai.operations.settings import prepare, signed
 from evennia_ai.runtime import services, state
@@ -113,28 +113,27 @@ def update_assistant(
         desc: what people see; "" for the plain one.
         location: a room, its "#2", or its name; it stays there from then on.
         aliases: all of its further names.
-        by: who does it.
         person: whom the room must let in, beside the assistant; None for code, which any room does.
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
     wanted = {name: value for name, value in given.items() if value is not None}
     if not wanted:
-        return Result(False, f"{script.key}: give something to change: {', '.join(given)}.")
+        return Result.invalid(f"{script.key}: give something to change: {', '.join(given)}.")
     if script.obj is None and set(wanted) != {"persona"}:
-        told = f"{script.key} has no body, so only the persona can be changed."
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result.conflict(f"{script.key} has no body, so only the persona can be changed.")
     place = _find_place(location) if location is not None else None
     found = prepare({"persona": persona} if persona is not None else {}, lambda _: UNSET)
     problems = [*found.errors.values(), _problem_of_look(wanted, place, script.obj)]
     if problem := "; ".join(filter(None, problems)):
-        return Result(False, f"{script.key}: nothing is changed: {problem}")
+        return Result.invalid(f"{script.key}: nothing is changed: {problem}")
     if problem := _problem_of_room(place, script.obj, person):
-        return Result(False, problem, problem=Problem.FORBIDDEN)
+        return Result.forbidden(problem)
     with signed(by), transaction.atomic():
         before = look_of(script)
         if place is not None and not _move(script.obj, place):
-            told = f"{script.key} cannot go to {place.key}: the game does not allow that."
-            return Result(False, told, problem=Problem.CONFLICT)
+            return Result.conflict(
+                f"{script.key} cannot go to {place.key}: the game does not allow that."
+            )
         _apply(script, wanted, found.values)
         _tell_of_look(script, sorted(wanted), before)
     return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
@@ -232,7 +231,7 @@ def clone_assistant(
     body = script.obj
     place = location or (body.location if body is not None else None)
     if problem := _problem_of_room(place, body, person):
-        return Result(False, problem, problem=Problem.FORBIDDEN)
+        return Result.forbidden(problem)
     settings = {name: own_of(script, name) for name in _copied(script)}
     may_give = person is None or is_owner(person)
     left_out = [] if may_give else [name for name in POWERS if name in settings]
@@ -295,7 +294,7 @@ def delete_assistant(
     """
     name = str(script.key)
     if problem := _problem_of_deleting(script):
-        return Result(False, problem, problem=Problem.CONFLICT)
+        return Result.conflict(problem)
     ended = end_assistant(script, reason.strip() or f"deleted by {by or 'code'}", by=by)
     told = f"{name} is deleted{ended.message}." if ended.ok else ended.message
     return Result(ended.ok, told, ended.data, ended.problem)
@@ -391,8 +390,7 @@ def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted:
         being.attributes.reset_cache()
     if script.pk is not None:
         script.at_start()
-    told = (
+    return Result.unavailable(
         f"{script.key} is stopped, and could not be {wanted}: {one_line(str(error), 200)}. "
         "Mend that, and try again."
     )
-    return Result(False, told, problem=Problem.UNAVAILABLE)

@@ -37,15 +37,16 @@ def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Resul
     """
     room, problem = _room_for(script, being)
     if problem:
-        return Result(False, problem)
+        return Result.invalid(problem)
     if not 1 <= minutes <= MOST_MINUTES:
-        return Result(
-            False, f"{minutes} minutes cannot be; hush for 1 to {MOST_MINUTES} minutes at a time."
+        return Result.invalid(
+            f"{minutes} minutes cannot be; hush for 1 to {MOST_MINUTES} minutes at a time."
         )
     until = script.clock.seconds() + minutes * MINUTE_SECONDS
     _store(script, room.dbref, until)
     _drop_what_was_said_in(script, room.dbref)
-    span = f"{_in_words(minutes)} minute{'' if minutes == 1 else 's'}"
+    count = _WORDS[minutes] if minutes < len(_WORDS) else minutes
+    span = f"{count} minute{'' if minutes == 1 else 's'}"
     outgoing.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
     by = incoming.person_of(being)
     audit.record("hushed", script, room=room.dbref, minutes=minutes, by=by)
@@ -58,9 +59,9 @@ def unhush(script: AssistantScript, being: Being) -> Result:
     """Let an assistant speak in a person's room again."""
     room, problem = _room_for(script, being)
     if problem:
-        return Result(False, problem)
+        return Result.invalid(problem)
     if not outgoing.is_hushed(script, room):
-        return Result(False, f"Nobody hushed {name_before(script, being)} here.")
+        return Result.invalid(f"Nobody hushed {name_before(script, being)} here.")
     _store(script, room.dbref, 0.0)
     outgoing.announce(script.obj, UNHUSHED, hops=1)
     audit.record("unhushed", script, room=room.dbref, by=incoming.person_of(being))
@@ -106,10 +107,6 @@ def _drop_what_was_said_in(script: Assistant, place: str) -> None:
     work.conversations.end(talk_of(Source.SAY, place))
 
 
-def _in_words(minutes: int) -> str:
-    return _WORDS[minutes] if minutes < len(_WORDS) else str(minutes)
-
-
 LEAVE = "leave"
 MODES = ("trigger", "context", "ignore", LEAVE)
 
@@ -128,9 +125,9 @@ def set_channel(
     found = search_channel(name.strip())
     if len(found) != 1:
         known = ", ".join(sorted(channel.key for channel in ChannelDB.objects.all()))
-        return Result(False, f"There is no channel named {name.strip()!r}. There are: {known}.")
+        return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {known}.")
     if mode not in MODES:
-        return Result(False, f"{mode!r} is not something to do on a channel: {', '.join(MODES)}.")
+        return Result.invalid(f"{mode!r} is not something to do on a channel: {', '.join(MODES)}.")
     channel, who = found[0], script.key
     configs = dict(state.read(script, "channel_configs"))
     stored = next((key for key in configs if key.casefold() == channel.key.casefold()), None)
@@ -140,9 +137,9 @@ def set_channel(
         state.write(script, channel_configs=configs)
         return Result(True, f"{who} does not listen to {channel.key} any more.")
     if not channel.access(script.obj, "listen"):
-        return Result(False, f"{who} may not listen to {channel.key}: the channel is locked.")
+        return Result.invalid(f"{who} may not listen to {channel.key}: the channel is locked.")
     if person is not None and not lets(channel, person, "listen"):
-        return Result(False, f"You may not listen to {channel.key}, and so {who} may not for you.")
+        return Result.invalid(f"You may not listen to {channel.key}, and so {who} may not for you.")
     if not channel.subscriptions.has(script.obj):
         channel.connect(script.obj)
     configs[channel.key] = {**old, "mode": mode} if isinstance(old, dict) else mode
@@ -161,7 +158,7 @@ def set_muted(script: AssistantScript, being: Being, is_muted: bool) -> Result:
     changed = state.mute(script, incoming.person_of(being), is_muted=is_muted)
     if not changed:
         now = "You do not hear" if is_muted else "You do hear"
-        return Result(False, f"{now} {name} already.")
+        return Result.invalid(f"{now} {name} already.")
     if is_muted:
         return Result(
             True, f"{name} no longer hears you, nor you {them}. Back: assistant unmute {name}"

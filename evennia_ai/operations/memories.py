@@ -48,7 +48,7 @@ from evennia_ai.operations.memory_rows import (
     problem_of_text,
     rows_of,
 )
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import services
@@ -78,12 +78,11 @@ def list_memories(
         text: only those with this text in them, in whatever case.
         before: only those with a lower number: the `next` of an earlier answer.
         limit: how many at most, 1 to 100.
-        look: who looks; None: nobody, who sees no private words.
     """
     if kind and kind not in tuple(MemoryKind):
-        return invalid(f"{kind!r} is no kind; there are: {', '.join(MemoryKind)}")
+        return Result.invalid(f"{kind!r} is no kind; there are: {', '.join(MemoryKind)}.")
     if not 1 <= limit <= MOST_AT_ONCE:
-        return invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can")
+        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
     look = look or Look()
     found = _chosen(script, person, kind, text, look)
     count = found.count()
@@ -115,7 +114,6 @@ def show_memory(
 
     Args:
         key: its key, or its number.
-        look: who looks; None: nobody, who sees no private words.
 
     Returns:
         data: "memory", a row; "cites" and "cited_by", lists of rows.
@@ -138,10 +136,11 @@ def show_memory(
 
 
 def _details(row: Remembered, data: OneRemembered) -> list[str]:
+    of_whom = f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
     lines = [
         f"{row['number']}: {row['text']}{over(row)}",
         f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
-        f"  source     {row['source_type']}{_of(row)}",
+        f"  source     {row['source_type']}{of_whom}",
         f"  told to    {audience_text(row['audience'], row['place'])}",
         f"  trust      {row['trust']:g}",
         f"  importance {row['importance']} of 10 ({row['importance_by']})",
@@ -151,10 +150,6 @@ def _details(row: Remembered, data: OneRemembered) -> list[str]:
     for title, others in (("drawn from", data.cites), ("led to", data.cited_by)):
         lines += [f"  {title:<10} {line_of(each).strip()}" for each in others]
     return lines
-
-
-def _of(row: Remembered) -> str:
-    return f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
 
 
 def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
@@ -172,15 +167,12 @@ def search_memories(
     """The memories most alike to a text, of whomever; by words where the store cannot be asked.
 
     What is private is found only where it is revealed: that it is found would tell of it.
-
-    Args:
-        look: who looks; None: nobody, who sees no private words.
     """
     words = cleaned(query)
     if problem := problem_of_text(words):
-        return succeed(invalid(problem))
+        return succeed(Result.invalid(f"{problem}."))
     if not 1 <= limit <= MOST_AT_ONCE:
-        return succeed(invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can"))
+        return succeed(Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can."))
     look = look or Look()
     sought = limit if look.is_revealing else min(MOST_AT_ONCE, SOUGHT * limit)
     looking = recalling.everything(script, words, limit=sought)
@@ -228,15 +220,11 @@ def _percent(similarity: float | None) -> str:
     return "" if similarity is None else f"{similarity:>5.0%} "
 
 
-def invalid(told: str) -> Result:
-    """The refusal of what makes no sense."""
-    return Result(False, f"{told}.")
-
-
 def missing(script: AssistantScript, key: str | int) -> Result:
     """There is no such memory."""
-    told = f"{script.key} has no memory {one_line(str(key), 40)}: aimemory {script.key} list"
-    return Result(False, told, problem=Problem.MISSING)
+    return Result.missing(
+        f"{script.key} has no memory {one_line(str(key), 40)}: aimemory {script.key} list"
+    )
 
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
@@ -264,7 +252,7 @@ def add_memory(
         (not about_itself(words, consent.names_of(script)), OF_ITSELF),
     )
     if problem := next((told for is_right, told in checks if not is_right), ""):
-        return invalid(f"{script.key} remembers nothing new: {problem}")
+        return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
     memory = Recollection(
         key=rows.new_key(),
         kind=str(kind),
@@ -303,7 +291,7 @@ def correct_memory(
     words = cleaned(text)
     of_itself = OF_ITSELF if about_itself(words, consent.names_of(script)) else ""
     if problem := problem_of_text(words) or of_itself:
-        return invalid(f"{script.key}: nothing is changed: {problem}")
+        return Result.invalid(f"{script.key}: nothing is changed: {problem}.")
     with signed(by):
         reached = reaching.correct(script, memory, text=words)
     changed = find_memory(script, memory.key)

@@ -228,12 +228,11 @@ def put_to_sleep(
         hours: for how long, up to 24; None: as its schedule says.
     """
     if script.work is None:
-        return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
+        return Result.unavailable(f"{script.key} is not running.")
     if hours is not None and not (0 < hours <= MOST_HOURS):
-        return Result(False, f"{hours:g} hours cannot be; a night is up to {MOST_HOURS:g} hours.")
+        return Result.invalid(f"{hours:g} hours cannot be; a night is up to {MOST_HOURS:g} hours.")
     if state.read(script, "emergency_stop"):
-        told = f"{script.key} is stopped: assistant emergency clear {script.key}"
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result.conflict(f"{script.key} is stopped: assistant emergency clear {script.key}")
     until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
         wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)
@@ -246,10 +245,10 @@ def put_to_sleep(
 def wake_up(script: AssistantScript, *, by: str = "") -> Result:
     """Wake an assistant. What its night has not done yet, the next one does."""
     if script.work is None:
-        return Result(False, f"{script.key} is not running.", problem=Problem.UNAVAILABLE)
+        return Result.unavailable(f"{script.key} is not running.")
     with signed(by):
         slept = scheduler.wake_up(script, "somebody woke it", by=by)
     if not slept:
-        return Result(False, f"{script.key} is awake already.", problem=Problem.CONFLICT)
+        return Result.conflict(f"{script.key} is awake already.")
     script.beat_soon()
     return Result(True, f"{script.key} is awake.")

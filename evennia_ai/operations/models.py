@@ -61,7 +61,7 @@ def known_models() -> Result[list[ModelChoice]]:
         game = services.endpoint()
         stand_ins = services.fallbacks()
     except ConfigurationError as error:
-        return Result(False, f"The game's model is not set up: {error}")
+        return Result.invalid(f"The game's model is not set up: {error}")
     rows = [ModelChoice("", "", f"the game's: {game.describe()}")]
     seen = {(game.provider, game.model)}
     offered = [*stand_ins, *(from_provider(provider, "", game) for provider in OFFERED)]
@@ -81,13 +81,13 @@ def choose_model(text: str) -> Result[ModelChoice]:
     if provider not in PRESETS:
         provider, model = "", text.strip()
     if " " in model.strip() or not (provider or model):
-        return Result(
-            False, f"Type a model's name, or a provider ({', '.join(PRESETS)}) and a name."
+        return Result.invalid(
+            f"Type a model's name, or a provider ({', '.join(PRESETS)}) and a name."
         )
     try:
         endpoint = from_provider(provider, model.strip(), services.endpoint())
     except ConfigurationError as error:
-        return Result(False, f"That will not do: {error}")
+        return Result.invalid(f"That will not do: {error}")
     row = ModelChoice(provider, model.strip(), endpoint.describe())
     return Result(True, row.text, row)
 

@@ -18,7 +18,7 @@ from evennia_ai.core.hearing.lookalikes import look_alike, mistaken_for, voice_o
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names
 
 # Given on to the commands, which know nothing below the operations.
@@ -241,9 +241,9 @@ def check_name(name: str) -> Result[str]:
     """
     line = " ".join(name.split())
     if problem := problem_of_name(line):
-        return Result(False, problem)
+        return Result.invalid(problem)
     if problem := problem_of_owner(line):
-        return Result(False, problem, problem=Problem.CONFLICT)
+        return Result.conflict(problem)
     return Result(True, f"{line} is free.", line)
 
 

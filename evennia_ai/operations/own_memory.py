@@ -48,7 +48,7 @@ from evennia_ai.operations.memory_rows import (
     rows_of,
 )
 from evennia_ai.operations.profiles import attributes_of
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.settings import signed
 from evennia_ai.operations.traces import exported
@@ -155,7 +155,11 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
     head = f"{name} remembers of {whom}, {counted(data.count, 'things')}:"
     if not data.known:
         head = f"{name} remembers nothing of {whom}."
-    lines = [f"{row['number']:>9}  {one_line(row['text'], 500)}{_mark(row)}" for row in data.known]
+    lines = [
+        f"{row['number']:>9}  {one_line(row['text'], 500)}"
+        f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
+        for row in data.known
+    ]
     if not data.is_remembered:
         lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
     if is_own:
@@ -165,10 +169,6 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
             f"To be remembered no more: assistant memory off {name}"
         )
     return [head, *lines]
-
-
-def _mark(row: KnownThing) -> str:
-    return f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
 
 
 def export_known(
@@ -250,7 +250,7 @@ def correct_known(
     # Whoever mends it says "I" of themselves, and not of the assistant.
     of_itself = about_itself(_I.sub(name or "somebody", words), consent.names_of(script))
     if problem := problem_of_text(words) or (OF_ITSELF if of_itself else ""):
-        return Result(False, f"{own}: nothing is changed: {problem}.")
+        return Result.invalid(f"{own}: nothing is changed: {problem}.")
     if _I.search(words):
         words = f"{name_as_data(name)} says: {quote(words)}"
     memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
@@ -318,7 +318,7 @@ def _own_attribute(
 
 def _unknown(name: str, number: str | int) -> Result:
     told = f"{name} remembers nothing of you by the number {one_line(str(number), 30)}. "
-    return Result(False, f"{told}See: assistant memory {name}", problem=Problem.MISSING)
+    return Result.missing(f"{told}See: assistant memory {name}")
 
 
 # ---- being forgotten ---------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def set_remembered(
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
         now = "remembers what you do" if is_remembered else "remembers nothing new of you"
-        return Result(False, f"{name} {now} already.", problem=Problem.CONFLICT)
+        return Result.conflict(f"{name} {now} already.")
     told = fact("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
         state.write(script, told, unremembered=sorted(unremembered ^ {person}))

@@ -18,7 +18,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory_rows import Names, note_viewed
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import iso
 
@@ -94,12 +94,10 @@ def show_profile(
 
     Args:
         entity: the being's id, "*#3" of an account or "#12" of an object.
-        look: who looks; None: nobody, who sees no private words.
     """
     found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
     if found is None:
-        told = f"{script.key} knows nobody by {one_line(entity, 40)}."
-        return Result(False, told, problem=Problem.MISSING)
+        return Result.missing(f"{script.key} knows nobody by {one_line(entity, 40)}.")
     look = look or Look()
     attributes = look.rows(attributes_of(found))
     count = rows.of(script.pk).filter(theirs(entity)).count()
@@ -111,7 +109,8 @@ def show_profile(
     }
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
-    lines = [_line(row, len(attributes)), f"  {count} memories of them", *_told(attributes)]
+    lines = [_line(row, len(attributes)), f"  {count} memories of them"]
+    lines += [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
     lines += look.hint()
     return Result(True, "\n".join(lines), OneProfile(row))
 
@@ -126,10 +125,6 @@ def attributes_of(profile: EntityProfile) -> list[Attribute]:
         }
         for item in profile.attributes
     ]
-
-
-def _told(attributes: list[Attribute]) -> list[str]:
-    return [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
 
 
 def _row(profile: EntityProfile) -> Met:

@@ -20,7 +20,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
@@ -119,10 +119,10 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
     if entry is None:
         why = approvals.why_closed(number)
         told = f"No question {number} is open{f': {why}' if why else ''}."
-        return succeed(Result(False, f"{told} List them with: assistant questions"))
+        return succeed(Result.invalid(f"{told} List them with: assistant questions"))
     script, question = entry
     if not approvals.may_answer(script, question, person, is_staff=is_staff):
-        return succeed(Result(False, f"Question {number} was not put to you."))
+        return succeed(Result.invalid(f"Question {number} was not put to you."))
     choice = match(question.asking.choices, text)
     if choice is not None:
         return _answered(script, question, choice, person)
@@ -131,8 +131,11 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
         return succeed(act(script, question, person))
     choices = expected(question.asking.choices)
     said = one_line(text, MOST_QUOTED)
-    told = f"Question {number} is open still: {said!r} is no answer. Answer one of: {choices}."
-    return succeed(Result(False, told))
+    return succeed(
+        Result.invalid(
+            f"Question {number} is open still: {said!r} is no answer. Answer one of: {choices}."
+        )
+    )
 
 
 def _take(script: AssistantScript, question: Question, person: Being) -> Result:
@@ -160,7 +163,7 @@ def _answered(
 ) -> Deferred[Result]:
     name = name_before(script, person)
     if script.silence:
-        return succeed(Result(False, f"{name} does nothing now: {script.silence}."))
+        return succeed(Result.invalid(f"{name} does nothing now: {script.silence}."))
     if not question.is_waited_for:
         return _settle_call(script, question, choice, person)
     if approvals.give(script, question, choice, person):
@@ -194,8 +197,7 @@ def _settle_call(
     def cut_off(failure: Failure) -> Result:
         failure.trap(CancelledError, StaleEpochError)
         name = name_before(script, person)
-        told = f"{name} was stopped meanwhile; nobody knows whether it was done."
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result.conflict(f"{name} was stopped meanwhile; nobody knows whether it was done.")
 
     return running.addCallbacks(done, cut_off)
 

@@ -122,7 +122,7 @@ def refuse_removal(found: Belongings) -> Result | None:
     played = [str(body.key) for body in bodies if body.sessions.count()]
     if not played:
         return None
-    return Result(False, PUPPETED.format(names=_listed(played)), problem=Problem.CONFLICT)
+    return Result.conflict(PUPPETED.format(names=_listed(played)))
 
 
 # ---- removing ----------------------------------------------------------------------------------

@@ -52,6 +52,31 @@ class Result(Generic[T]):
         if not self.ok and not self.problem:
             object.__setattr__(self, "problem", Problem.INVALID)
 
+    @classmethod
+    def invalid(cls, told: str) -> Result[Any]:
+        """A refusal: what was given makes no sense."""
+        return Result(False, told)
+
+    @classmethod
+    def forbidden(cls, told: str) -> Result[Any]:
+        """A refusal: somebody else may."""
+        return Result(False, told, problem=Problem.FORBIDDEN)
+
+    @classmethod
+    def missing(cls, told: str) -> Result[Any]:
+        """A refusal: there is no such thing."""
+        return Result(False, told, problem=Problem.MISSING)
+
+    @classmethod
+    def conflict(cls, told: str) -> Result[Any]:
+        """A refusal: it is not in the state for that."""
+        return Result(False, told, problem=Problem.CONFLICT)
+
+    @classmethod
+    def unavailable(cls, told: str) -> Result[Any]:
+        """A refusal: not now."""
+        return Result(False, told, problem=Problem.UNAVAILABLE)
+
     def holding(self, data: U) -> Result[U]:
         """The same with another value."""
         return Result(self.ok, self.message, data, self.problem, self.errors)

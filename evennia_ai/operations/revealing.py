@@ -20,8 +20,6 @@ from evennia_ai.operations.settings import signed
 from evennia_ai.runtime.assistant import Assistant
 
 HOW = "private words are masked; add reveal to see them, which is recorded"
-
-
 R = TypeVar("R", bound=Mapping[str, object])
 
 

@@ -6,7 +6,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.runtime.rights import (
     OF_THE_BODY,
     RAISES,
@@ -108,8 +108,7 @@ def refusal(
         return None
     if right is Right.OWNER:
         audit.record("control_refused", script or audit.GAME, act=act, by=str(person.key))
-    told = f"You may not do that: {act} needs {wanted(right)}."
-    return Result(False, told, problem=Problem.FORBIDDEN)
+    return Result.forbidden(f"You may not do that: {act} needs {wanted(right)}.")
 
 
 def may_control(
@@ -128,7 +127,6 @@ def refuse_control(
 ) -> Result:
     """Say what a person lacks, and write down what was tried."""
     audit.record("control_refused", script, act=act, by=str(person.key))
-    told = (
+    return Result.forbidden(
         f"You may not control {name_before(script, person)}: that needs {lacking(script, right)}."
     )
-    return Result(False, told, problem=Problem.FORBIDDEN)

@@ -130,10 +130,6 @@ def _check_overrides(read: Read, body: GameObject | None) -> None:
         read_value(TRUST, f"trust_overrides[{condition!r}]", trust)
 
 
-def _check_confirm_by(read: Read, body: GameObject | None) -> None:
-    _check_condition("confirm_by", read("confirm_by"), body)
-
-
 def _check_channels(read: Read, _: object) -> None:
     for channel, given in read("channel_configs").items():
         ChannelConfig.of_channel(str(channel), given)
@@ -236,7 +232,7 @@ CHECKS: Mapping[str, Callable[[Read, GameObject | None], object]] = {
     "trigger_permissions": _check_permissions,
     "trust_overrides": _check_overrides,
     "channel_configs": _check_channels,
-    "confirm_by": _check_confirm_by,
+    "confirm_by": lambda read, body: _check_condition("confirm_by", read("confirm_by"), body),
     "llm_provider": _check_model,
     "llm_model": _check_model,
     "llm_fallback_models": _check_fallbacks,

@@ -78,17 +78,13 @@ def row_of(script: AssistantScript, keys: Keys) -> SettingRow:
     own, default = _within(own_of(script, str(keys[0])), keys[1:]), _default(keys)
     value = default if own is UNSET else own
     return {
-        "name": _path(keys),
+        "name": ".".join(map(str, keys)),
         "value": _masked(value, keys),
         "default": default,
         "is_default": own is UNSET,
         "text": text_at(keys),
         "type": wanted(schema_of_keys(keys)),
     }
-
-
-def _path(keys: Keys) -> str:
-    return ".".join(map(str, keys))
 
 
 def own_of(script: AssistantScript, name: str) -> Any:

@@ -14,7 +14,7 @@ from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.outgoing import FAILURE_LINE, THINKING_LINES
 from evennia_ai.operations import prompts
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings import update_settings
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import state
@@ -69,7 +69,7 @@ def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedT
     try:
         text = _READERS[what](script, key)
     except ConfigurationError as error:
-        return Result(False, f"The prompts of {script.key} cannot be read: {error}")
+        return Result.invalid(f"The prompts of {script.key} cannot be read: {error}")
     return _found(script, f"{what} {key}", text)
 
 
@@ -79,7 +79,6 @@ def set_text(script: AssistantScript, what: str, key: str, text: str, *, by: str
     Args:
         what, key: as for `text_of`.
         text: an empty one lets the default hold again, where there is one.
-        by: who does it, for the record.
     """
     problem = _problem(what, key)
     if problem is not None:
@@ -87,7 +86,7 @@ def set_text(script: AssistantScript, what: str, key: str, text: str, *, by: str
     if what in OF_SETTINGS:
         return update_settings(script, {what: _as_stored(what, text)}, by=by)
     if not text.strip():
-        return Result(False, f"Nothing is changed: a {what} needs words.")
+        return Result.invalid(f"Nothing is changed: a {what} needs words.")
     return _WRITERS[what](script, key, text)
 
 
@@ -98,7 +97,7 @@ def _found(script: AssistantScript, name: str, text: str) -> Result[EditedText]:
 def _problem(what: str, key: str) -> Result | None:
     """The problem with the name of a text, or None."""
     if what not in TEXTS:
-        return Result(False, f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
+        return Result.invalid(f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
     words = key.split()
     is_right = {
         TEMPLATE: len(words) == 1,
@@ -107,7 +106,7 @@ def _problem(what: str, key: str) -> Result | None:
     }
     if is_right.get(what, True):
         return None
-    return Result(False, f"{key!r} will not do: {HOW[what]}.", problem=Problem.INVALID)
+    return Result.invalid(f"{key!r} will not do: {HOW[what]}.")
 
 
 def _is_number(word: str) -> bool:
@@ -152,7 +151,7 @@ def _set_component(script: AssistantScript, key: str, text: str) -> Result:
     found = known.components.get(int(number)) if known is not None else None
     name = name.strip() or (found.key if found is not None else "")
     if not name:
-        return Result(False, f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
+        return Result.invalid(f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
     return prompts.set_component(script, int(number), name, text)
 
 

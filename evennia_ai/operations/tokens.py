@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import token_store
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
 NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: evennia migrate"
@@ -57,13 +57,13 @@ class Revoked:
 def refusal_of(account: Account) -> Result | None:
     """None where an account may have tokens; else why not."""
     if not token_store.config().token_days:
-        return Result(False, NO_TOKENS, problem=Problem.MISSING)
+        return Result.missing(NO_TOKENS)
     if token_store.missing_tables():
-        return Result(False, NOT_MIGRATED, problem=Problem.UNAVAILABLE)
+        return Result.unavailable(NOT_MIGRATED)
     if isinstance(account, DefaultGuest):
-        return Result(False, "Guests have no tokens.", problem=Problem.FORBIDDEN)
+        return Result.forbidden("Guests have no tokens.")
     if account.attributes.get("assistant_body"):
-        return Result(False, "Assistants have no tokens.", problem=Problem.FORBIDDEN)
+        return Result.forbidden("Assistants have no tokens.")
     return None
 
 
@@ -94,32 +94,23 @@ def list_tokens(account: Account, *, current: int | None = None) -> Result[Token
         current: the number of the one that asks.
     """
     if token_store.missing_tables():
-        return Result(False, NOT_MIGRATED, problem=Problem.UNAVAILABLE)
+        return Result.unavailable(NOT_MIGRATED)
     rows = [_row(row, current) for row in token_store.of_account(account).order_by("-pk")]
     lines = [_line(row) for row in rows]
     return Result(True, "\n".join(lines) or "No tokens.", Tokens(rows))
 
 
 def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
-    """Let one token of an account be worth nothing from now on.
-
-    Args:
-        by: the name of whoever does it.
-    """
+    """Let one token of an account be worth nothing from now on."""
     mine = AccessToken.objects.filter(account_id=account.pk, pk=number)
     if not token_store.end(list(mine.values_list("pk", flat=True))):
-        told = f"{account.key} has no token of number {number}."
-        return Result(False, told, problem=Problem.MISSING)
+        return Result.missing(f"{account.key} has no token of number {number}.")
     logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
     return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
 
 
 def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
-    """Let all tokens of an account be worth nothing from now on.
-
-    Args:
-        by: the name of whoever does it.
-    """
+    """Let all tokens of an account be worth nothing from now on."""
     mine = AccessToken.objects.filter(account_id=account.pk)
     count = token_store.end(list(mine.values_list("pk", flat=True)))
     if count:

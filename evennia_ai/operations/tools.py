@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import uuid4
@@ -25,6 +25,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
 from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.settings.schema import parse
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.typed_objects import Being
@@ -132,9 +133,9 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
     try:
         given = read_arguments(spec, text)
     except ValueError as error:
-        return Result(False, f"{name}: {error}.")
+        return Result.invalid(f"{name}: {error}.")
     problem = arguments_problem(spec, given)
-    return Result(False, f"{problem}.") if problem else given
+    return Result.invalid(f"{problem}.") if problem else given
 
 
 def execute_tool(
@@ -167,15 +168,12 @@ def execute_tool(
         facts = {"success": result.success, "duration_ms": duration_ms, "number": record.number}
         audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
         data = Executed(name, result.success, result.text, duration_ms)
-        problem = Problem.NONE if result.success else _problem_of(result)
+        fault = _PROBLEMS.get(result.fault) if result.fault else None
+        problem = Problem.NONE if result.success else fault or Problem.CONFLICT
         told = f"{script.key}: {result.text}"
         return Result(result.success, told, data, problem)
 
     return running.addBoth(done)
-
-
-def _problem_of(result: ToolResult) -> Problem:
-    return _PROBLEMS.get(result.fault, Problem.CONFLICT) if result.fault else Problem.CONFLICT
 
 
 def _outcome(outcome: ToolResult | Failure) -> ToolResult:
@@ -192,29 +190,29 @@ def _refusal(script: AssistantScript, name: str, arguments: object, person: Bein
     if spec is None:
         return _unknown(script, name)
     if name in NOT_BY_HAND:
-        told = f"{name} cannot be run by hand: {NOT_BY_HAND[name]}."
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result.conflict(f"{name} cannot be run by hand: {NOT_BY_HAND[name]}.")
     if script.work is None or script.silence:
         why = script.silence or "it is not running"
-        return Result(False, f"{script.key} does nothing now: {why}.", problem=Problem.CONFLICT)
+        return Result.conflict(f"{script.key} does nothing now: {why}.")
     lock = f"{LOCK}{name}"
     if not _is_allowed(script, name):
-        told = f"{script.key} may not use {name}: the lock {lock!r} of the body forbids it."
-        return Result(False, told, problem=Problem.FORBIDDEN)
+        return Result.forbidden(
+            f"{script.key} may not use {name}: the lock {lock!r} of the body forbids it."
+        )
     if not lets(script.obj, person, lock, default=True):
-        told = f"You may not use {name} by {script.key}: the lock {lock!r} of the body forbids it."
-        return Result(False, told, problem=Problem.FORBIDDEN)
+        return Result.forbidden(
+            f"You may not use {name} by {script.key}: the lock {lock!r} of the body forbids it."
+        )
     if not isinstance(arguments, Mapping):
-        return Result(False, f"{name}: the arguments must be an object, such as {{}}.")
+        return Result.invalid(f"{name}: the arguments must be an object, such as {{}}.")
     problem = arguments_problem(spec, arguments)
-    return Result(False, f"{problem}.") if problem else None
+    return Result.invalid(f"{problem}.") if problem else None
 
 
 def _unknown(script: AssistantScript, name: str) -> Result:
     near = difflib.get_close_matches(name, _specs(), MOST_NEAR)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
-    told = f"{script.key} has no tool {quote(name)}{hint}"
-    return Result(False, told, problem=Problem.MISSING)
+    return Result.missing(f"{script.key} has no tool {quote(name)}{hint}")
 
 
 def _record(
@@ -254,7 +252,7 @@ def _event(script: AssistantScript, record: DecisionTrace) -> Event:
     )
 
 
-_YES, _NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+_BITS = {"1": "yes", "0": "no"}
 _QUOTES = ('"', "'")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*=")
 
@@ -325,52 +323,23 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _coerced(schema: Mapping[str, Any], value: str) -> Any:
+def _coerced(schema: object, value: str) -> Any:
     """A typed value as its schema wants it; what cannot be made so stays text."""
-    for kind in _kinds(schema):
-        made = _as_kind(kind, schema, value)
-        if made is not None:
-            return made[0]
+    arms = list(_arms(schema))
+    if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in arms):
+        return None
+    for arm in arms:
+        made = parse(arm, _BITS.get(value, value) if arm["type"] == "boolean" else value)
+        if not isinstance(made, str):
+            return made
     return value
 
 
-def _kinds(schema: Mapping[str, Any]) -> list[str]:
-    """The types that a schema allows, text last: anything can be read as that."""
+def _arms(schema: object) -> Iterator[dict[str, Any]]:
+    """The types that a schema allows, a schema for each."""
     if not isinstance(schema, Mapping):
-        return []
-    forms = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    kinds: list[str] = []
-    for form in forms:
-        named = form.get("type", ()) if isinstance(form, Mapping) else ()
-        kinds += [named] if isinstance(named, str) else named
-    return sorted(kinds, key=lambda kind: kind == "string")
-
-
-def _as_kind(kind: str, schema: Mapping[str, Any], value: str) -> tuple[Any] | None:
-    """The value as one type, in a tuple; None where it is none of that."""
-    if kind == "string":
-        return (value,)
-    if kind == "boolean":
-        word = value.casefold()
-        return (word in _YES,) if word in _YES + _NO else None
-    if kind == "null":
-        return (None,) if value.casefold() in ("none", "null") else None
-    if kind == "array" and not value.startswith("["):
-        items = schema.get("items", {})
-        return ([_coerced(items, item.strip()) for item in value.split(",")],)
-    return _from_json(kind, value)
-
-
-def _from_json(kind: str, value: str) -> tuple[Any] | None:
-    try:
-        made = json.loads(value)
-    except (ValueError, RecursionError):
-        return None
-    types: dict[str, Any] = {
-        "integer": (int, float),
-        "number": (int, float),
-        "array": list,
-        "object": dict,
-    }
-    is_right = isinstance(made, types.get(kind, ())) and not isinstance(made, bool)
-    return (made,) if is_right else None
+        return
+    kinds = schema.get("type", ())
+    yield from ({**schema, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _arms(choice)

@@ -27,7 +27,7 @@ from evennia_ai.operations.edits import (
     read_edits,
 )
 from evennia_ai.operations.lifecycle import look_of, update_assistant
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET, EditedValue, own_of, shown
 from evennia_ai.operations.settings import act_to_configure, prepare, signed, store_settings
 from evennia_ai.runtime import state
@@ -99,7 +99,7 @@ def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Resu
         return _numbered(found, number, name)
     if found.last_act is not None:
         return _final(found, name)
-    return found.made[0] if found.made else _refused(NO_EDIT.format(name=name))
+    return found.made[0] if found.made else Result.conflict(NO_EDIT.format(name=name))
 
 
 def find_redo(script: AssistantScript) -> Edit | Result:
@@ -107,8 +107,9 @@ def find_redo(script: AssistantScript) -> Edit | Result:
     found = read_edits(script)
     if found.undone:
         return found.undone[0]
-    told = f"{script.key}: nothing was taken back, or something else was changed since."
-    return _refused(told)
+    return Result.conflict(
+        f"{script.key}: nothing was taken back, or something else was changed since."
+    )
 
 
 def acts_of(edit: Edit) -> list[str]:
@@ -125,10 +126,12 @@ def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
     if edit := next((each for each in found.made if each.number == number), None):
         return edit
     if any(each.number == number for each in found.undone):
-        told = f"{name}: edit {number} is taken back already. Again: assistant redo {name}"
-        return _refused(told)
-    told = f"{name} has no edit {number} to take back. See: assistant undo {name} list"
-    return _refused(told)
+        return Result.conflict(
+            f"{name}: edit {number} is taken back already. Again: assistant redo {name}"
+        )
+    return Result.conflict(
+        f"{name} has no edit {number} to take back. See: assistant undo {name} list"
+    )
 
 
 def _final(found: Edits, name: str) -> Result:
@@ -140,7 +143,7 @@ def _final(found: Edits, name: str) -> Result:
     if found.made:
         edit = found.made[0]
         told += f" The edit before it can: assistant undo {name} {edit.number} ({_in_words(edit)})"
-    return _refused(told)
+    return Result.conflict(told)
 
 
 # ---- taking back, and making again -------------------------------------------------------------
@@ -152,7 +155,6 @@ def undo(
     """Take an edit back.
 
     Args:
-        by: who does it, for the record.
         person: whom a room must let in, where the edit was of a place; None for code.
     """
     changes = [Change(each.name, each.new, each.old) for each in edit.changes]
@@ -184,7 +186,7 @@ def _apply(
     """
     wanted = list(changes)
     if problem := _problem_of(script, edit, wanted):
-        return _refused(f"{script.key}: nothing is changed: {problem}")
+        return Result.conflict(f"{script.key}: nothing is changed: {problem}")
     writes = 1 if edit.is_of_look else len(wanted)
     told = fact(event, edit=edit.number, names=edit.names, writes=writes)
     if edit.is_of_look:
@@ -202,7 +204,7 @@ def _apply(
         )
         if found.errors:
             why = "; ".join(found.errors.values())
-            return _refused(f"{script.key}: nothing is changed: {why}")
+            return Result.conflict(f"{script.key}: nothing is changed: {why}")
         with signed(by):
             store_settings(script, found.values, told)
         done = Result(True, "")
@@ -267,10 +269,6 @@ def _is_whole(value: object) -> bool:
 
 
 # ---- in words ----------------------------------------------------------------------------------
-
-
-def _refused(told: str) -> Result:
-    return Result(False, told, problem=Problem.CONFLICT)
 
 
 def _as_row(change: Change) -> EditedValue:

@@ -288,7 +288,7 @@ class TestRelease(AdoptingTest):
         assert gossip.subscriptions.has(self.bram)
         self.ask("whisper bram = hello", whispers("Hm."))
         assert "Release Bram? Bram stays as it was" in self.typed("assistant release bram")
-        assert "Bram stays as it is." in self.typed("no")
+        assert "Bram stays as before." in self.typed("no")
         assert operations.find_assistant("bram") is script
         self.typed("assistant release bram")
         assert "Bram is released: Bram is as it was before; its record is in" in self.typed("yes")
