@@ -15,7 +15,6 @@ from evennia_ai.operations.result import Problem, note
 
 TAG = "Assistants"
 
-
 EDDA = {
     "key": "Edda",
     "desc": "A scribe with ink on her sleeves.",
@@ -24,10 +23,7 @@ EDDA = {
     "aliases": ["scribe"],
 }
 
-
 DESCRIBED = EDDA | {"enabled": True, "adopted": False, "created_at": "2026-01-31T12:00:00+00:00"}
-
-
 WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 
 

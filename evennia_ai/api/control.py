@@ -17,11 +17,7 @@ from evennia_ai.operations.result import Problem, note
 from evennia_ai.operations.rights import refusal
 
 TAG, SAFETY = "Assistants", "Safety"
-
-
 T = TypeVar("T")
-
-
 Change = Callable[[list[Any]], Result[control.ChangedAll]]
 
 

@@ -26,7 +26,21 @@ DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class Strict(serializers.Serializer):
-    """A mapping with none but known keys."""
+    """A mapping with none but known keys.
+
+    Attributes:
+        needed: the keys that have to be there; None: as each field says itself.
+    """
+
+    needed: tuple[str, ...] | None = None
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """The fields, of which some have to be there."""
+        fields: dict[str, serializers.Field] = super().get_fields()
+        if self.needed is not None:
+            for name, field in fields.items():
+                field.required = name in self.needed
+        return fields
 
     def to_internal_value(self, data: object) -> Any:
         """Read it."""

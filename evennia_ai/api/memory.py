@@ -16,13 +16,8 @@ from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, memories, memory_rows, memory_upkeep
 
 TAG, SLEEP = "Memory", "Sleep"
-
-
 BEGUN = "{name}'s memories are being read anew."
-
-
 KEY = "5f0c1d2e3a4b4c5d8e9f001122334455"
-
 
 MEMORY = {
     "key": KEY,
@@ -45,12 +40,8 @@ MEMORY = {
     "is_indexed": True,
 }
 
-
 WITH_IT = "{} With it went 2 entries of its journal and 1 point of a profile."
-
-
 REACHED = {"count": 3, "facts": 0, "entries": 2, "insights": 0, "attributes": 1, "kept": 0}
-
 
 GIVEN = {
     **MEMORY,
@@ -61,7 +52,6 @@ GIVEN = {
     "importance_by": "manual",
     "is_indexed": False,
 }
-
 
 NAMED = ("memory", "memories", "cites", "cited_by")
 
@@ -108,10 +98,6 @@ def _add(call: Call) -> Result:
     return made
 
 
-def _show(call: Call) -> Result:
-    return named(memories.show_memory(call.script, call.path["memory"], look=look_of(call)))
-
-
 def _correct(call: Call) -> Result:
     key, text = call.path["memory"], call.body["text"]
     return named(memories.correct_memory(call.script, key, text, by=call.by))
@@ -149,10 +135,6 @@ ASLEEP = {
     "night": {},
     "last_night": {},
 }
-
-
-def _sleep(call: Call) -> Result:
-    return memory_upkeep.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by)
 
 
 ROWS = (
@@ -208,7 +190,9 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}memory/<ai_memory:memory>/", "one-memory", "show memories", TAG),
-        _show,
+        lambda call: named(
+            memories.show_memory(call.script, call.path["memory"], look=look_of(call))
+        ),
         "Read one memory of an assistant",
         "With what it was concluded from, and what was concluded from it.",
         result=memory_rows.OneRemembered,
@@ -247,7 +231,9 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}sleep/", "sleep", "sleep", SLEEP),
-        _sleep,
+        lambda call: memory_upkeep.put_to_sleep(
+            call.script, hours=call.body.get("hours"), by=call.by
+        ),
         "Put an assistant to sleep",
         "It sorts out what it remembers; whoever speaks to it wakes it.",
         result=memory_upkeep.Asleep,

@@ -14,7 +14,6 @@ from evennia_ai.operations.rights import is_staff
 
 QUESTIONS = "Questions"
 
-
 ASKED = {
     "number": 3,
     "assistant": "Edda",
@@ -70,7 +69,6 @@ def _take(path: str, name: str, act: str, summary: str, needs: str = "") -> Row:
 
 
 ONE_QUESTION = "questions/<ai_number:number>/answer/"
-
 
 ROWS = (
     _list("questions/", "my-questions", "", "List the questions that you may answer"),

@@ -31,38 +31,35 @@ ENDS = [COMPLETED, DROPPED]
 KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]
 
 
-def _desc(**options: object) -> Text:
-    told = "What people see who look at it."
-    return Text(max_length=LONGEST_DESC, allow_blank=True, help_text=told, **options)
+class WholeAssistant(Strict):
+    """All that can be said of an assistant."""
+
+    desc = Text(
+        max_length=LONGEST_DESC, allow_blank=True, help_text="What people see who look at it."
+    )
+    persona = Text(
+        max_length=LONGEST_PERSONA,
+        allow_blank=True,
+        help_text="Who it is and what it knows, for its model.",
+    )
+    location = Text(max_length=100, help_text="The room it stands in: its name, or like #12.")
+    aliases = serializers.ListField(child=Name(), max_length=MOST_ALIASES, help_text="Other names.")
 
 
-def _persona(**options: object) -> Text:
-    told = "Who it is and what it knows, for its model."
-    return Text(max_length=LONGEST_PERSONA, allow_blank=True, help_text=told, **options)
+class ChangedAssistant(WholeAssistant):
+    """Fields of an assistant to change; a field that is not named stays."""
+
+    needed = ()
 
 
-def _location(**options: object) -> Text:
-    told = "The room it stands in: its name, or like #12."
-    return Text(max_length=100, help_text=told, **options)
-
-
-def _aliases(**options: object) -> serializers.ListField:
-    names = Name()
-    told = "Other names."
-    return serializers.ListField(child=names, max_length=MOST_ALIASES, help_text=told, **options)
-
-
-class NewAssistant(Strict):
+class NewAssistant(WholeAssistant):
     """An assistant to be made."""
 
+    needed = ("key",)
+
     key = Name(help_text="Its name.")
-    desc = _desc(required=False)
-    persona = _persona(required=False)
-    location = _location(required=False)
-    aliases = _aliases(required=False)
     typeclass = Text(
         max_length=LONGEST_PATH,
-        required=False,
         help_text="The path of its body's class; without one it is the game's character class.",
     )
 
@@ -72,24 +69,6 @@ class Adoption(Strict):
 
     npc = Text(max_length=100, help_text="Its name, or like #12.")
     key = Name(required=False, help_text="What the assistant is called; else as the being is.")
-
-
-class ChangedAssistant(Strict):
-    """Fields of an assistant to change; a field that is not named stays."""
-
-    desc = _desc(required=False)
-    persona = _persona(required=False)
-    location = _location(required=False)
-    aliases = _aliases(required=False)
-
-
-class WholeAssistant(Strict):
-    """All that can be said of an assistant."""
-
-    desc = _desc()
-    persona = _persona()
-    location = _location()
-    aliases = _aliases()
 
 
 class Copy(Strict):

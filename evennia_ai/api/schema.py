@@ -58,7 +58,6 @@ TABLE: tuple[Row, ...] = (
     *lore.ROWS,
 )
 
-
 TAGS: Mapping[str, str] = {
     assistants.TAG: "Making, looking at, changing and removing assistants.",
     control.SAFETY: "Stopping at once, and letting go on.",
@@ -80,7 +79,6 @@ TAGS: Mapping[str, str] = {
 # Of the API: what a program can count on.
 VERSION = "1.0.0"
 
-
 DESCRIPTION = """\
 Everything that staff can do with the AI assistants of this game, for programs.
 
@@ -88,7 +86,6 @@ Say who you are with the header `Authorization: Token <token>`, or by the sessio
 website and its CSRF token. Whatever goes wrong is told in one body, `{"error": {"code", "message",
 "fields"}}`. What is unknown, in a body or in the address, is an error.
 """
-
 
 SCHEMES = {
     "token": {
@@ -104,7 +101,6 @@ SCHEMES = {
         "description": "A login on the game's website; changes need its CSRF token too.",
     },
 }
-
 
 SETTINGS = {
     "TITLE": "AI assistants",
@@ -140,7 +136,6 @@ SETTINGS = {
     "RENDERER_WHITELIST": None,
     "PARSER_WHITELIST": None,
 }
-
 
 _LOCK = threading.Lock()
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from evennia_ai.api import requests
 from evennia_ai.api.base import existing, require
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import (
-    Result,
-    prompts,
-    settings,
-    undoing,
-)
+from evennia_ai.operations import Result, prompts, settings, undoing
 from evennia_ai.operations.edits import Edit
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.setting_rows import SettingRow
 
 SETTINGS = "Settings"
-
 
 ROW = {
     "name": "tick_rate",
@@ -28,9 +24,7 @@ ROW = {
     "type": "int",
 }
 
-
 CHANGE = {"name": "tick_rate", "old": 10, "value": 5}
-
 
 MADE = {
     "number": 12,
@@ -51,8 +45,7 @@ def _configure(call: Call) -> Result:
 
 
 def _setting(call: Call) -> Result:
-    shown = settings.show_setting(call.script, call.path["setting"])
-    return existing(shown)
+    return existing(settings.show_setting(call.script, call.path["setting"]))
 
 
 def _unset(call: Call) -> Result:
@@ -69,25 +62,13 @@ def _prompt(call: Call) -> Result:
     return result
 
 
-def _allowed(call: Call, found: Edit | Result) -> Edit | Result:
-    """The edit, if the caller has what it needed beside the right that the row asks for."""
-    for act in undoing.acts_of(found) if isinstance(found, Edit) else ():
+def _edited(call: Call, found: Edit | Result, change: Callable[..., Result]) -> Result:
+    """Undo or redo an edit, where the caller has what it needed beside the row's own right."""
+    if isinstance(found, Result):
+        return found
+    for act in undoing.acts_of(found):
         require(call.account, act, call.script)
-    return found
-
-
-def _undo(call: Call) -> Result:
-    found = _allowed(call, undoing.find_undo(call.script, call.body.get("number")))
-    if isinstance(found, Result):
-        return found
-    return undoing.undo(call.script, found, by=call.by, person=call.account)
-
-
-def _redo(call: Call) -> Result:
-    found = _allowed(call, undoing.find_redo(call.script))
-    if isinstance(found, Result):
-        return found
-    return undoing.redo(call.script, found, by=call.by, person=call.account)
+    return change(call.script, found, by=call.by, person=call.account)
 
 
 ROWS = (
@@ -146,7 +127,9 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}undo/", "undo", "undo", SETTINGS),
-        _undo,
+        lambda call: _edited(
+            call, undoing.find_undo(call.script, call.body.get("number")), undoing.undo
+        ),
         "Take an edit back",
         "The newest, or that of a number; what was changed again since is refused.",
         result=undoing.Undone,
@@ -156,7 +139,7 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}redo/", "redo", "undo", SETTINGS),
-        _redo,
+        lambda call: _edited(call, undoing.find_redo(call.script), undoing.redo),
         "Make an edit again that was taken back",
         "The one that was taken back last, unless somebody edited something else since.",
         result=undoing.Undone,

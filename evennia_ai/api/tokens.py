@@ -31,11 +31,7 @@ from evennia_ai.operations import Result, token_store, tokens
 from evennia_ai.operations.rights import refusal
 
 TAG = "Token"
-
-
 SETTING = "tokens_per_minute"
-
-
 WRONG_OF_A_NAME = 10  # times as many as tries of an address
 
 
@@ -77,13 +73,8 @@ def _wrong_of(username: str) -> Throttle:
 
 
 WRONG = "The name or the password is wrong."
-
-
 OF_OTHERS = "tokens of others"
-
-
 ENDS = "2026-05-01T12:00:00+00:00"
-
 
 KEPT = {
     "number": 7,
@@ -95,10 +86,7 @@ KEPT = {
     "is_this": True,
 }
 
-
 WHOSE = "For every account, its own; for owners those of others too."
-
-
 REVOKED = {"message": "1 tokens of Tom were revoked.", "count": 1}
 
 
@@ -142,10 +130,6 @@ class OwnToken(WithTokens):
         return account.pk
 
 
-def _make(call: Call) -> Result[tokens.Token]:
-    return tokens.make_token(call.account, call.body.get("name", ""), address=call.address)
-
-
 def _give_back(call: Call) -> None:
     if call.token is None:
         tokens.revoke_tokens(call.account, by=call.by)
@@ -184,7 +168,9 @@ def _account(call: Call) -> Account:
 ROWS = (
     Row(
         Route("POST", "token/", "token", "", TAG),
-        _make,
+        lambda call: tokens.make_token(
+            call.account, call.body.get("name", ""), address=call.address
+        ),
         "Get a token",
         "A new one, told this once. It ends with its time, and with the account's password.",
         result=tokens.Token,

@@ -65,16 +65,9 @@ def _is_there(address: str) -> bool:
 
 
 register_converter(ShortNumber, "ai_number")
-
-
 register_converter(MemoryKey, "ai_memory")
-
-
 register_converter(OwnNumber, "ai_own")
-
-
 register_converter(PersonName, "ai_person")
-
 
 urlpatterns = [
     *addresses(schema.TABLE),
