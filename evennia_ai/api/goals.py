@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.api import requests
-from evennia_ai.api.base import locate, missing
+from evennia_ai.api.base import existing, locate, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.goals import COMPLETED
@@ -14,9 +14,6 @@ from evennia_ai.operations import Result, conversation, goals, tools
 from evennia_ai.operations.result import Problem
 
 WORK = "Goals and tools"
-
-
-NO_TOOL = "{who} has no tool {name!r}."
 
 
 # ---- goals -------------------------------------------------------------------------------------
@@ -43,11 +40,8 @@ def _end_goal(call: Call) -> Result:
 
 
 def _execute(call: Call) -> Deferred[Result]:
-    name = call.path["name"]
-    known = {row["name"] for row in tools.list_tools(call.script).data.tools}
-    if name not in known:
-        raise missing(NO_TOOL.format(who=call.script.key, name=name[:60]))
-    arguments = call.body.get("arguments", {})
+    name, arguments = call.path["name"], call.body.get("arguments", {})
+    existing(tools.find_tool(call.script, name))
     return tools.execute_tool(call.script, name, arguments, person=call.account)
 
 

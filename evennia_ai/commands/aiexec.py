@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from evennia_ai.commands.figures import allowed, explain, takes
@@ -77,9 +76,11 @@ class CmdAiExec(StaffCommand):
         self.show_table(title, head, rows, foot, wide=2)
 
     def _one(self, script: AssistantScript, name: str, more: str) -> None:
-        tool = self._tool(script, name)
-        if tool is None:
+        found = tools.find_tool(script, name)
+        if not found.ok:
+            self.show_how(found.message)
             return
+        tool = found.data
         if more == HOW:
             if self.may("show tools", script):
                 self.show(Result(True, "\n".join(_described(tool))))
@@ -92,16 +93,6 @@ class CmdAiExec(StaffCommand):
             return
         running = tools.execute_tool(script, tool["name"], arguments, person=self.caller)
         self.show_later(running)
-
-    def _tool(self, script: AssistantScript, name: str) -> Mapping[str, Any] | None:
-        listed = tools.list_tools(script).data.tools
-        known = {tool["name"]: tool for tool in listed}
-        if name not in known:
-            near = get_close_matches(name, known, n=3)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            self.show_how(f"{script.key} has no tool {name!r}.{hint}")
-            return None
-        return known[name]
 
 
 def _described(tool: Mapping[str, Any]) -> list[str]:

@@ -26,7 +26,7 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.schema import parse
-from evennia_ai.core.text.cleaning import quote
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
@@ -41,7 +41,7 @@ from evennia_ai.tools import TOOL_REGISTRY
 from evennia_ai.tools.registry import SPECS
 from evennia_ai.tools.schema import arguments_problem
 
-MOST_NEAR = 3
+MOST_NEAR, LONGEST_NAME = 3, 60
 # What makes sense only within a turn, and why.
 NOT_BY_HAND = {
     "report": "it answers a task, and nobody has given one",
@@ -116,6 +116,12 @@ def list_tools(script: AssistantScript) -> Result[Tools]:
     allowed = sum(tool["is_allowed"] for tool in shown)
     told = f"{script.key} may use {allowed} of {len(shown)} tools."
     return Result(True, told, Tools(shown))
+
+
+def find_tool(script: AssistantScript, name: str) -> Result[ToolRow]:
+    """One tool; where there is none of that name, those that may be meant."""
+    found = next((row for row in list_tools(script).data.tools if row["name"] == name), None)
+    return _unknown(script, name) if found is None else Result(True, found["description"], found)
 
 
 def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, Any] | Result:
@@ -211,8 +217,8 @@ def _refusal(script: AssistantScript, name: str, arguments: object, person: Bein
 
 def _unknown(script: AssistantScript, name: str) -> Result:
     near = difflib.get_close_matches(name, _specs(), MOST_NEAR)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "."
-    return Result.missing(f"{script.key} has no tool {quote(name)}{hint}")
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return Result.missing(f"{script.key} has no tool {one_line(name, LONGEST_NAME)!r}.{hint}")
 
 
 def _record(

@@ -71,8 +71,8 @@ def test_a_cap_on_money_is_known(path: str, scope: dict[str, Any]) -> None:
     """Where it is set stands in what an unknown price is refused with."""
     config = BudgetConfig.from_layers(scope, {})
     assert path == config.cost_cap
-    has_cost = [config.caps_of(scope).has_cost for scope in Scope]
-    assert bool(path) is any(has_cost)
+    caps = [config.caps_of(scope) for scope in Scope]
+    assert bool(path) is any(each.cost_per_day or each.cost_per_month for each in caps)
 
 
 GAME = "EVENNIA_AI_BUDGET_CONFIG"

@@ -125,8 +125,8 @@ class TestRefusing(ExecutingTest):
     def test_each_refusal_says_why(self) -> None:
         """With its kind of problem; nothing is said, and nothing is on record."""
         cases: list[tuple[str, Any, tuple[Any, ...], Problem, str]] = [
-            ("unknown", None, ("sayy", {}), Problem.MISSING, '"sayy"; did you mean say'),
-            ("nothing like it", None, ("qqqqq", {}), Problem.MISSING, 'no tool "qqqqq".'),
+            ("unknown", None, ("sayy", {}), Problem.MISSING, "'sayy'. Did you mean say"),
+            ("nothing like it", None, ("qqqqq", {}), Problem.MISSING, "no tool 'qqqqq'."),
             ("missing", None, ("say", {}), Problem.INVALID, "say needs message."),
             ("wrong", None, ("say", {"message": 3}), Problem.INVALID, "message must be a text"),
             ("no object", None, ("say", ["hello"]), Problem.INVALID, "must be an object"),
@@ -223,7 +223,7 @@ class TestArguments(ExecutingTest):
     def test_what_is_not(self) -> None:
         """It says what would be right."""
         cases = [
-            ("sayy", "x", "did you mean say"),
+            ("sayy", "x", "Did you mean say"),
             ("say", "", "say needs message."),
             ("say", "words=x", "say: it has no argument words; it takes message."),
             ("whisper", "Tom", "whisper: say which value is which: target=... message=..."),

@@ -73,11 +73,6 @@ class Caps(LenientGroup):
     cost_per_month: LimitAmount = setting(0.0, "the same in one month.")
     calls_per_minute: Limit = setting(0, "model calls in one minute of the clock.")
 
-    @property
-    def has_cost(self) -> bool:
-        """True where money itself is capped."""
-        return bool(self.cost_per_day or self.cost_per_month)
-
 
 class OwnCaps(LenientGroup):
     """The caps that one assistant may set: those of the game are not its to set."""
