@@ -108,6 +108,9 @@ EVENTS: dict[str, EventKind] = {
     "delegation_extended": EventKind("task {id} of {delegate} may take {cap} s"),
     "delegation_answered": EventKind("task {id} is answered by {delegate} after {seconds} s"),
     "delegation_failed": EventKind("task {id} of {delegate} failed: {why}"),
+    "report_shortened": EventKind(
+        "a report of {characters} characters is shortened; summed up: {is_summed_up}"
+    ),
     "report_unheard": EventKind("a report on task {id}, for which nobody waits"),
     "summary_truncated": EventKind("a summary of {from_tokens} tokens is cut to {to_tokens}"),
     "asked": EventKind(
