@@ -81,6 +81,8 @@ EVENTS: dict[str, EventKind] = {
     "GoalUpdated": EventKind("goal {goal_id} is {status}"),
     "GoalCompleted": EventKind("goal {goal_id} is reached: {outcome}"),
     "ReflectionRecorded": EventKind("a reflection: {context}", is_logged=False),
+    "goal_done_today": EventKind("goal {goal_id} is done for this time: {outcome}"),
+    "goal_time_missed": EventKind("the time of goal {goal_id} came {times} times, unused"),
     "EmergencyStopTriggered": EventKind("stopped ({cause}): {reason}"),
     "EmergencyStopCleared": EventKind("let go on, which was stopped ({cause})"),
     "HistoryReset": EventKind("a new conversation"),
