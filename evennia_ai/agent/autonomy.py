@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import uuid4
 
 import evennia
@@ -11,6 +12,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn import goals as tree
 from evennia_ai.core.turn.autonomy import ActReason, AutonomyConfig, reason_to_act
@@ -23,9 +25,16 @@ from evennia_ai.runtime import goals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 
 NEXT_STEP = (
-    "Nobody spoke to you. Your goal {id}: {text}.{whole} Take one step towards it, or choose noop. "
-    "When it is reached, call complete_goal; if it is too large for a few steps, split_goal."
+    "Nobody spoke to you.{missed} Your goal {id}: {text}.{time}{whole} Take one step "
+    "towards it, or choose noop. When it is reached, call complete_goal; if it is too large for a "
+    "few steps, split_goal."
 )
+MISSED_ONLY = (
+    "Nobody spoke to you.{missed} If something of it still matters, give it another time with "
+    "create_goal; else choose noop."
+)
+MISSED = " You could not act when it was time for: {lines}. None of it is caught up."
+MOST_MISSED = 10
 SPEAK_UP = (
     "Nobody spoke to you, but you are not alone. If there is something worth saying to what you "
     "noticed, say it; else choose noop."
@@ -44,13 +53,17 @@ def reason(script: Assistant) -> ActReason | None:
     """The reason to act unasked at this beat, or None. Asked at every idle beat: no statement."""
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
-    wanted = config(script)
-    has_goal = bool(tree.active(goals.of(script)))
+    wanted, known = config(script), goals.of(script)
+    has_goal = bool(tree.active(known))
     if not (has_goal or wanted.initiative):
         return None
-    work = script.work
-    if not work.autonomy.is_due(script.clock.seconds(), wanted):
+    work, now = script.work, script.clock.seconds()
+    is_time = has_goal and goals.is_time(script)
+    if not (is_time or work.autonomy.is_due(now, wanted)) or not work.autonomy.has_room(
+        now, wanted
+    ):
         return None
+    has_goal = is_time or tree.next_step(known) is not None
     if outgoing.is_hushed(script, script.obj.location):
         return None
     return reason_to_act(
@@ -85,7 +98,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    body = _next_step(goals.of(script)) if why is ActReason.GOAL else SPEAK_UP
+    body = _next_step(script) if why is ActReason.GOAL else SPEAK_UP
     event = Event(
         id=f"own{uuid4().hex[:12]}",
         kind=OWN,
@@ -101,14 +114,40 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
     return turns.of_goal(script, event)
 
 
-def _next_step(known: tree.Goals) -> str:
-    """The goal that is worked on next, in words for the model, and what it is a part of."""
+def _next_step(script: Assistant) -> str:
+    """The goal that is worked on next, in words for the model, and what it is a part of.
+
+    Times that came meanwhile begin now; of those that were missed staff and the model are told.
+    """
+    missed = _missed(script, goals.come_due(script, config(script).late_seconds))
+    known = goals.of(script)
     goal = tree.next_step(known)
     if goal is None:
-        return SPEAK_UP
+        return MISSED_ONLY.format(missed=missed) if missed else SPEAK_UP
     above = [whole for whole in tree.active(known) if whole["id"] == goal.get("parent")]
     whole = f" It is a part of goal {above[0]['id']}: {above[0]['text']}." if above else ""
-    return NEXT_STEP.format(id=goal["id"], text=goal["text"], whole=whole)
+    timing = tree.timing_of(goal)
+    time = f" It was to be {timing['when']}, and that is now." if timing else ""
+    return NEXT_STEP.format(id=goal["id"], text=goal["text"], whole=whole, time=time, missed=missed)
+
+
+def _missed(script: Assistant, missed: Sequence[tree.Missed]) -> str:
+    """A sentence for the model on times that were missed, of which staff are told as well."""
+    if not missed:
+        return ""
+    lines = [
+        f"goal {each.goal['id']}, {tree.told(each.goal)}{_times(each.times)}"
+        for each in missed[:MOST_MISSED]
+    ]
+    if len(missed) > MOST_MISSED:
+        lines.append(f"and {len(missed) - MOST_MISSED} more")
+    told = "; ".join(lines)
+    outgoing.alert_staff(notices.times_missed(str(script.obj.key), told))
+    return MISSED.format(lines=told)
+
+
+def _times(count: int) -> str:
+    return f", {count} times" if count > 1 else ""
 
 
 def _is_at_limit(script: Assistant) -> bool:

@@ -15,6 +15,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai import audit
+from evennia_ai.agent import report_summary
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints
 from evennia_ai.core.safety.cooling import in_words
@@ -34,7 +35,6 @@ from evennia_ai.tools import tool
 
 LONGEST_TASK = 2000
 LONGEST_TALK = 2000
-LONGEST_RESULT = 1500
 MOST_GOALS = 3
 MOST_LINES = 8
 # A limit of its own, which can be extended, ends the wait; a tool has to have an end as well.
@@ -77,7 +77,9 @@ async def delegate_task(
         told = await _wait(held, patience)
     finally:
         turn.hold(*held.learned)
-    return cut_at_sentence(told, LONGEST_RESULT) if config.result_summarization else told
+    if not config.result_summarization:
+        return told
+    return await report_summary.fitted(script, turn, words, told)
 
 
 @tool(category="terminal")

@@ -32,8 +32,8 @@ from evennia_ai.memory import grounding, modes, recalling
 from evennia_ai.memory.recalling import NOTHING, Recalled
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.runtime import day_clocks, state
 from evennia_ai.runtime import goals as stored_goals
-from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import pronouns
 
@@ -92,7 +92,7 @@ def scene_of(
         hears_history=not is_small(client),
         hint=hint,
         text=split_persona(text)[0] if hint else text,
-        goals=tuple(goal["text"] for goal in goals.top(stored_goals.of(script))),
+        goals=tuple(goals.told(goal) for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),
     )
@@ -174,6 +174,7 @@ def check_settings() -> None:
     Raises:
         ConfigurationError: something of it is wrong.
     """
+    day_clocks.named_hours()
     PromptRegistry.read(getattr(settings, "EVENNIA_AI_PROMPTS", {}))
     for kind in ContextType:
         context_for(kind, getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {}), {})

@@ -21,7 +21,8 @@ WORK = "Goals and tools"
 
 def _add_goal(call: Call) -> Result:
     text, priority = call.body["text"], call.body.get("priority", 5)
-    added = operations.add_goal(call.script, text, priority, call.body.get("parent"))
+    parent, when = call.body.get("parent"), call.body.get("when", "")
+    added = operations.add_goal(call.script, text, priority, parent, when)
     if added.ok:
         locate(call, "goal", key=str(call.script.key), number=added.data.id)
     return added

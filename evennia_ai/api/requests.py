@@ -21,6 +21,7 @@ from evennia_ai.api.fields import (
     Word,
 )
 from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.turn.goal_times import LONGEST_WHEN
 from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
 from evennia_ai.operations.assistants import LONGEST_PATH
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
@@ -97,6 +98,11 @@ class NewGoal(Strict):
         min_value=1,
         required=False,
         help_text="The number of an open goal that it is a part of.",
+    )
+    when = Text(
+        max_length=LONGEST_WHEN,
+        required=False,
+        help_text="Its time: at 18:30, at dusk, daily at 08:00, in 2 hours, 2026-12-01 18:00.",
     )
 
 

@@ -40,7 +40,7 @@ from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.rows import Row
 from evennia_ai.operations.control import ASSISTANT, GAME
-from evennia_ai.operations.goals import SETTERS, STATUSES
+from evennia_ai.operations.goals import KINDS, SETTERS, STATUSES
 from evennia_ai.operations.monitoring import HEALTH
 
 TABLE: tuple[Row, ...] = (
@@ -127,6 +127,7 @@ SETTINGS = {
         "HealthStatus": HEALTH,
         "GoalStatus": STATUSES,
         "GoalSetter": SETTERS,
+        "GoalKind": KINDS,
         "BreakerScope": [GAME, ASSISTANT],
         "EndOfGoalStatus": requests.ENDS,
         "MemoryKind": requests.KINDS,

@@ -13,7 +13,7 @@ UNDER = "under"
 
 
 def do_goal(command: AssistantCommand, line: str) -> None:
-    """Do what is typed: `ada`, `ada [under 3] [8] = <text>`, `ada done|drop <number>`.
+    """Do what is typed: `ada`, `ada [under 3] [8] [at dusk] = <text>`, `ada done|drop <number>`.
 
     Args:
         command: whose caller is meant and told; its `how` says how it is typed.
@@ -44,12 +44,11 @@ def _add(command: AssistantCommand, script: AssistantScript, words: list[str], t
             command.show_how("After `under` stands the number of the goal that it is a part of.")
             return
         words = words[2:]
-    priority = number_of(words[0]) if len(words) == 1 else None
-    if words and priority is None:
-        command.show_how(f"{' '.join(words)!r} is no priority; it is a number from 1 to 10.")
-    elif command.may("goal", script):
+    priority = number_of(words[0]) if words else None
+    when = " ".join(words if priority is None else words[1:])
+    if command.may("goal", script):
         wanted = USUAL_PRIORITY if priority is None else priority
-        command.show(operations.add_goal(script, text, wanted, parent))
+        command.show(operations.add_goal(script, text, wanted, parent, when))
 
 
 class CmdAiGoal(StaffCommand):
@@ -58,7 +57,7 @@ class CmdAiGoal(StaffCommand):
 
     Usage:
       aigoal [<name>]                          - its goals
-      aigoal <name> [under <number>] [<priority>] = <what to reach>
+      aigoal <name> [under <number>] [<priority>] [<time>] = <what to reach>
       aigoal <name> done | drop <number>
 
     A priority is 1 (may wait) to 10 (pressing); without one it is 5. The same
@@ -66,17 +65,22 @@ class CmdAiGoal(StaffCommand):
     worked on first, and how far the whole has come follows from them. A goal
     that is closed takes its open parts along.
 
+    A time is `at 18:30`, `at dusk` or `at game 20:00` by the game's own day,
+    `daily at` one of these, `in 2 hours`, or `2026-12-01 18:00`. One that is
+    missed by more than a quarter of an hour is told, and not caught up.
+
     What changes its goals needs its lock `ai_control`.
 
     Examples:
       aigoal ada 8 = Find out who took the atlas.
       aigoal ada under 3 = Ask the binder.
+      aigoal ada daily at dusk = Walk to the pier.
       aigoal ada done 3
     """
 
     key = "aigoal"
     how = (
-        "aigoal [<name>], aigoal <name> [under <number>] [<priority>] = <text>, "
+        "aigoal [<name>], aigoal <name> [under <number>] [<priority>] [<time>] = <text>, "
         "aigoal <name> done | drop <number>"
     )
 

@@ -65,7 +65,8 @@ WORDS = {
     ),
     "goal": Word(
         AskingWords._goal,
-        "assistant goal [<name>], assistant goal <name> [under <number>] [<priority>] = <text>, "
+        "assistant goal [<name>], "
+        "assistant goal <name> [under <number>] [<priority>] [<time>] = <text>, "
         "assistant goal <name> done | drop <number>",
         "What it is after by itself. More: help aigoal",
     ),

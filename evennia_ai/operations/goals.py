@@ -9,19 +9,25 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.turn import goals
+from evennia_ai.core.turn.goal_times import REAL, Clocks, Timing
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
 from evennia_ai.operations.times import iso
+from evennia_ai.runtime import day_clocks, state
 from evennia_ai.runtime import goals as stored_goals
-from evennia_ai.runtime import state
 
+ANY_TIME, ONCE, DAILY = "any time", "once", "daily"
 STATUSES = [goals.ACTIVE, goals.COMPLETED, goals.DROPPED]
 SETTERS = [goals.STAFF, goals.SELF]
+KINDS = [ANY_TIME, ONCE, DAILY]
 
 
 class Goal(TypedDict):
-    """A goal; `progress` is the share that is reached, 0 to 1, `parent` what it is a part of."""
+    """A goal; `progress` is the share that is reached, 0 to 1, `parent` what it is a part of.
+
+    `when` is its time in words, "" for none, and `next_at` when that comes.
+    """
 
     id: int
     text: str
@@ -31,6 +37,9 @@ class Goal(TypedDict):
     parent: int | None
     by: Annotated[str, one_of(SETTERS)]
     progress: float
+    kind: Annotated[str, one_of(KINDS)]
+    when: str
+    next_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +68,14 @@ def list_goals(script: AssistantScript) -> Result[Goals]:
     if not lines:
         name = script.key
         lines = [f"{name} has no goal, and does nothing unasked. assistant goal {name} = <text>"]
-    rows = [_row(stored, goal) for goal in goals.active(stored)]
-    return Result(True, "\n".join(lines), Goals(rows, [_row(stored, goal) for goal in closed]))
+    clocks = day_clocks.of(script)
+    rows = [_row(stored, goal, clocks) for goal in goals.active(stored)]
+    ended = [_row(stored, goal, clocks) for goal in closed]
+    return Result(True, "\n".join(lines), Goals(rows, ended))
 
 
-def _row(stored: goals.Goals, goal: goals.Goal) -> Goal:
+def _row(stored: goals.Goals, goal: goals.Goal, clocks: Clocks) -> Goal:
+    timing = goals.timing_of(goal)
     return Goal(
         id=goal["id"],
         text=goal["text"],
@@ -73,24 +85,45 @@ def _row(stored: goals.Goals, goal: goals.Goal) -> Goal:
         parent=goal.get("parent"),
         by=goal.get("by", goals.STAFF),
         progress=round(goals.progress(stored, goal["id"]), 3),
+        kind=ANY_TIME if timing is None else DAILY if timing["is_daily"] else ONCE,
+        when=timing["when"] if timing else "",
+        next_at=_next_at(timing, clocks) if timing and goal["status"] == goals.ACTIVE else None,
     )
 
 
+def _next_at(timing: Timing, clocks: Clocks) -> str | None:
+    """When a time comes by the clock on the wall; None for one that came for good."""
+    if timing["is_begun"] and not timing["is_daily"]:
+        return None
+    return iso(clocks[REAL].now + clocks[timing["clock"]].until(timing))
+
+
 def add_goal(
-    script: AssistantScript, text: str, priority: int = 5, parent: int | None = None
+    script: AssistantScript,
+    text: str,
+    priority: int = 5,
+    parent: int | None = None,
+    when: str = "",
 ) -> Result[GoalNumber]:
     """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says.
 
     Args:
         parent: the number of an open goal that it is a part of; None: of none.
+        when: its time, such as "at dusk" or "daily at 08:00"; "": any.
     """
     try:
-        number = stored_goals.add(script, text, priority, parent=parent)
+        number = stored_goals.add(script, text, priority, parent=parent, when=when)
     except ValueError as error:
         of_its_goals = parent is not None or goals.fullness(stored_goals.of(script))
         problem = Problem.CONFLICT if of_its_goals else Problem.INVALID
         return Result(False, f"{script.key} has no new goal: {error}", problem=problem)
-    return Result(True, f"{script.key} has goal {number}.", GoalNumber(number))
+    timing = next(
+        goals.timing_of(goal)
+        for goal in goals.active(stored_goals.of(script))
+        if goal["id"] == number
+    )
+    told = f", {timing['when']}" if timing else ""
+    return Result(True, f"{script.key} has goal {number}{told}.", GoalNumber(number))
 
 
 def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> Result:

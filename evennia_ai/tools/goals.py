@@ -38,24 +38,29 @@ def complete_goal(character: Character, number: int, outcome: str) -> str:
     """
     script = character.assistant_script
     try:
-        whole = goals.close(script, number, core_goals.COMPLETED, outcome)
+        is_daily = goals.is_daily(script, number)
+        whole = goals.complete(script, number, outcome)
     except ValueError as error:
         raise ToolError(str(error)) from None
     more = f"; all parts of goal {whole['id']} are closed: {whole['text']}" if whole else ""
-    return f"goal {number} is completed{more}"
+    return f"goal {number} is {'done for this time' if is_daily else 'completed'}{more}"
 
 
 @tool(category="safe_chain", useful_when=_is_own, heard_by="anybody")
-def create_goal(character: Character, text: str, priority: int, turn: Turn) -> str:
+def create_goal(
+    character: Character, text: str, priority: int, when: str = "", *, turn: Turn
+) -> str:
     """Set yourself a goal, to work on when nobody needs you.
 
     Args:
         text: what is to be reached, in one sentence.
         priority: 1 may wait, 10 is pressing.
+        when: its time, such as at dusk, daily at 08:00, in 2 hours; left out, any.
     """
     _require_own(character, turn)
+    script = character.assistant_script
     try:
-        number = goals.add(character.assistant_script, text, priority, by=core_goals.SELF)
+        number = goals.add(script, text, priority, by=core_goals.SELF, when=when)
     except ValueError as error:
         raise ToolError(str(error)) from None
     return f"goal {number} is set"

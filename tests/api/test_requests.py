@@ -64,7 +64,7 @@ class TestBodies(ApiTest):
     def test_an_unknown_field_is_named(self) -> None:
         """With those that are known."""
         error = self.fault(400, "POST", "assistants/Ada/goals/", GOAL | {"prio": 3})
-        told = {"prio": ["There is no such field here; known are: text, priority, parent."]}
+        told = {"prio": ["There is no such field here; known are: text, priority, parent, when."]}
         assert told == error["fields"]
         assert error["message"].startswith("What was given cannot be taken: prio: There is no")
         self.fault(400, "POST", "assistants/Ada/start/", {"now": True})

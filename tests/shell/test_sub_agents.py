@@ -60,16 +60,6 @@ class TestThereAndBack(DelegationTest):
                 self.ask("say @Ada call them", hands_on(), does, says("Done."))
                 assert words in self.result(2)[key]
 
-    def test_a_long_report_is_cut_at_a_sentence(self) -> None:
-        """Unless the owner wants all of it."""
-        long = "It is so. " * 300
-        self.ask("whisper Ada = tell me", hands_on(), reports(long), whispers("So."))
-        assert 1500 >= len(self.result(2)["result"]) > 1480
-        assert self.result(2)["result"].endswith("so.")
-        self.allow(self.ada_script, result_summarization=False)
-        self.ask("whisper Ada = tell me", hands_on(), reports(long), whispers("So."))
-        assert long.strip() == self.result(5)["result"]
-
     def test_whoever_is_free_is_asked(self) -> None:
         """Without a name, the one with the fewest things to do."""
         cora_script, _ = self.make_specialist("Cora")

@@ -81,6 +81,8 @@ EVENTS: dict[str, EventKind] = {
     "GoalUpdated": EventKind("goal {goal_id} is {status}"),
     "GoalCompleted": EventKind("goal {goal_id} is reached: {outcome}"),
     "ReflectionRecorded": EventKind("a reflection: {context}", is_logged=False),
+    "goal_done_today": EventKind("goal {goal_id} is done for this time: {outcome}"),
+    "goal_time_missed": EventKind("the time of goal {goal_id} came {times} times, unused"),
     "EmergencyStopTriggered": EventKind("stopped ({cause}): {reason}"),
     "EmergencyStopCleared": EventKind("let go on, which was stopped ({cause})"),
     "HistoryReset": EventKind("a new conversation"),
@@ -108,6 +110,9 @@ EVENTS: dict[str, EventKind] = {
     "delegation_extended": EventKind("task {id} of {delegate} may take {cap} s"),
     "delegation_answered": EventKind("task {id} is answered by {delegate} after {seconds} s"),
     "delegation_failed": EventKind("task {id} of {delegate} failed: {why}"),
+    "report_shortened": EventKind(
+        "a report of {characters} characters is shortened; summed up: {is_summed_up}"
+    ),
     "report_unheard": EventKind("a report on task {id}, for which nobody waits"),
     "summary_truncated": EventKind("a summary of {from_tokens} tokens is cut to {to_tokens}"),
     "asked": EventKind(

@@ -145,6 +145,19 @@ def rests(name: str, when: str, told: str, cause: str) -> Notice:
     return Notice(line, f"{kept} log alone.")
 
 
+def times_missed(name: str, told: str) -> Notice:
+    """Goals whose time came while an assistant could not act.
+
+    Args:
+        told: which, in words.
+    """
+    line = (
+        f"{name} could not act when it was time for {told}. None of it is caught up. "
+        f"Look: assistant goal {name}"
+    )
+    return Notice(line)
+
+
 def nearly_used_up(warning: str, about: str) -> Notice:
     """A cap that is nearly reached.
 

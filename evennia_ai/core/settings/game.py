@@ -71,6 +71,9 @@ GAME_SETTINGS = {
         "assistants that answer a line which calls nobody; 0: all that hear it; a room's own "
         "`db.ai_answers_per_line` goes before it",
     ),
+    "EVENNIA_AI_NAMED_HOURS": Setting(
+        {}, "hours of your game's day by name, {'dusk': '19:30'}; see docs/goals.md"
+    ),
     "EVENNIA_AI_PROMPTS": Setting(
         {}, "components and templates of every assistant's prompt; see docs/prompts.md"
     ),

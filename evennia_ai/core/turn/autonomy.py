@@ -68,6 +68,9 @@ class AutonomyConfig(SettingsGroup):
         "whether it may also speak up without a goal, when a player is near and it has heard "
         "something since it last spoke.",
     )
+    late_seconds: Number = setting(
+        900, "how late a goal with a time may begin; later it was missed.", ge=1
+    )
     when_nobody_is_online: Flag = setting(
         False, "whether it works on its goals also while no player is in the game."
     )
@@ -81,11 +84,15 @@ class Autonomy:
         acts: when, in seconds on the assistant's clock; only those of the last hour count.
         in_vain: acts in a row that came to nothing.
         began_at: when it began to count; None before the first question.
+        looked_at: the version of the goals whose times were looked at.
+        look_after: when they are to be looked at again.
     """
 
     acts: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
     in_vain: int = 0
     began_at: float | None = None
+    looked_at: int = -1
+    look_after: float = 0.0
 
     def is_due(self, now: float, config: AutonomyConfig) -> bool:
         """True where enough time has passed for one more."""
@@ -94,8 +101,11 @@ class Autonomy:
         last = self.acts[-1] if self.acts else self.began_at
         # Bounded before it is multiplied: no float holds any number of doublings.
         wait = min(LONGEST_WAIT_SECONDS, config.seconds * 2.0 ** min(self.in_vain, 30))
-        within_hour = sum(1 for at in self.acts if at > now - HOUR)
-        return now - last >= max(wait, config.seconds) and within_hour < config.acts_per_hour
+        return now - last >= max(wait, config.seconds) and self.has_room(now, config)
+
+    def has_room(self, now: float, config: AutonomyConfig) -> bool:
+        """True where this hour has had fewer than it may, all that a goal with a time waits for."""
+        return sum(1 for at in self.acts if at > now - HOUR) < config.acts_per_hour
 
     def begin(self, now: float) -> None:
         """One more is begun."""

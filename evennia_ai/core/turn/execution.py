@@ -53,7 +53,9 @@ class ExecutionConfig(SettingsGroup):
     personality_insulation: Insulation = setting(
         "orchestrator", "none, orchestrator or delegate: what they are told of it."
     )
-    result_summarization: Flag = setting(True, "whether their results are shortened first.")
+    result_summarization: Flag = setting(
+        True, "whether a report of theirs of more than 1,500 characters is summed up first."
+    )
 
     @property
     def iterations(self) -> int:

@@ -3,14 +3,18 @@
 A goal may be split into parts, and a part again. Worked on are the goals without open parts; how
 far a goal has come follows from its parts. People set goals; an assistant may set a few of its own
 and split what is too large for a step. A goal is split once, so that splitting always ends.
+
+A goal may have a time (`core.turn.goal_times`): until that comes it waits, and so do its parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.goal_times import Clocks, Timing, passed
 
 MOST_GOALS = 50  # that are open
 MOST_OWN = 5  # open ones at the top that an assistant set itself
@@ -30,6 +34,7 @@ class Goal(TypedDict, total=False):
     Attributes:
         parent: number of the goal that it is a part of, or None.
         by: who set it, STAFF or SELF.
+        timing: when it is to be worked on; None: whenever there is time.
     """
 
     id: int
@@ -39,6 +44,7 @@ class Goal(TypedDict, total=False):
     outcome: str
     parent: int | None
     by: str
+    timing: Timing | None
 
 
 class Goals(TypedDict, total=False):
@@ -61,12 +67,33 @@ def top(goals: Goals) -> list[Goal]:
     return [goal for goal in active(goals) if goal.get("parent") not in numbers]
 
 
+def timing_of(goal: Goal) -> Timing | None:
+    """The time of a goal, or None."""
+    return goal.get("timing")
+
+
+def is_waiting(goal: Goal) -> bool:
+    """True for a goal whose time has not come."""
+    timing = timing_of(goal)
+    return timing is not None and not timing["is_begun"]
+
+
 def next_step(goals: Goals) -> Goal | None:
-    """The goal to work on: of the most pressing one at the top the most pressing last part."""
-    found = next(iter(top(goals)), None)
-    while found and (parts := _open_parts(goals, found["id"])):
-        found = parts[0]
-    return found
+    """The goal to work on: of the most pressing one at the top the most pressing last part.
+
+    One whose time has come goes first; one that waits is passed over, with its parts.
+    """
+    return _next(goals, top(goals))
+
+
+def _next(goals: Goals, among: Sequence[Goal]) -> Goal | None:
+    for goal in sorted(among, key=lambda goal: timing_of(goal) is None):
+        if is_waiting(goal):
+            continue
+        parts = _open_parts(goals, goal["id"])
+        if found := _next(goals, parts) if parts else goal:
+            return found
+    return None
 
 
 def parts_of(goals: Goals, number: int) -> list[Goal]:
@@ -95,13 +122,19 @@ def lines(goals: Goals) -> list[str]:
 
 
 def add(
-    goals: Goals, text: str, priority: int = 5, *, parent: int | None = None, by: str = STAFF
+    goals: Goals,
+    text: str,
+    priority: int = 5,
+    *,
+    parent: int | None = None,
+    by: str = STAFF,
+    timing: Timing | None = None,
 ) -> tuple[Goals, int]:
     """The goals with one more, and its number.
 
     Raises:
-        ValueError: there is no text, the priority is none, the parent is not open or too far down,
-            or there are enough goals already.
+        ValueError: there is no text, the priority is none, the parent is not open, daily or too far
+            down, or there are enough goals already.
     """
     line = one_line(text, LONGEST_GOAL)
     if not line:
@@ -110,8 +143,8 @@ def add(
         raise ValueError(f"priority is {priority!r}; it must be 1 (may wait) to 10 (pressing)")
     if problem := fullness(goals, by if parent is None else ""):
         raise ValueError(problem)
-    if parent is not None and _depth(goals, _require(goals, parent)) >= MOST_DEPTH:
-        raise ValueError(f"goal {parent} is {MOST_DEPTH} deep already, and has no parts")
+    if parent is not None:
+        _require_room(goals, parent)
     number = goals.get("count", 0) + 1
     made: Goal = {
         "id": number,
@@ -121,8 +154,17 @@ def add(
         "outcome": "",
         "parent": parent,
         "by": by,
+        "timing": timing,
     }
     return {**_changed(goals, [*_all(goals), made]), "count": number}, number
+
+
+def _require_room(goals: Goals, number: int) -> None:
+    goal = _require(goals, number)
+    if _depth(goals, goal) >= MOST_DEPTH:
+        raise ValueError(f"goal {number} is {MOST_DEPTH} deep already, and has no parts")
+    if (timing := timing_of(goal)) and timing["is_daily"]:
+        raise ValueError(f"goal {number} comes back every day, and has no parts")
 
 
 def fullness(goals: Goals, by: str = "") -> str:
@@ -175,6 +217,76 @@ def close(goals: Goals, number: int, status: str, outcome: str = "") -> Goals:
     return _changed(goals, kept)
 
 
+def done_today(goals: Goals, number: int, outcome: str = "") -> Goals:
+    """The goals with a daily one done for this time; it waits for the next.
+
+    Raises:
+        ValueError: no open goal has that number, or it is none that comes back.
+    """
+    goal = _require(goals, number)
+    timing = timing_of(goal)
+    if timing is None or not timing["is_daily"]:
+        raise ValueError(f"goal {number} comes once, and is closed when it is done")
+    done: Goal = {
+        **goal,
+        "outcome": one_line(outcome, LONGEST_OUTCOME),
+        "timing": {**timing, "is_begun": False},
+    }
+    return _with(goals, done)
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A goal whose time came while nothing could be done, and how often."""
+
+    goal: Goal
+    times: int
+
+
+def come_due(goals: Goals, clocks: Clocks, late_seconds: float) -> tuple[Goals, list[Missed]]:
+    """The goals as they are now that time has passed, and those whose time was missed.
+
+    One that is on time is worked on. One that was missed is not caught up: of a daily one the next
+    time counts, and another is dropped with its parts.
+
+    Args:
+        late_seconds: how late one may begin.
+    """
+    missed = []
+    for goal in active(goals):
+        timing = timing_of(goal)
+        now = timing and passed(timing, clocks[timing["clock"]], late_seconds)
+        if not (timing and now) or goal not in active(goals):  # its whole was dropped just now
+            continue
+        if now.missed:
+            missed.append(Missed(goal, now.missed))
+        if now.missed and not timing["is_daily"]:
+            goals = close(goals, goal["id"], DROPPED, f"missed: it was to be {timing['when']}")
+            continue
+        goals = _with(goals, {**goal, "timing": now.timing})
+    return goals, missed
+
+
+def _with(goals: Goals, changed: Goal) -> Goals:
+    """The goals with another value of one."""
+    return _changed(
+        goals, [changed if each["id"] == changed["id"] else each for each in _all(goals)]
+    )
+
+
+def waits_for(goals: Goals, clocks: Clocks) -> float | None:
+    """Seconds on the wall until the next time of a goal comes; None where none has one."""
+    timings = [timing for goal in active(goals) if (timing := timing_of(goal))]
+    coming = [each for each in timings if each["is_daily"] or not each["is_begun"]]
+    return min((clocks[each["clock"]].until(each) for each in coming), default=None)
+
+
+def told(goal: Goal) -> str:
+    """A goal as a prompt tells it, with its time."""
+    timing = timing_of(goal)
+    return f"{goal['text']} ({timing['when']})" if timing else goal["text"]
+
+
 def _ended(goal: Goal, status: str, outcome: str) -> Goal:
     return {**goal, "status": status, "outcome": outcome}
 
@@ -214,8 +326,10 @@ def _depth(goals: Goals, goal: Goal) -> int:
 def _lines(goals: Goals, goal: Goal, depth: int) -> Iterator[str]:
     parts = parts_of(goals, goal["id"])
     reached = sum(part["status"] == COMPLETED for part in parts)
-    told = f", {reached} of {len(parts)} parts reached" if parts else ""
-    yield f"{'  ' * depth}{goal['id']}. {goal['text']} (priority {goal['priority']}{told})"
+    more = f", {reached} of {len(parts)} parts reached" if parts else ""
+    if timing := timing_of(goal):
+        more += f", {timing['when']}{', now' * timing['is_begun']}"
+    yield f"{'  ' * depth}{goal['id']}. {goal['text']} (priority {goal['priority']}{more})"
     for part in _open_parts(goals, goal["id"]):
         yield from _lines(goals, part, depth + 1)
 

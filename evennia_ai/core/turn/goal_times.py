@@ -1,0 +1,196 @@
+"""Times of goals: once or every day, by the clock on the wall or by the game's own.
+
+A clock is a value: its time now, how its days go, and how fast it runs. What a person or a model
+writes of a time is read here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import TypedDict
+
+REAL, GAME = "real", "game"
+NAMED_HOURS = {"dawn": "06:00", "noon": "12:00", "dusk": "18:00", "midnight": "00:00"}
+_HOUR = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_AT = re.compile(r"(daily |every day )?(?:at )?(game )?([\d:]+|[a-z][a-z_-]*)", re.ASCII)
+_IN = re.compile(r"in (\d{1,4}|an?|one) (minute|hour|day)s?", re.ASCII)
+_ON = re.compile(r"(?:on )?(\d{4}-\d\d-\d\d) (?:at )?(\S+)", re.ASCII)
+LONGEST_WHEN = 60
+MOST_DAYS_AHEAD = 366
+
+
+class Timing(TypedDict):
+    """The time of a goal, as it is stored.
+
+    Attributes:
+        when: in words, as people are shown it.
+        clock: REAL or GAME.
+        at: hour and minute of its day, "18:00".
+        due: when it comes next, or came, in seconds on its clock.
+        is_begun: its time has come, and it is worked on.
+    """
+
+    when: str
+    clock: str
+    at: str
+    is_daily: bool
+    due: float
+    is_begun: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DayClock:
+    """A clock that knows days.
+
+    Attributes:
+        now: in seconds.
+        zone: the time zone of its days; None for a calendar of the game's own, whose day, hour and
+            minute are so many seconds.
+        rate: its seconds in a second of the wall's.
+    """
+
+    now: float
+    zone: tzinfo | None = None
+    day: float = 86_400
+    hour: float = 3600
+    minute: float = 60
+    rate: float = 1.0
+
+    def next(self, after: float, at: str) -> float:
+        """The first moment after another one at which it is so late.
+
+        Args:
+            at: "18:00".
+        """
+        hour, minute = map(int, at.split(":"))
+        try:
+            today = datetime.fromtimestamp(after, self.zone).date() if self.zone else None
+        except (OverflowError, OSError, ValueError):  # a year that no computer's clock has
+            today = None
+        if today is None:
+            moment = after - after % self.day + hour * self.hour + minute * self.minute
+            return moment if moment > after else moment + self.day
+        clock, days = time(hour, minute), (today + timedelta(days=count) for count in range(3))
+        moments = (datetime.combine(each, clock, self.zone).timestamp() for each in days)
+        return next(moment for moment in moments if moment > after)
+
+    def last(self, at: str) -> float:
+        """The newest moment at which it was so late, now included."""
+        found = self.next(self.now - 1.5 * self.day, at)
+        while (later := self.next(found, at)) <= self.now:
+            found = later
+        return found
+
+    def until(self, timing: Timing) -> float:
+        """Seconds on the wall until a time comes; less than 0 when it is over."""
+        return (timing["due"] - self.now) / self.rate
+
+
+Clocks = Mapping[str, DayClock]
+
+
+def clock_hour(text: str) -> str:
+    """An hour such as "8:30" as it is stored, "08:30"; "" for what is none."""
+    found = _HOUR.fullmatch(text)
+    return f"{int(found[1]):02}:{found[2]}" if found else ""
+
+
+def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
+    """The time that somebody wrote: "at dusk", "daily at 08:00", "in 2 hours".
+
+    Args:
+        named: hours of the game's day that have a name.
+
+    Raises:
+        ValueError: it is none; the text says what is one.
+    """
+    words, wall = " ".join(text.casefold().split())[: LONGEST_WHEN + 1], clocks[REAL]
+    if found := _IN.fullmatch(words):
+        count = int(found[1]) if found[1].isdecimal() else 1
+        unit = {"minute": wall.minute, "hour": wall.hour, "day": wall.day}[found[2]]
+        return _once(wall, wall.now + count * unit)
+    if found := _ON.fullmatch(words):
+        return _once(wall, _moment(found[1], found[2], wall))
+    found = _AT.fullmatch(words)
+    at = clock_hour(named.get(found[3], found[3])) if found else ""
+    if found is None or not at:
+        raise ValueError(f"{text[:LONGEST_WHEN]!r} is no time; {wanted(named)}")
+    is_named = found[3] in named
+    kind = GAME if found[2] or is_named else REAL
+    told = found[3] if is_named else f"game {at}" if kind == GAME else at
+    return Timing(
+        when=f"{'daily ' if found[1] else ''}at {told}",
+        clock=kind,
+        at=at,
+        is_daily=bool(found[1]),
+        due=clocks[kind].next(clocks[kind].now, at),
+        is_begun=False,
+    )
+
+
+def wanted(named: Mapping[str, str]) -> str:
+    """The times there are, in words for whoever wrote another one."""
+    return (
+        f"times are: at 18:30, at {' or '.join(named)} (of the game's day), at game 20:00, daily "
+        "at one of these, in 2 hours, 2026-12-01 18:00"
+    )
+
+
+def _moment(day: str, hour: str, wall: DayClock) -> float:
+    at = clock_hour(hour)
+    try:
+        clock = time.fromisoformat(at)
+        return datetime.combine(date.fromisoformat(day), clock, wall.zone).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(f"{day} {hour} is no day and hour; one is 2026-12-01 18:00") from None
+
+
+def _once(wall: DayClock, due: float) -> Timing:
+    told = datetime.fromtimestamp(due, wall.zone)
+    when = f"on {told:%Y-%m-%d at %H:%M}"
+    if due <= wall.now:
+        raise ValueError(
+            f"{when} is over; it is {datetime.fromtimestamp(wall.now, wall.zone):%F %R}"
+        )
+    if due > wall.now + MOST_DAYS_AHEAD * wall.day:
+        raise ValueError(f"{when} is more than a year away")
+    return Timing(
+        when=when, clock=REAL, at=f"{told:%H:%M}", is_daily=False, due=due, is_begun=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A time that has come.
+
+    Attributes:
+        timing: as it is from now on.
+        missed: how often it came while nothing could be done; a time that is not daily and was
+            missed is over.
+    """
+
+    timing: Timing
+    missed: int = 0
+
+
+def passed(timing: Timing, clock: DayClock, late_seconds: float) -> Passed | None:
+    """The outcome where a time has come since it was looked at; None where it has not.
+
+    Args:
+        clock: its own.
+        late_seconds: on the wall, after which it is missed.
+    """
+    is_over = timing["is_begun"] and not timing["is_daily"]
+    if is_over or timing["due"] > clock.now:
+        return None
+    if not timing["is_daily"]:
+        is_missed = clock.until(timing) < -late_seconds
+        return Passed({**timing, "is_begun": not is_missed}, int(is_missed))
+    newest = clock.last(timing["at"])
+    times = max(1, round((newest - timing["due"]) / clock.day) + 1)
+    is_on_time = (clock.now - newest) / clock.rate <= late_seconds
+    due = clock.next(clock.now, timing["at"])
+    return Passed({**timing, "due": due, "is_begun": is_on_time}, times - is_on_time)

@@ -1,0 +1,222 @@
+"""The times of goals: what is read, when they come, and what is missed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from evennia_ai.core.turn.goal_times import (
+    GAME,
+    NAMED_HOURS,
+    REAL,
+    Clocks,
+    DayClock,
+    clock_hour,
+    passed,
+    read,
+)
+from evennia_ai.core.turn.goals import (
+    Goals,
+    active,
+    add,
+    come_due,
+    done_today,
+    lines,
+    next_step,
+    split,
+    told,
+    waits_for,
+)
+
+HOUR, DAY = 3600.0, 86_400.0
+LATE = 900.0
+NOON = datetime(2026, 11, 25, 12, 0, tzinfo=UTC).timestamp()
+MORNING_IN_GAME = datetime(1420, 3, 1, 9, 0, tzinfo=UTC).timestamp()
+
+
+def clocks(hours: float = 0.0, rate: float = 2.0) -> Clocks:
+    """The wall's clock so long after noon, and a game's, at nine then, that runs twice as fast."""
+    seconds = hours * HOUR
+    return {
+        REAL: DayClock(NOON + seconds, UTC),
+        GAME: DayClock(MORNING_IN_GAME + rate * seconds, UTC, rate=rate),
+    }
+
+
+def timed(*when: str) -> Goals:
+    """Goals with these times, numbered from 1, set at noon."""
+    goals: Goals = {}
+    for number, words in enumerate(when, 1):
+        timing = read(words, clocks(), NAMED_HOURS)
+        goals, _ = add(goals, f"goal {number}", timing=timing)
+    return goals
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "wall_hours"),
+    [
+        pytest.param("at 18:30", "at 18:30", 6.5, id="today"),
+        pytest.param("8:00", "at 08:00", 20.0, id="tomorrow"),
+        pytest.param("at 12:00", "at 12:00", 24.0, id="now is too late"),
+        pytest.param("Daily  08:00", "daily at 08:00", 20.0, id="every day"),
+        pytest.param("every day at 13:00", "daily at 13:00", 1.0, id="every day in words"),
+        pytest.param("at dusk", "at dusk", 4.5, id="dusk, by a game that runs twice as fast"),
+        pytest.param("daily at dawn", "daily at dawn", 10.5, id="each dawn of the game"),
+        pytest.param("game 9:30", "at game 09:30", 0.25, id="an hour of the game"),
+        pytest.param("in 2 hours", "on 2026-11-25 at 14:00", 2.0, id="so long from now"),
+        pytest.param("in an hour", "on 2026-11-25 at 13:00", 1.0, id="an hour"),
+        pytest.param("in 3 days", "on 2026-11-28 at 12:00", 72.0, id="days"),
+        pytest.param("2026-11-26 06:00", "on 2026-11-26 at 06:00", 18.0, id="a day"),
+        pytest.param("on 2026-11-26 at 6:00", "on 2026-11-26 at 06:00", 18.0, id="a day in words"),
+    ],
+)
+def test_what_is_a_time(text: str, when: str, wall_hours: float) -> None:
+    """It is told in one form, and comes so many hours from now."""
+    timing = read(text, clocks(), NAMED_HOURS)
+    assert (when, False) == (timing["when"], timing["is_begun"])
+    assert wall_hours == pytest.approx(clocks()[timing["clock"]].until(timing) / HOUR)
+    again = read(timing["when"], clocks(), NAMED_HOURS)
+    assert timing == again
+
+
+@pytest.mark.parametrize(
+    ("told_of", "text"),
+    [
+        pytest.param(
+            "'at teatime' is no time; times are: at 18:30, at dawn", "at teatime", id="no"
+        ),
+        pytest.param("no time", "25:00", id="no hour"),
+        pytest.param("no time", "at dusk to the pier", id="more than a time"),
+        pytest.param("no time", "x" * 400, id="long"),
+        pytest.param(
+            "on 2026-11-24 at 10:00 is over; it is 2026-11-25", "2026-11-24 10:00", id="past"
+        ),
+        pytest.param("is no day and hour", "2026-02-30 10:00", id="no day"),
+        pytest.param("is no day and hour", "2026-12-30 25:00", id="no hour of a day"),
+        pytest.param("more than a year away", "2028-01-01 10:00", id="far away"),
+        pytest.param("more than a year away", "in 9999 days", id="far from now"),
+    ],
+)
+def test_what_is_no_time(told_of: str, text: str) -> None:
+    """It is refused with what would be one."""
+    with pytest.raises(ValueError, match=told_of):
+        read(text, clocks(), NAMED_HOURS)
+
+
+def test_hours() -> None:
+    """Written with one digit or two; nothing else is one."""
+    assert ["08:05", "23:59", "", "", ""] == [
+        clock_hour(text) for text in ("8:05", "23:59", "24:00", "8", "8:5")
+    ]
+
+
+def test_a_day_with_a_change_of_the_clocks() -> None:
+    """Daily at eight is at eight, on the day on which summer time ends too."""
+    zone = ZoneInfo("Europe/Berlin")
+    before = datetime(2026, 10, 24, 8, 0, tzinfo=zone).timestamp()
+    following = DayClock(before, zone).next(before, "08:00")
+    assert 25 * HOUR == following - before
+    assert following == DayClock(following, zone).last("08:00")
+    assert before == DayClock(following - 1, zone).last("08:00")
+
+
+def test_a_calendar_of_the_games_own() -> None:
+    """Ten hours of a hundred minutes of ten seconds; hour 6 comes when it says."""
+    clock = DayClock(25_000.0, None, day=10_000, hour=1000, minute=10)
+    assert (26_000.0, 36_000.0) == (clock.next(25_000.0, "06:00"), clock.next(26_000.0, "06:00"))
+    assert 16_000.0 == clock.last("06:00")
+
+
+def test_a_clock_beyond_the_years() -> None:
+    """A game in a year that no computer's clock has counts its days by their length."""
+    assert 18 * HOUR == DayClock(0.0, UTC).next(1e10 * DAY, "18:00") - 1e10 * DAY
+
+
+def test_a_goal_waits_for_its_time() -> None:
+    """It is not worked on before; from then on it goes first, before more pressing ones."""
+    goals = timed("at 14:00")
+    assert (None, 2 * HOUR) == (next_step(goals), waits_for(goals, clocks()))
+    goals, other = add(goals, "dust the shelves", 9)
+    assert other == _next(goals)
+    before, missed = come_due(goals, clocks(1.9), LATE)
+    assert (goals, []) == (before, missed)
+    goals, missed = come_due(goals, clocks(2), LATE)
+    assert ([], 1) == (missed, _next(goals))
+    assert lines(goals)[1] == "1. goal 1 (priority 5, at 14:00, now)"
+    assert waits_for(goals, clocks(2)) is None
+    assert (goals, []) == come_due(goals, clocks(50), LATE)
+
+
+def _next(goals: Goals) -> int:
+    found = next_step(goals)
+    assert found is not None
+    return found["id"]
+
+
+def test_parts_wait_with_their_whole() -> None:
+    """And a whole whose parts all wait is no step itself."""
+    goals, _ = split(timed("at dusk"), 1, ["take a lamp", "walk"])
+    assert next_step(goals) is None
+    goals, _ = come_due(goals, clocks(4.5), LATE)
+    assert 2 == _next(goals)
+    goals, whole = add({}, "feed the cats")
+    goals, _ = add(goals, "a bowl", parent=whole, timing=read("at 18:00", clocks(), NAMED_HOURS))
+    assert next_step(goals) is None
+
+
+def test_one_that_was_missed_is_dropped_and_told() -> None:
+    """With its parts; a quarter of an hour late is not too late."""
+    goals, _ = split(timed("at 14:00"), 1, ["take a lamp", "walk"])
+    on_time, missed = come_due(goals, clocks(2.25), LATE)
+    assert ([], 2) == (missed, _next(on_time))
+    late, missed = come_due(goals, clocks(2.26), LATE)
+    assert [("goal 1 (at 14:00)", 1)] == [(told(each.goal), each.times) for each in missed]
+    assert [] == active(late)
+    assert "missed: it was to be at 14:00" == late["goals"][0]["outcome"]
+
+
+def test_days_that_were_missed_are_no_heap() -> None:
+    """Five days away: one line says five times, and the next is the next."""
+    goals, missed = come_due(timed("daily at 14:00"), clocks(5 * 24 + 1), LATE)
+    assert [5] == [each.times for each in missed]
+    assert (None, HOUR) == (next_step(goals), waits_for(goals, clocks(5 * 24 + 1)))
+
+
+def test_back_on_time_it_begins_and_tells_of_the_others() -> None:
+    """Back ten minutes after the sixth time: five were missed, and this one is done."""
+    goals, missed = come_due(timed("daily at 14:00"), clocks(5 * 24 + 2.1), LATE)
+    assert ([5], 1) == ([each.times for each in missed], _next(goals))
+
+
+def test_a_daily_goal_comes_back() -> None:
+    """Done for this time it waits for the next; its outcome is kept."""
+    goals, _ = come_due(timed("daily at dusk"), clocks(4.5), LATE)
+    goals = done_today(goals, 1, "all quiet")
+    assert (None, "all quiet") == (next_step(goals), goals["goals"][0]["outcome"])
+    assert 12 * HOUR == waits_for(goals, clocks(4.5))
+    goals, missed = come_due(goals, clocks(16.5), LATE)
+    assert ([], 1) == (missed, _next(goals))
+
+
+def test_lateness_is_counted_on_the_wall() -> None:
+    """A game that runs sixty times as fast leaves a quarter of an hour all the same."""
+    fast = clocks(rate=60)
+    timing = read("at dusk", fast, NAMED_HOURS)
+    hours = fast[GAME].until(timing) / HOUR
+    for late, is_missed in ((0.25, False), (0.26, True)):
+        found = passed(timing, clocks(hours + late, rate=60)[GAME], LATE)
+        assert found is not None
+        assert is_missed == bool(found.missed)
+
+
+def test_a_daily_goal_has_no_parts() -> None:
+    """They would be there once, and the goal every day; one that comes once is just closed."""
+    goals = timed("daily at 08:00", "at 18:00")
+    with pytest.raises(ValueError, match="goal 1 comes back every day, and has no parts"):
+        add(goals, "a part", parent=1)
+    with pytest.raises(ValueError, match="goal 1 comes back every day"):
+        split(goals, 1, ["one", "two"])
+    with pytest.raises(ValueError, match="goal 2 comes once, and is closed when it is done"):
+        done_today(goals, 2)
