@@ -85,20 +85,23 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    body = _next_step(goals.of(script)) if why is ActReason.GOAL else SPEAK_UP
-    event = Event(
+    return turns.of_goal(script, event_of(script, why))
+
+
+def event_of(script: Assistant, why: ActReason) -> Event:
+    """The event of an act of its own."""
+    return Event(
         id=f"own{uuid4().hex[:12]}",
         kind=OWN,
         source="emit",
         sender_id="",
         sender_name="",
-        body=body,
+        body=_next_step(goals.of(script)) if why is ActReason.GOAL else SPEAK_UP,
         trust=1.0,
         rule=0,
         hops=0,
-        at=now,
+        at=script.clock.seconds(),
     )
-    return turns.of_goal(script, event)
 
 
 def _next_step(known: tree.Goals) -> str:
