@@ -98,29 +98,34 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    body = _next_step(script) if why is ActReason.GOAL else SPEAK_UP
-    event = Event(
+    missed = ""
+    if why is ActReason.GOAL:  # times that came meanwhile begin now
+        missed = _missed(script, goals.come_due(script, config(script).late_seconds))
+    return turns.of_goal(script, event_of(script, why, missed))
+
+
+def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
+    """The event of an act of its own.
+
+    Args:
+        missed: a sentence on times of goals that were missed.
+    """
+    return Event(
         id=f"own{uuid4().hex[:12]}",
         kind=OWN,
         source="emit",
         sender_id="",
         sender_name="",
-        body=body,
+        body=_next_step(goals.of(script), missed) if why is ActReason.GOAL else SPEAK_UP,
         trust=1.0,
         rule=0,
         hops=0,
-        at=now,
+        at=script.clock.seconds(),
     )
-    return turns.of_goal(script, event)
 
 
-def _next_step(script: Assistant) -> str:
-    """The goal that is worked on next, in words for the model, and what it is a part of.
-
-    Times that came meanwhile begin now; of those that were missed staff and the model are told.
-    """
-    missed = _missed(script, goals.come_due(script, config(script).late_seconds))
-    known = goals.of(script)
+def _next_step(known: tree.Goals, missed: str) -> str:
+    """The goal that is worked on next, in words for the model, and what it is a part of."""
     goal = tree.next_step(known)
     if goal is None:
         return MISSED_ONLY.format(missed=missed) if missed else SPEAK_UP

@@ -8,7 +8,7 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import existing, require
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, prompts, settings, undoing
+from evennia_ai.operations import Result, settings, shown_prompts, undoing
 from evennia_ai.operations.edits import Edit
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.setting_rows import SettingRow
@@ -56,7 +56,7 @@ def _unset(call: Call) -> Result:
 
 def _prompt(call: Call) -> Result:
     is_whole = call.query.get("show") == "messages"
-    result = prompts.show_prompt(call.script, call.account, is_whole=is_whole)
+    result = shown_prompts.show_prompt(call.script, call.account, is_whole=is_whole)
     if not result.ok:
         raise problem(Problem.CONFLICT, result.message)
     return result
@@ -113,7 +113,7 @@ ROWS = (
         _prompt,
         "See what an assistant's model would be sent",
         "The prompt that a whisper of yours would cause.",
-        result=prompts.ShownPrompt,
+        result=shown_prompts.ShownPrompt,
         says="text",
         query=requests.Prompted,
     ),

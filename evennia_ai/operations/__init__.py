@@ -5,7 +5,8 @@ and format, nothing more. `by` is the name of whoever does it, for the record; `
 without it nobody does, who sees no private words. The modules by what they are about:
 
     being there   assistants, adoption, lifecycle, removing, naming, guarding (of names), leftovers
-    acting        control, models, tools, questions, conversation, goals, prompts, texts
+    acting        control, models, tools, questions, conversation, goals
+    prompts       prompts, shown_prompts, texts
     hearing       hearing, listening, explaining, traces
     settings      settings, setting_rows, setting_checks, edits, undoing
     memory        memories, memory_rows, memory_upkeep, own_memory, lore, profiles, exports
