@@ -1,7 +1,7 @@
 """Language models: which one answers, how it is asked, and what it said.
 
 `UnifiedLLMClient` is imported when it is first used: the local model's processes load neither
-Twisted nor the openai SDK.
+Twisted nor aiohttp.
 """
 
 from __future__ import annotations

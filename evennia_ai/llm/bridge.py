@@ -1,6 +1,6 @@
 """asyncio beside Twisted: one event loop in a daemon thread, and Deferreds for what runs on it.
 
-Evennia runs the epoll reactor; the openai SDK wants asyncio. Cancelling the Deferred cancels the
+Evennia runs the epoll reactor; aiohttp wants asyncio. Cancelling the Deferred cancels the
 task on the loop, and with it the request: the socket closes. A thousand answers may arrive within
 one reactor turn; they are handed back in slices of time, or they would freeze the game.
 """

@@ -1,17 +1,18 @@
-"""The way to a chat completions API: the openai SDK on the asyncio loop, bridged to Deferreds."""
+"""The way to a chat completions API: aiohttp on the asyncio loop, bridged to Deferreds."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import httpx2
-import openai
 from twisted.internet.defer import Deferred
+from yarl import URL
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Reactor
@@ -29,19 +30,21 @@ from evennia_ai.llm.offers import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
 
-AS_JSON: openai.RequestOptions = {"headers": {"Content-Type": "application/json"}}
+AS_JSON = {"Content-Type": "application/json"}
 # Of a completion, its thoughts included, and of every other answer, such as a list of models.
 LARGEST_REPLY_BYTES = 1_000_000
 LARGEST_ANSWER_BYTES = 4_000_000
 COMPLETIONS = "/chat/completions"
 CONNECT_SECONDS = 10.0
 MOST_CONNECTIONS = 2000
+IDLE_SECONDS = 5.0
+AGENT = "evennia-ai"
+# Whatever else breaks may have reached the service, which then charges for it.
 NOT_SENT = (
-    httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.LocalProtocolError,
-    httpx2.PoolTimeout,
-    httpx2.ProxyError,
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
 )
 
 
@@ -65,30 +68,33 @@ def _root_cause(error: BaseException) -> str:
     return one_line(str(error), 2000) or type(error).__name__
 
 
-def _was_sent(error: BaseException | None) -> bool:
-    """True where a request may have reached the service although no answer came."""
-    while error is not None:
-        if isinstance(error, NOT_SENT):
-            return False
-        error = error.__cause__
-    return True
-
-
-def _is_this_machine(base_url: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     """True for a loopback address: no proxy can reach that for us."""
-    host = urlsplit(base_url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
+def proxy_for(base_url: str) -> tuple[URL | None, dict[str, str]]:
+    """The proxy that the environment names for an address, and the headers it wants."""
+    parts, named = urlsplit(base_url), getproxies()
+    host = parts.hostname or ""
+    told = named.get(parts.scheme) or named.get("all")
+    if not told or _is_this_machine(host) or proxy_bypass(host):
+        return None, {}
+    proxy = URL(told if "://" in told else f"http://{told}")
+    if proxy.user is None:
+        return proxy, {}
+    secret = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
+    return proxy.with_user(None), {"Proxy-Authorization": secret}
+
+
 class OpenAITransport:
     """A chat completions endpoint.
 
-    The SDK's generic `post` is used, with the raw response: building its typed objects costs three
-    times what everything else does. Its own retries are off, since retry and deadline are the
-    client's.
+    What all requests have in common is made once, and each is one call of aiohttp: the openai SDK
+    makes the same of it for five times the CPU. Retry and deadline are the client's.
 
     Args:
         reactor: where Deferreds fire.
@@ -110,26 +116,16 @@ class OpenAITransport:
     ) -> None:
         self.base_url = base_url
         self.rate_limit_info: RateLimitInfo | None = None
+        self._most_bytes = most_bytes
         self._key = api_key
         self._reactor = reactor
-        limits = httpx2.Limits(
-            max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS
-        )
-        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
-        http = openai.DefaultAioHttpClient(
-            limits=limits, timeout=timeout, trust_env=not _is_this_machine(base_url)
-        )
-        http.event_hooks["response"].append(partial(_bound, most_bytes))
-        if not api_key:
-            http.event_hooks["request"].append(_omit_authorization)
-        self._client = openai.AsyncOpenAI(
-            api_key=api_key or "none",
-            base_url=base_url,
-            max_retries=0,
-            timeout=timeout,
-            http_client=http,
-            default_headers=dict(headers),
-        )
+        self._proxy, self._proxy_headers = proxy_for(base_url)
+        self._headers = {"Accept": "application/json", "User-Agent": AGENT, **headers}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        if urlsplit(base_url).scheme == "http":  # there is no CONNECT to take them
+            self._headers |= self._proxy_headers
+        self._session: aiohttp.ClientSession | None = None
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Ask for one completion."""
@@ -141,43 +137,68 @@ class OpenAITransport:
 
     def close(self) -> Deferred[None]:
         """Close the connections."""
-        return as_deferred(self._client.close(), self._reactor)
+        return as_deferred(self._close(), self._reactor)
+
+    def _opened(self) -> aiohttp.ClientSession:
+        """The connections, made in the loop's thread when they are first needed."""
+        if self._session is None:
+            is_plain = urlsplit(self.base_url).scheme == "http"
+            connector = aiohttp.TCPConnector(
+                limit=MOST_CONNECTIONS,
+                keepalive_timeout=IDLE_SECONDS,
+                ssl=True if is_plain else httpx2.create_ssl_context(),
+            )
+            timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS)
+            self._session = aiohttp.ClientSession(
+                connector=connector, headers=self._headers, timeout=timeout, proxy=self._proxy
+            )
+        return self._session
+
+    async def _close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
         try:
-            if method == "GET":
-                response = await self._client.get(path, cast_to=httpx2.Response)
-            else:
-                response = await self._client.post(
-                    path, cast_to=httpx2.Response, content=encode(body or {}), options=AS_JSON
-                )
-            self._note_limits(response.headers)
-            return bytes(response.content)
-        except openai.APIStatusError as error:
-            self._note_limits(error.response.headers)
-            raise self._status_error(error.response) from None
-        except openai.APIConnectionError as error:
-            cause = self._shown(_root_cause(error), 160)
-            text = f"no connection to {self.base_url}: {cause}"
-            raise ModelConnectionError(text, was_sent=_was_sent(error)) from None
+            return await self._asked(method, path, body)
         except ModelError:
             raise
+        except (aiohttp.ClientError, OSError) as error:
+            cause = self._shown(_root_cause(error), 160)
+            text = f"no connection to {self.base_url}: {cause}"
+            was_sent = not isinstance(error, NOT_SENT)
+            raise ModelConnectionError(text, was_sent=was_sent) from None
         except Exception as error:
             cause = self._shown(_root_cause(error), 160)
             raise ModelReplyError(
                 f"the answer of {self.base_url} cannot be read: {cause}"
             ) from None
 
+    async def _asked(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+        most = self._most_bytes if path == COMPLETIONS else LARGEST_ANSWER_BYTES
+        sent = {} if body is None else {"data": encode(body), "headers": AS_JSON}
+        request = self._opened().request(
+            method, self.base_url + path, proxy_headers=self._proxy_headers, **sent
+        )
+        async with request as response:
+            content = await _bounded(response, most)
+        self._note_limits(response.headers)
+        if not 200 <= response.status < 300:
+            raise self._status_error(response.status, response.headers, content)
+        return content
+
     def _note_limits(self, headers: Mapping[str, str]) -> None:
         self.rate_limit_info = read_rate_limits(headers) or self.rate_limit_info
 
-    def _status_error(self, response: httpx2.Response) -> ModelStatusError:
-        status, complaint = response.status_code, read_complaint(response.content)
+    def _status_error(
+        self, status: int, headers: Mapping[str, str], content: bytes
+    ) -> ModelStatusError:
+        complaint = read_complaint(content)
         said = self._shown(complaint[0], 300) or "it says nothing more"
         text = f"{self.base_url} answered with HTTP {status}: {said}"
         if is_too_long(status, complaint):
             return ContextLengthError(status, text)
-        asked = response.headers.get("retry-after", "")
+        asked = headers.get("retry-after", "")
         retry_after = read_retry_after(asked, datetime.now(UTC))
         used_up = is_used_up(complaint)
         return ModelStatusError(status, text, retry_after=retry_after, is_used_up=used_up)
@@ -188,37 +209,19 @@ class OpenAITransport:
         return one_line(line.replace(self._key, "***") if self._key else line, limit)
 
 
-async def _omit_authorization(request: httpx2.Request) -> None:
-    """Send no key where there is none; the SDK insists on one."""
-    request.headers.pop("Authorization", None)
-
-
-async def _bound(most_bytes: int, response: httpx2.Response) -> None:
+async def _bounded(response: aiohttp.ClientResponse, most: int) -> bytes:
     """Read no more than any completion needs, whatever the answer announces."""
-    is_reply = response.request.url.path.endswith(COMPLETIONS)
-    most = most_bytes if is_reply else LARGEST_ANSWER_BYTES
-    announced = response.headers.get("content-length", "0")
-    if announced.isdigit() and (len(announced) > 20 or int(announced) > most):
-        raise _too_large(f"announces {announced[:20]} bytes", most)
-    if isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _BoundedStream(response.stream, most)
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
-        self._inner = inner
-        self._most = most
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        received = 0
-        async for part in self._inner:
-            received += len(part)
-            if received > self._most:
-                raise _too_large("goes on and on", self._most)
-            yield part
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+    announced = response.content_length or 0
+    if announced > most:
+        raise _too_large(f"announces {announced} bytes", most)
+    parts: list[bytes] = []
+    received = 0
+    async for part in response.content.iter_any():
+        received += len(part)
+        if received > most:
+            raise _too_large("goes on and on", most)
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _too_large(what: str, most: int) -> ReplyTooLargeError:

@@ -1,18 +1,21 @@
-"""The real way to a model: the SDK, a socket, and a server that misbehaves."""
+"""The real way to a model: a socket, and a server that misbehaves."""
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
+from yarl import URL
 
 from evennia_ai.errors import (
     ContextLengthError,
@@ -24,7 +27,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import parse_reply
-from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
+from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, proxy_for
 from tests.fakes.handle import FakeModel
 from tests.llm.web import CHUNK, BareServer, reply
 
@@ -89,10 +92,11 @@ def test_a_key_is_sent_only_when_there_is_one(
 
 
 def test_headers_of_a_provider_are_sent(make: Make, post: Any) -> None:
-    """OpenRouter's headers reach the wire."""
+    """OpenRouter's headers reach the wire, and who asks."""
     with BareServer.running({PATH: reply("{}")}) as server:
         post(make(server.base_url, headers={"X-Title": "The Lantern Library"}))
-    assert b"x-title: the lantern library" in server.heads[0].lower()
+    lines = server.heads[0].lower().split(b"\r\n")
+    assert {b"x-title: the lantern library", b"user-agent: evennia-ai"} <= set(lines)
 
 
 def test_nobody_listening_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
@@ -102,14 +106,15 @@ def test_nobody_listening_is_a_connection_error(make: Make, post: Any, model: Fa
         ModelConnectionError, match=f"no connection to {model.base_url}: "
     ) as caught:
         post(make())
-    assert caught.value.retryable
+    assert (True, False) == (caught.value.retryable, caught.value.was_sent)
 
 
 def test_a_cut_connection_is_a_connection_error(make: Make, post: Any, model: FakeModel) -> None:
-    """A reset in the middle is the same as nobody there."""
+    """A reset in the middle is as if nobody were there, but the service may charge for it."""
     model.queue({"kind": "reset"})
-    with pytest.raises(ModelConnectionError):
+    with pytest.raises(ModelConnectionError) as caught:
         post(make())
+    assert (True, True) == (caught.value.retryable, caught.value.was_sent)
 
 
 @pytest.mark.parametrize("kind", ["html", "empty_object", "truncated"])
@@ -244,8 +249,7 @@ def test_a_key_that_the_server_echoes_is_not_in_the_error(
     with pytest.raises(ModelStatusError) as caught:
         post(make(key=KEY))
     assert KEY[:8] not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert [None, None] == [caught.value.__cause__, caught.value.__context__]
 
 
 @pytest.mark.parametrize(
@@ -312,6 +316,46 @@ def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
     assert parse_reply(post(make()), "native")
 
 
+@pytest.mark.parametrize(
+    ("expected", "base_url", "environ"),
+    [
+        (None, "http://model.test/v1", {}),
+        ("http://proxy.test:3128", "http://model.test/v1", {"http_proxy": "proxy.test:3128"}),
+        ("http://proxy.test", "https://model.test/v1", {"https_proxy": "http://proxy.test"}),
+        ("http://proxy.test", "https://model.test/v1", {"all_proxy": "http://proxy.test"}),
+        (None, "https://model.test/v1", {"http_proxy": "http://proxy.test"}),
+        (None, "http://127.0.0.1:8080/v1", {"http_proxy": "http://proxy.test"}),
+        (None, "http://[::1]:8080/v1", {"http_proxy": "http://proxy.test"}),
+        (None, "http://localhost/v1", {"http_proxy": "http://proxy.test"}),
+        (None, "http://model.test/v1", {"http_proxy": "http://proxy.test", "no_proxy": ".test"}),
+    ],
+)
+def test_the_proxy_is_the_one_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, expected: str | None, base_url: str, environ: dict[str, str]
+) -> None:
+    """By scheme, or one for all; none to this machine, nor where the environment says so."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    proxy, headers = proxy_for(base_url)
+    assert (expected and URL(expected), {}) == (proxy, headers)
+
+
+def test_a_proxy_is_asked_with_the_password_of_its_address(
+    make: Make, post: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gets the whole address and its own password, and the answer comes back by it."""
+    url = "http://model.test/v1"
+    with BareServer.running({f"{url}/chat/completions": reply("{}")}) as proxy:
+        port = urlsplit(proxy.base_url).port
+        monkeypatch.setenv("http_proxy", f"http://me:secret@127.0.0.1:{port}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert b"{}" == post(make(url))
+    assert b"Proxy-Authorization: Basic bWU6c2VjcmV0" in proxy.heads[0].split(b"\r\n")
+
+
 def test_every_failure_is_one_of_ours(make: Make, post: Any) -> None:
     """A body that cannot be sent at all does not come out as somebody else's exception."""
     transport = make()
@@ -331,6 +375,16 @@ def test_hole_c17_of_a_reply_that_is_too_long_nothing_is_read(
             return
         with pytest.raises(ReplyTooLargeError, match=r"1000 is .*MAX_REPLY_BYTES"):
             post(transport)
+
+
+def test_a_reply_is_as_long_as_it_is_unpacked(make: Make, post: Any) -> None:
+    """A few bytes that unpack to more than a reply may have are not read on."""
+    packed = gzip.compress(b"x" * 100_000)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
+    with BareServer.running({PATH: head.encode() + packed}) as server:
+        assert b"x" * 100_000 == post(make(server.base_url))
+        with pytest.raises(ReplyTooLargeError, match="goes on and on; 1000 is the most"):
+            post(make(server.base_url, most_bytes=1000))
 
 
 def test_hole_c17_a_list_of_models_may_be_longer(
