@@ -30,6 +30,7 @@ from evennia_ai.memory.consent import may_remember, names_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.models.statements import marks, select
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 
@@ -121,7 +122,10 @@ def told(
 
 def _known(script: Assistant, entities: Iterable[str]) -> dict[str, EntityProfile]:
     found = [entity for entity in entities if may_remember(script, person=entity)]
-    return {row.entity: row for row in _of(script).filter(entity__in=found)} if found else {}
+    if not found:
+        return {}
+    where = f"assistant = %s AND entity IN {marks(len(found))}"
+    return {row.entity: row for row in select(EntityProfile, where, (script.pk, *found))}
 
 
 def _others(body: GameObject, event: Event) -> dict[str, str]:

@@ -6,16 +6,19 @@ Nothing here commits: whoever calls it does so in a transaction together with wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Max, Q, QuerySet
+from django.db.models.constants import OnConflict
 
 from evennia_ai.core.memory.recollection import NOBODY, MemoryKind, Recollection, is_audience
 from evennia_ai.models import Memory, MemoryVector
+from evennia_ai.models.statements import insert as insert_rows
+from evennia_ai.models.statements import marks, quoted, select, upsert_sql
 
 SHARED = 0
 MOST_AT_ONCE = 500
@@ -34,6 +37,14 @@ _PLAIN = (
     "superseded_at",
 )
 _LISTS = ("tags", "cites")
+# How a row begins: nobody has drawn facts from it, it is not indexed, and not forgotten.
+_NEW = {"is_consolidated": False, "indexed_as": "", "is_removed": False}
+_COLUMNS = (*_PLAIN, *_LISTS, *_NEW, "assistant")
+_TABLE = Memory._meta.db_table
+# Written out, as the index of each stands in the table's Meta.
+_WAITS = f"NOT is_removed AND indexed_as = '' AND kind <> '{MemoryKind.LORE}'"
+_UNREAD = f"assistant = %s AND {_WAITS} ORDER BY id LIMIT %s"
+_GONE = "assistant = %s AND is_removed ORDER BY id LIMIT %s"
 # When one of these changes, a vector of the memory has to be made again.
 _INDEXED = frozenset(("text", "audience", "trust"))
 # A memory that is found by its words alone.
@@ -66,14 +77,17 @@ def new_key() -> str:
 def insert(assistant: int, memories: Iterable[Recollection]) -> None:
     """Put memories into the table; those whose key is in it already stay as they are."""
     made = [
-        Memory(
-            assistant=assistant,
-            **_sound({name: getattr(memory, name) for name in _PLAIN}),
-            **{name: list(getattr(memory, name)) for name in _LISTS},
+        (
+            *_sound({name: getattr(memory, name) for name in _PLAIN}).values(),
+            *(list(getattr(memory, name)) for name in _LISTS),
+            *_NEW.values(),
+            assistant,
         )
         for memory in memories
     ]
-    Memory.objects.bulk_create(made, ignore_conflicts=True, batch_size=MOST_AT_ONCE)
+    for first in range(0, len(made), MOST_AT_ONCE):
+        part = made[first : first + MOST_AT_ONCE]
+        insert_rows(Memory, _COLUMNS, part, on_conflict=OnConflict.IGNORE)
     _count(_arrivals, assistant)
 
 
@@ -122,7 +136,8 @@ def _having(assistant: int, keys: Collection[str]) -> Iterator[Memory]:
     """
     wanted = list(keys)
     for first in range(0, len(wanted), MOST_AT_ONCE):
-        for row in Memory.objects.filter(key__in=wanted[first : first + MOST_AT_ONCE]):
+        part = wanted[first : first + MOST_AT_ONCE]
+        for row in select(Memory, f"{quoted(['key'])} IN {marks(len(part))}", part):
             if row.assistant == assistant and not row.is_removed:
                 yield row
 
@@ -179,14 +194,12 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
 
 def waiting(assistant: int, limit: int) -> tuple[list[Memory], list[Memory]]:
     """Work for the store: rows it has not read, and rows to take out of it."""
-    unread = _unread(assistant).order_by("id")
-    return list(unread[:limit]), gone(assistant, limit)
+    return select(Memory, _UNREAD, (assistant, limit)), gone(assistant, limit)
 
 
 def gone(assistant: int, limit: int) -> list[Memory]:
     """Forgotten rows that are still to be taken out of the store."""
-    found = Memory.objects.filter(assistant=assistant, is_removed=True).order_by("id")
-    return list(found[:limit])
+    return select(Memory, _GONE, (assistant, limit))
 
 
 def _unread(assistant: int) -> QuerySet[Memory]:
@@ -210,20 +223,35 @@ def mark(
     Returns:
         How many are noted.
     """
+    if not read:
+        return 0
     taken = {row.pk: (row.text, row.audience, row.trust) for row in read}
-    with transaction.atomic():
-        now = of(assistant, id__in=taken).values_list("id", "text", "audience", "trust")
-        same = {number for number, *columns in now if tuple(columns) == taken[number]}
-        noted = int(of(assistant, id__in=same, indexed_as="").update(indexed_as=signature))
-        pairs = zip(read, vectors, strict=True) if vectors else ()
-        made = [
-            MemoryVector(memory_id=row.pk, model=signature, vector=vector)
-            for row, vector in pairs
-            if row.pk in same
-        ]
-        MemoryVector.objects.filter(pk__in=same).delete()
-        MemoryVector.objects.bulk_create(made)
-    return noted
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id, text, audience, trust FROM {_TABLE} "
+            f"WHERE assistant = %s AND {_WAITS} AND id IN {marks(len(taken))}",
+            (assistant, *taken),
+        )
+        now = cursor.fetchall()
+        same = [number for number, *columns in now if tuple(columns) == taken[number]]
+        if same:
+            cursor.execute(
+                f"UPDATE {_TABLE} SET indexed_as = %s WHERE id IN {marks(len(same))}",
+                (signature, *same),
+            )
+            _put_vectors(same, signature, dict(zip(taken, vectors, strict=False)))
+    return len(same)
+
+
+def _put_vectors(numbers: Sequence[int], signature: str, vectors: Mapping[int, bytes]) -> None:
+    """Keep the vectors of some rows; where there are none, those of before go."""
+    if not vectors:
+        MemoryVector.objects.filter(pk__in=numbers).delete()
+        return
+    binary = connection.Database.Binary
+    rows = [(number, signature, binary(vectors[number])) for number in numbers]
+    with connection.cursor() as cursor:
+        cursor.executemany(upsert_sql(MemoryVector, "model"), rows)
 
 
 def erase(assistant: int, found: Iterable[Memory]) -> None:

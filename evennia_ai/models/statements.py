@@ -1,7 +1,7 @@
-"""SQL of what is written at every reply: made once per kind of database, and run from then on.
+"""SQL of what every reply writes and reads: made once per kind of database, and run from then on.
 
 Django's ORM compiles each statement anew, which takes several times as long as SQLite needs to run
-it. Here may live what a reply writes; everything asked for less often goes through the ORM.
+it. Here may live what a reply needs; everything asked for less often goes through the ORM.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ from django.db.models import (
     CharField,
     FloatField,
     IntegerField,
+    SmallIntegerField,
     TextField,
 )
 from django.db.models.base import ModelBase
 from django.db.models.constants import OnConflict
 
-_PLAIN = (BigIntegerField, BooleanField, CharField, FloatField, IntegerField, TextField)
+_PLAIN = (
+    *(BigIntegerField, BooleanField, CharField, FloatField),
+    *(IntegerField, SmallIntegerField, TextField),
+)
 
 
 def quoted(names: Iterable[str], using: str = "default") -> str:
@@ -30,19 +34,28 @@ def quoted(names: Iterable[str], using: str = "default") -> str:
     return ", ".join(map(connections[using].ops.quote_name, names))
 
 
-def _insert_into(model: ModelBase, columns: Iterable[str], using: str) -> str:
+def _insert_into(
+    model: ModelBase, columns: Iterable[str], using: str, on_conflict: OnConflict | None = None
+) -> str:
     """The beginning of an INSERT, up to its rows."""
-    table = connections[using].ops.quote_name(model._meta.db_table)
-    return f"INSERT INTO {table} ({quoted(columns, using)}) VALUES "
+    operations = connections[using].ops
+    begins, table = operations.insert_statement(on_conflict=on_conflict), model._meta.db_table
+    return f"{begins} {operations.quote_name(table)} ({quoted(columns, using)}) VALUES "
 
 
 @cache
-def _insert_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
-    return _insert_into(model, [model._meta.get_field(name).column for name in names], using)
+def _insert_sql(
+    model: ModelBase, names: tuple[str, ...], using: str, on_conflict: OnConflict | None
+) -> tuple[str, str]:
+    """What stands before the rows of an INSERT, and after them."""
+    fields = [model._meta.get_field(name) for name in names]
+    suffix = connections[using].ops.on_conflict_suffix_sql(fields, on_conflict, (), ())
+    return _insert_into(model, [field.column for field in fields], using, on_conflict), suffix
 
 
 @cache
-def _marks(count: int) -> str:
+def marks(count: int) -> str:
+    """The places of so many values: "(%s, %s)"."""
     return f"({', '.join(['%s'] * count)})"
 
 
@@ -59,19 +72,22 @@ def insert(
     rows: Sequence[Sequence[Any]],
     *,
     using: str = "default",
+    on_conflict: OnConflict | None = None,
 ) -> list[int]:
     """Put rows into a table by one statement.
 
     Args:
         names: of all fields but the id, in the order of a row's values.
         using: Django's name of the database.
+        on_conflict: IGNORE: rows that are there already stay as they are.
 
     Returns:
         The ids of the new rows, where the database tells them; else [].
     """
     connection = connections[using]
-    sql = _insert_sql(model, names, using) + ", ".join([_marks(len(names))] * len(rows))
-    returns = connection.features.can_return_rows_from_bulk_insert
+    begins, suffix = _insert_sql(model, names, using, on_conflict)
+    sql = f"{begins}{', '.join([marks(len(names))] * len(rows))} {suffix}"
+    returns = on_conflict is None and connection.features.can_return_rows_from_bulk_insert
     fields = _fields(model, names)
     values = [
         value if field is None else field.get_db_prep_save(value, connection)
@@ -98,4 +114,40 @@ def upsert_sql(model: ModelBase, first_updated: str, using: str = "default") -> 
     suffix = connections[using].ops.on_conflict_suffix_sql(
         fields, OnConflict.UPDATE, changed, columns[:1]
     )
-    return f"{_insert_into(model, columns, using)}{_marks(len(columns))} {suffix}"
+    return f"{_insert_into(model, columns, using)}{marks(len(columns))} {suffix}"
+
+
+@cache
+def _selection(model: ModelBase, where: str, using: str) -> tuple[str, list[str], list[Any]]:
+    """A SELECT of whole rows; their fields; and for each column that has any, how it is read."""
+    connection, table = connections[using], model._meta.db_table
+    fields = model._meta.concrete_fields
+    columns = quoted((field.column for field in fields), using)
+    sql = f"SELECT {columns} FROM {connection.ops.quote_name(table)} WHERE {where}"
+    read = []
+    for place, column in enumerate(field.get_col(table) for field in fields):
+        readers = connection.ops.get_db_converters(column) + column.get_db_converters(connection)
+        if readers:
+            read.append((place, column, readers))
+    return sql, [field.attname for field in fields], read
+
+
+def select(
+    model: ModelBase, where: str, values: Sequence[Any], *, using: str = "default"
+) -> list[Any]:
+    """Whole rows of a table, by a statement that is made once.
+
+    Args:
+        where: what comes after WHERE, in words that every database knows.
+        values: of its marks.
+    """
+    connection = connections[using]
+    sql, names, read = _selection(model, where, using)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        found = list(map(list, cursor.fetchall()))
+    for row in found:
+        for place, column, readers in read:
+            for reader in readers:
+                row[place] = reader(row[place], column, connection)
+    return [model.from_db(using, names, row) for row in found]
