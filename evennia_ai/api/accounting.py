@@ -48,7 +48,7 @@ ROWS = (
         "Compare an assistant at two versions",
         "What is different at `b` from what it was at `a`.",
         result=auditing.Difference,
-        query=requests.Span,
+        query=requests.Versions,
     ),
     Row(
         Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),

@@ -37,14 +37,14 @@ class AssistantPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeAssistant:
     """The response to a creation."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedAssistant:
     """The response to a removal: the name, and the file of the audit log."""
 
     archive: Annotated[str | None, note("The name of the file its record was put into.")]
@@ -84,7 +84,7 @@ def made(call: Call, result: Result) -> Result[Any]:
         return result
     key = str(result.data.script.key)
     locate(call, "assistant", key=key)
-    return result.holding(Made(key))
+    return result.holding(MadeAssistant(key))
 
 
 def _create(call: Call) -> Result:
@@ -102,15 +102,15 @@ def _update(call: Call) -> Result:
     if "location" in given:
         require(call.account, "move", call.script)
     updated = lifecycle.update_assistant(call.script, **given, by=call.by, person=call.account)
-    return updated.holding(Made(str(call.script.key)))
+    return updated.holding(MadeAssistant(str(call.script.key)))
 
 
-def ended(gone: Result[lifecycle.Archived], message: str) -> Result[Any]:
+def ended(gone: Result[lifecycle.RecordFile], message: str) -> Result[Any]:
     """The answer to a request that ended an assistant: the name of the file with its record."""
     if not gone.ok:
         return gone
     # Where the game's files are is nobody's business.
-    return Result(True, message, Removed(PurePath(gone.data.archive).name or None))
+    return Result(True, message, RemovedAssistant(PurePath(gone.data.archive).name or None))
 
 
 def _delete(call: Call) -> Result:
@@ -155,7 +155,7 @@ ROWS = (
         _create,
         "Make an assistant",
         "A character in a room, and the script that moves it. It is awake at once.",
-        result=Made,
+        result=MadeAssistant,
         body=requests.NewAssistant,
         status=201,
         example=EDDA,
@@ -174,7 +174,7 @@ ROWS = (
         _update,
         "Describe an assistant anew",
         "Everything that can be said of it; its name stays.",
-        result=Made,
+        result=MadeAssistant,
         body=requests.WholeAssistant,
         example=WHOLE,
         answer={"message": "Edda is changed.", "key": "Edda"},
@@ -184,7 +184,7 @@ ROWS = (
         _update,
         "Change an assistant",
         "What is not named stays.",
-        result=Made,
+        result=MadeAssistant,
         body=requests.ChangedAssistant,
         example={"persona": "Edda has grown fond of ships."},
         answer={"message": "Edda is changed.", "key": "Edda"},
@@ -194,7 +194,7 @@ ROWS = (
         _delete,
         "Remove an assistant",
         "What is under way is dropped, and its record is put into a file of the game's.",
-        result=Removed,
+        result=RemovedAssistant,
         answer={"message": "Edda is deleted.", "archive": "Edda-20260131.json"},
     ),
     Row(
@@ -202,7 +202,7 @@ ROWS = (
         _clone,
         "Copy an assistant",
         "With its settings, prompts and looks; without its talk, notes and goals.",
-        result=Made,
+        result=MadeAssistant,
         body=requests.Copy,
         status=201,
         example={"key": "Edda the Younger"},
@@ -214,7 +214,7 @@ ROWS = (
         "Give a being of the game a mind",
         "It stays what it is; the account needs a say over it, by its lock `control` or `edit`.\n\n"
         "The name of an assistant that has lost its body lets that one go on in this being.",
-        result=Made,
+        result=MadeAssistant,
         body=requests.Adoption,
         status=201,
         example={"npc": "#12", "key": "Bram"},
@@ -225,7 +225,7 @@ ROWS = (
         _release,
         "Take the mind of an adopted being away",
         "It is as before; what it knew is lost, and its record is put into a file.",
-        result=Removed,
+        result=RemovedAssistant,
         answer={"message": "Bram is released.", "archive": "Bram-20260131.json"},
     ),
 )

@@ -80,7 +80,7 @@ ROWS = (
         "Stop all assistants at once",
         "All that you have a say over; the others are named.",
         result=AllStopped,
-        body=requests.Reason,
+        body=requests.WhyStopped,
         action="emergency stop all",
         example={"reason": "The model says strange things."},
         answer={"message": "2 assistants are stopped.", "stopped": 2, "refused": []},
@@ -140,7 +140,7 @@ ROWS = (
         "Stop an assistant at once",
         "Whatever is under way is dropped, and it stays stopped over restarts until cleared.",
         result=control.Stopped,
-        body=requests.Reason,
+        body=requests.WhyStopped,
         example={"reason": "It talks to itself."},
     ),
     Row(

@@ -93,7 +93,7 @@ ROWS = (
         lambda call: conversation.find_request(call.script, call.account, call.path["name"]),
         "Show what came of a task that you told it by a name",
         "For a day after the time for it; also where the game was stopped meanwhile.",
-        result=conversation.Asked,
+        result=conversation.AskedTask,
         answer={
             "name": "dinner-7",
             "state": "answered",

@@ -51,7 +51,7 @@ ROWS = (
         "Read an assistant's conversation",
         "The newest messages, or with `format=export` all of it as the model is sent it.\n\n"
         "What is private to others is masked, unless `reveal` is true.",
-        result=conversation.Talk,
+        result=conversation.TalkPage,
         query=requests.TalkBefore,
     ),
     Row(

@@ -26,7 +26,7 @@ KEPT, KEPT_SECONDS = "evennia_ai_api_health", 1
 CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff' or 'all'."
 
 
-class Health(ApiView):
+class HealthView(ApiView):
     """The health of the assistants."""
 
     needs_account = False
@@ -91,7 +91,7 @@ ROWS = (
         result=monitoring.Health,
         is_open=True,
         needs="For everybody; staff are told reasons too.",
-        view=Health,
+        view=HealthView,
     ),
     Row(
         Route("GET", "metrics/", "metrics", "", TAG),

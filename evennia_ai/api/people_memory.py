@@ -52,7 +52,7 @@ EXPORT = {
 }
 
 
-class KnownThing(TypedDict):
+class OwnMemory(TypedDict):
     """One thing that is remembered of somebody."""
 
     id: Annotated[str, note("By which it is corrected and forgotten.")]
@@ -68,7 +68,7 @@ class KnownPage:
     """Some of what an assistant remembers of somebody."""
 
     is_remembered: Annotated[bool, note("Something more may be remembered.")]
-    known: list[KnownThing]
+    known: list[OwnMemory]
     count: Annotated[int, note("How many there are in all.")]
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 

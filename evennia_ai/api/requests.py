@@ -78,7 +78,7 @@ class Copy(Strict):
     key = Name(help_text="Its name.")
 
 
-class Reason(Strict):
+class WhyStopped(Strict):
     """The reason for an act."""
 
     reason = Text(max_length=500, required=False, help_text="Why, for staff and for the record.")
@@ -186,7 +186,7 @@ class Remembering(Strict):
     is_remembered = Flag(help_text="false: nothing that you say or do is remembered from now on.")
 
 
-class Night(Strict):
+class SleepLength(Strict):
     """The length of a sleep."""
 
     hours = Number(
@@ -313,7 +313,7 @@ class MemoriesBefore(Before, Revealing):
     text = Text(max_length=100, required=False, help_text="That have this in them.")
 
 
-class Sought(Revealing):
+class MemorySearch(Revealing):
     """A search text."""
 
     q = Text(max_length=300, help_text="In words; what means the same is found too.")
@@ -330,7 +330,7 @@ class Moment(Strict):
     )
 
 
-class Span(Strict):
+class Versions(Strict):
     """Two versions."""
 
     a = Count(max_value=MOST_NUMBER, help_text="The earlier version.")

@@ -26,7 +26,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ProblemDetail:
     """A problem: the body of an error."""
 
     code: Annotated[str, one_of(sorted(set(CODES.values())), "For programs.")]
@@ -40,7 +40,7 @@ class Fault:
 class Problem:
     """The body of everything that goes wrong."""
 
-    error: Fault
+    error: ProblemDetail
 
 
 PROBLEM = {"$ref": REFERENCE.format(model=Problem.__name__)}

@@ -77,7 +77,7 @@ ROWS = (
         lambda call: settings.configuration(call.script),
         "List the settings of an assistant",
         "Each with what holds and what would hold by default; what is secret is masked.",
-        result=settings.Settings,
+        result=settings.AllSettings,
         answer={"settings": [ROW]},
     ),
     Row(

@@ -28,7 +28,7 @@ from evennia_ai.audit.reading import (
 )
 from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import Book, RecordConflictError
-from evennia_ai.audit.writes import Item, now
+from evennia_ai.audit.writes import FactItem, now
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.typed_objects import Script
 
@@ -116,7 +116,7 @@ def keep(script: Script | str, facts: Iterable[Fact] = ()) -> None:
 
 def _tell(subject: Script | str, facts: Iterable[Fact]) -> None:
     for each in facts:
-        Item.of(signed(each), now(), is_logged=actor().is_logged).tell(name_of(subject))
+        FactItem.of(signed(each), now(), is_logged=actor().is_logged).tell(name_of(subject))
 
 
 def has_waiting(script: Script | str) -> bool:

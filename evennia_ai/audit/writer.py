@@ -25,7 +25,14 @@ from evennia_ai.audit.archive import SNAPSHOT_EVERY
 from evennia_ai.audit.reading import application, missing_tables
 from evennia_ai.audit.streams import CREATED, Subject, begin, settings_of
 from evennia_ai.audit.upkeep import Upkeep
-from evennia_ai.audit.writes import Item, Stream, Write, is_never_committed, now, this_connection
+from evennia_ai.audit.writes import (
+    FactItem,
+    Stream,
+    Write,
+    is_never_committed,
+    now,
+    this_connection,
+)
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.models import RecordedSnapshot
 
@@ -105,10 +112,10 @@ class Book:
         stream = self._streams.get(whom.id)
         return stream is not None and stream.has_waiting
 
-    def _item(self, told: Fact) -> Item:
-        return Item.of(signed(told), self._clock(), is_logged=actor().is_logged)
+    def _item(self, told: Fact) -> FactItem:
+        return FactItem.of(signed(told), self._clock(), is_logged=actor().is_logged)
 
-    def _losses(self, stream: Stream) -> list[Item]:
+    def _losses(self, stream: Stream) -> list[FactItem]:
         lost, stream.lost = stream.lost, 0
         return [self._item(fact("facts_lost", count=lost))] if lost else []
 
@@ -124,7 +131,7 @@ class Book:
     # ---- and are written -------------------------------------------------------------------
 
     def _write(
-        self, stream: Stream, known: Audited | None, waited: list[Item], items: list[Item]
+        self, stream: Stream, known: Audited | None, waited: list[FactItem], items: list[FactItem]
     ) -> None:
         connection, name = this_connection(), stream.whom.name
         if not self.has_tables() or stream.is_broken:
@@ -154,7 +161,9 @@ class Book:
                 logger.log_err(MISSING)
         return self._is_ready
 
-    def _load(self, stream: Stream, waited: list[Item], items: list[Item]) -> Audited | None:
+    def _load(
+        self, stream: Stream, waited: list[FactItem], items: list[FactItem]
+    ) -> Audited | None:
         """The state of a stream, or its beginning; None: nothing can be added to it.
 
         Args:
@@ -176,7 +185,9 @@ class Book:
             return None
         return found
 
-    def _begin(self, whom: Subject, waited: list[Item], items: list[Item]) -> Audited | None:
+    def _begin(
+        self, whom: Subject, waited: list[FactItem], items: list[FactItem]
+    ) -> Audited | None:
         if whom.is_game:
             return begin(whom, {}, (waited or items)[0].at)
         if whom.script is None or whom.script.pk is None:
@@ -246,12 +257,12 @@ class Book:
             self._timer = None
 
 
-def _tell(name: str, items: Sequence[Item]) -> None:
+def _tell(name: str, items: Sequence[FactItem]) -> None:
     for item in items:
         item.tell(name)
 
 
-def _extend(aggregate: Audited, items: Sequence[Item]) -> list[StoredEvent]:
+def _extend(aggregate: Audited, items: Sequence[FactItem]) -> list[StoredEvent]:
     """Add items to a stream: by one statement, and another where snapshots are due."""
     app, snapshots = application(), []
     for item in items:

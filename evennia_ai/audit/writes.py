@@ -19,13 +19,13 @@ from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
 from evennia_ai.core.safety.audit_events import Fact, storable
 
-__all__ = ["Item", "Stream", "Write", "is_never_committed", "now", "this_connection"]
+__all__ = ["FactItem", "Stream", "Write", "is_never_committed", "now", "this_connection"]
 
 MOST_WAITING = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FactItem:
     """A fact on its way into the record.
 
     Attributes:
@@ -40,7 +40,7 @@ class Item:
     is_logged: bool
 
     @classmethod
-    def of(cls, fact: Fact, at: datetime, *, is_logged: bool) -> Item:
+    def of(cls, fact: Fact, at: datetime, *, is_logged: bool) -> FactItem:
         """A fact that just happened."""
         return cls(fact, storable(fact.details), at, is_logged)
 
@@ -67,7 +67,7 @@ class Write:
     """
 
     connection: Any
-    waited: list[Item]
+    waited: list[FactItem]
     last: StoredEvent
     then: Callable[[], None]
     is_done: bool = False
@@ -102,7 +102,7 @@ class Stream:
     """
 
     whom: Subject
-    waiting: deque[Item] = field(default_factory=deque)
+    waiting: deque[FactItem] = field(default_factory=deque)
     lost: int = 0
     aggregate: Audited | None = None
     connection: Any = None
@@ -129,14 +129,14 @@ class Stream:
             return bool(self.waiting)
         return any(not (write.is_done or write.is_open) for write in self.writes)
 
-    def put(self, item: Item) -> None:
+    def put(self, item: FactItem) -> None:
         """Let an item wait."""
         self.waiting.append(item)
         if len(self.waiting) > MOST_WAITING:
             self.waiting.popleft()
             self.lost += 1
 
-    def wait_again(self, items: list[Item]) -> None:
+    def wait_again(self, items: list[FactItem]) -> None:
         """Let items wait that were to be written and are not."""
         self.waiting.extendleft(reversed(items))
 

@@ -24,7 +24,7 @@ _AGO_WORDS, _DAY_WORDS = 3, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WhyRequest:
     """The request typed after `assistant why`.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wanted:
         return self.span is not None or bool(self.words)
 
 
-def read(line: str, now: float) -> Wanted:
+def read(line: str, now: float) -> WhyRequest:
     """Take a line apart: name, number or time or quoted words, page, and `full`.
 
     Args:
@@ -70,7 +70,7 @@ def read(line: str, now: float) -> Wanted:
     if span is not None or not (number.isascii() and number.isdecimal()):
         name, number = line, ""
     wanted = int(number[:MOST_DIGITS]) if number else None
-    return Wanted(name.strip(), wanted, span, words, before, is_full)
+    return WhyRequest(name.strip(), wanted, span, words, before, is_full)
 
 
 def _without_time(line: str, now: float) -> tuple[str, Span | None]:
@@ -110,7 +110,7 @@ class WhyWords(WordCommand):
         self.show(told)
 
     def _list_heard(
-        self, script: AssistantScript, asked: Wanted, person: str | None, look: Look
+        self, script: AssistantScript, asked: WhyRequest, person: str | None, look: Look
     ) -> None:
         told = operations.trace(
             script,
@@ -130,7 +130,7 @@ class WhyWords(WordCommand):
         self.show_long("\n".join(lines))
 
 
-def _again(name: str, asked: Wanted, before: int) -> str:
+def _again(name: str, asked: WhyRequest, before: int) -> str:
     """The same line for the next page."""
     when = asked.span.told.removeprefix("on ") if asked.span is not None else ""
     words = f'"{asked.words}"' if asked.words else ""

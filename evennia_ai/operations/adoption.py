@@ -28,7 +28,7 @@ from evennia_ai.operations.assistants import (
     close_record_before,
     find_assistant,
 )
-from evennia_ai.operations.lifecycle import FIRST_CHARACTER, Archived, channels_of, end_assistant
+from evennia_ai.operations.lifecycle import FIRST_CHARACTER, RecordFile, channels_of, end_assistant
 from evennia_ai.operations.naming import (
     PLURAL,
     list_assistants,
@@ -234,7 +234,7 @@ def refuse_release(script: AssistantScript) -> Result | None:
     )
 
 
-def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[Archived]:
+def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[RecordFile]:
     """Take the mind of a being of the game away, and leave the being as it was before.
 
     What the assistant knew, said and was told is lost, as when one is deleted; its record is put

@@ -252,7 +252,7 @@ class Spent(TypedDict):
     unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
 
 
-class Caps(TypedDict, total=False):
+class CapReport(TypedDict, total=False):
     """The caps of an assistant and those of the game; nothing where the ledger cannot be read."""
 
     standings: list[CapRow]
@@ -269,7 +269,7 @@ class Usage:
     tasks: dict[str, int]
     tools: Annotated[dict[str, dict[str, int]], note("Sums for each tool.")]
     executions: Annotated[list[dict[str, object]], note("The last tool calls, the oldest first.")]
-    budget: Caps
+    budget: CapReport
 
 
 def usage(script: AssistantScript) -> Result[Usage]:

@@ -44,7 +44,7 @@ _FRAME = re.compile(
 _SAID_TO = {"say": "says", "whisper": "whispers", "page": "pages", "pose": "does", "emote": "does"}
 
 
-class Talk(TypedDict):
+class TalkPage(TypedDict):
     """Part of the conversation in the order in which it was said, or all of it."""
 
     messages: Annotated[
@@ -61,7 +61,7 @@ def show_history(
     before: int | None = None,
     limit: int = 20,
     look: Look | None = None,
-) -> Result[Talk]:
+) -> Result[TalkPage]:
     """A page of the conversation, the newest unless `before` says otherwise.
 
     Numbers count from the oldest message kept; when older ones are let go they move.
@@ -86,7 +86,7 @@ def show_history(
         for number, message in enumerate(messages[first:end], first + 1)
     ]
     following = first + 1 if first else None
-    data: Talk = {"messages": rows, "count": len(messages), "next": following}
+    data: TalkPage = {"messages": rows, "count": len(messages), "next": following}
     if not rows:
         return Result(True, f"{script.key} has no conversation yet.", data)
     look.note(script, "conversation")
@@ -95,7 +95,7 @@ def show_history(
     return Result(True, "\n".join([head, *lines]), data)
 
 
-def export_history(script: AssistantScript, *, look: Look | None = None) -> Result[Talk]:
+def export_history(script: AssistantScript, *, look: Look | None = None) -> Result[TalkPage]:
     """The whole conversation as chat messages, as it is kept."""
     look = look or Look()
     messages = [_exported(message, look) for message in deepcopy(_messages(script))]
@@ -227,7 +227,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedTask:
     """A task that was asked by a name, and what came of it so far."""
 
     name: str
@@ -257,7 +257,7 @@ def tell(
     return _run(script, instruction, person, is_order=True, name=name)
 
 
-def find_request(script: AssistantScript, person: Being | None, name: str) -> Result[Asked]:
+def find_request(script: AssistantScript, person: Being | None, name: str) -> Result[AskedTask]:
     """The task that a person asked an assistant by a name.
 
     Args:
@@ -269,7 +269,7 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
         return Result.missing(f"{error}.")
     if task is None:
         return Result.missing(f"You asked {script.key} nothing by the name {name!r} within a day.")
-    asked = Asked(
+    asked = AskedTask(
         task.name,
         task.state,
         task.answer,

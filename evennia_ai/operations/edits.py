@@ -34,7 +34,7 @@ _EVENTS = (SETTING, LOOK, UNDONE, REDONE, *FINAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedValue:
     """One setting or one part of the look, as the record has it before and after."""
 
     name: str
@@ -55,7 +55,7 @@ class Edit:
     number: int
     at: datetime
     by: str
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedValue, ...]
     is_of_look: bool = False
 
     @property
@@ -144,14 +144,14 @@ def _by(entry: Entry) -> str:
     return str(entry.details["by"])
 
 
-def _change(entry: Entry) -> Change:
+def _change(entry: Entry) -> ChangedValue:
     details = entry.details
-    return Change(str(details["key"]), details.get("old_value"), details.get("new_value"))
+    return ChangedValue(str(details["key"]), details.get("old_value"), details.get("new_value"))
 
 
-def _of_look(entry: Entry) -> tuple[Change, ...]:
+def _of_look(entry: Entry) -> tuple[ChangedValue, ...]:
     """The changes of a look; none in a record that has only their names, as older ones have."""
     before, after = entry.details.get("before"), entry.details.get("after")
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return ()
-    return tuple(Change(name, old, after.get(name)) for name, old in before.items())
+    return tuple(ChangedValue(name, old, after.get(name)) for name, old in before.items())

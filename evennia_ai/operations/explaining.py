@@ -44,7 +44,7 @@ MOST_WORDS, MOST_DETAIL, MOST_NAME = 80, 300, 40
 Row = Mapping[str, Any]
 
 
-class Waiting(TypedDict):
+class WaitingEvent(TypedDict):
     """Something that waits for an answer, without its words."""
 
     number: int
@@ -63,7 +63,7 @@ class HeardPage:
 
     records: list[HeardRow]
     next: Annotated[int | None, note("Give it as `before` for what is older.")]
-    waiting: Annotated[list[Waiting], note("What waits for an answer, the oldest first.")]
+    waiting: Annotated[list[WaitingEvent], note("What waits for an answer, the oldest first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def row_of(record: DecisionTrace, *, is_staff: bool, look: Look) -> HeardRow:
     }
 
 
-def _waiting(event: Stored) -> Waiting:
+def _waiting(event: Stored) -> WaitingEvent:
     """One thing that waits; its words, as far as they are told, are in the record of its number."""
     return {
         "number": event.get("number", 0),

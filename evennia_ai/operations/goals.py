@@ -136,7 +136,7 @@ def close_goal(script: AssistantScript, number: int, *, is_completed: bool) -> R
     return Result(True, f"{script.key}: goal {number} is {status}.")
 
 
-class Note(TypedDict):
+class NotebookEntry(TypedDict):
     """A note of an assistant's, with the day on which it was made."""
 
     number: int
@@ -148,7 +148,7 @@ class Note(TypedDict):
 class Notebook:
     """The notes that somebody may read, the oldest first; `private`: how many they may not."""
 
-    notes: list[Note]
+    notes: list[NotebookEntry]
     private: int
 
 
@@ -162,7 +162,7 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
     person = incoming.person_of(being)
     kept = state.read(script, "notes")
     shown = [note for note in kept if not note["is_private"] or note["person"] == person]
-    rows: list[Note] = [
+    rows: list[NotebookEntry] = [
         {"number": note["number"], "at": iso(note["at"])[:10], "text": str(note["text"])}
         for note in shown
     ]

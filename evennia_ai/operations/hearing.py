@@ -134,14 +134,14 @@ class Judged(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Verdicts:
     """The verdicts on words by the ways to say them; what would keep it silent even so, or ""."""
 
     verdicts: list[Judged]
     silence: str
 
 
-def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result[Judgement]:
+def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result[Verdicts]:
     """Judge a message of a person as it would be now. Nothing is sent, and nothing is changed.
 
     Args:
@@ -170,7 +170,7 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     ]
     if now:
         lines.append(f"  now nobody would be answered: {now}")
-    return Result(True, "\n".join(lines), Judgement(verdicts, now))
+    return Result(True, "\n".join(lines), Verdicts(verdicts, now))
 
 
 def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:

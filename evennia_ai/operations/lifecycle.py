@@ -59,7 +59,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class RecordFile:
     """The path of the file that a record was put into, "" where there was none."""
 
     archive: str
@@ -284,7 +284,7 @@ def channels_of(body: GameObject) -> list[Any]:
 
 def delete_assistant(
     script: AssistantScript, *, by: str = "", reason: str = ""
-) -> Result[Archived]:
+) -> Result[RecordFile]:
     """Delete an assistant, its body and its account. Its record is put away in a file before.
 
     It is stopped first: what is under way is dropped, and waiting messages are given back. All else
@@ -302,7 +302,7 @@ def delete_assistant(
 
 def end_assistant(
     script: AssistantScript, why: str, *, by: str = "", keeps_body: bool = False
-) -> Result[Archived]:
+) -> Result[RecordFile]:
     """End an assistant, and its body with it unless that is to stay, as a being of the game does.
 
     Returns:
@@ -327,7 +327,7 @@ def end_assistant(
         assistant_character.take_ears(body)
     services.memory().drop(number)
     told = f"; its record is in {archive}" if archive else ""
-    return Result(True, told, Archived(str(archive or "")))
+    return Result(True, told, RecordFile(str(archive or "")))
 
 
 def _problem_of_deleting(script: AssistantScript) -> str:

@@ -32,9 +32,9 @@ from evennia_ai.operations.memory_rows import (
     Corrected,
     Forgotten,
     ForgottenThing,
-    Found,
-    Kept,
-    Likeness,
+    FoundMemories,
+    FoundMemory,
+    KeptMemory,
     MemoryPage,
     OneRemembered,
     Remembered,
@@ -163,7 +163,7 @@ def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
 
 def search_memories(
     script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
-) -> Deferred[Result[Found]]:
+) -> Deferred[Result[FoundMemories]]:
     """The memories most alike to a text, of whomever; by words where the store cannot be asked.
 
     What is private is found only where it is revealed: that it is found would tell of it.
@@ -185,7 +185,7 @@ def _found(
     found: list[Recollection] | None,
     limit: int,
     look: Look,
-) -> Result[Found]:
+) -> Result[FoundMemories]:
     note, problem = "", ""
     similar: dict[str, float | None] = {}
     if found is None:
@@ -199,13 +199,13 @@ def _found(
     searchable = _searchable(rows.of(script.pk, key__in=list(similar)), look)
     kept = {each.key: each for each in searchable}
     shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
-    listed: list[Likeness] = [{**row, "similarity": similar[row["key"]]} for row in shown]
+    listed: list[FoundMemory] = [{**row, "similarity": similar[row["key"]]} for row in shown]
     look.note(script, "memories")
     lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in listed]
     if not lines:
         has_any = rows.of(script.pk).exists()
         lines = [f"{script.key} remembers nothing {'like that' if has_any else 'yet'}."]
-    return Result(True, note + "\n".join(lines), Found(listed, problem))
+    return Result(True, note + "\n".join(lines), FoundMemories(listed, problem))
 
 
 def _searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
@@ -240,7 +240,7 @@ def add_memory(
     trust: float = 0.9,
     tags: Sequence[str] = (),
     by: str = "",
-) -> Result[Kept]:
+) -> Result[KeptMemory]:
     """Let an assistant know something, which it may tell everybody."""
     words = cleaned(text)
     given = (str(kind) in ADDED, f"{kind!r} is no kind to add; there are: {', '.join(ADDED)}")
@@ -270,7 +270,7 @@ def add_memory(
     added = find_memory(script, memory.key)
     assert added is not None
     (row,) = rows_of([added])
-    return Result(True, f"{script.key} knows that now, as number {row['number']}.", Kept(row))
+    return Result(True, f"{script.key} knows that now, as number {row['number']}.", KeptMemory(row))
 
 
 def _is_whole(value: object, least: int, most: int) -> bool:

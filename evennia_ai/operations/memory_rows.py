@@ -51,7 +51,7 @@ class Remembered(TypedDict):
     is_indexed: Annotated[bool, note("It can be found by its meaning.")]
 
 
-class Likeness(Remembered):
+class FoundMemory(Remembered):
     """Something that was found."""
 
     similarity: Annotated[float | None, note("0 to 1; null: found by its words.")]
@@ -76,15 +76,15 @@ class OneRemembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMemories:
     """Memories that were found, the most alike first."""
 
-    memories: list[Likeness]
+    memories: list[FoundMemory]
     problem: Annotated[str, note("Why the store could not be asked, or empty.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptMemory:
     """A memory as it is now."""
 
     memory: Remembered

@@ -210,7 +210,7 @@ Samples = Mapping[Labels, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MetricRow:
     """One metric: a counter when its name ends so, else a gauge.
 
     Attributes:
@@ -277,42 +277,42 @@ def _lag(_scrape: Scrape) -> Samples:
     return {(): max([0.0, *(now - call.getTime() for call in reactor.getDelayedCalls())])}
 
 
-METRICS: dict[str, Row] = {
-    "evennia_ai_assistants": Row("assistants by what they do", ("state",), _conditions),
-    "evennia_ai_inbox_events": Row(
+METRICS: dict[str, MetricRow] = {
+    "evennia_ai_assistants": MetricRow("assistants by what they do", ("state",), _conditions),
+    "evennia_ai_inbox_events": MetricRow(
         "messages and tasks that wait",
         ("assistant",),
         _by_assistant(lambda script: len(script.work.inbox)),
     ),
-    "evennia_ai_questions_open": Row(
+    "evennia_ai_questions_open": MetricRow(
         "questions that nobody answered yet",
         ("assistant",),
         _by_assistant(lambda script: len(approvals.pending(script))),
     ),
-    "evennia_ai_consecutive_errors": Row(
+    "evennia_ai_consecutive_errors": MetricRow(
         "ticks in a row that failed",
         ("assistant",),
         _by_assistant(lambda script: state.read(script, "consecutive_errors")),
     ),
-    "evennia_ai_tool_breakers_unwell": Row(
+    "evennia_ai_tool_breakers_unwell": MetricRow(
         "tools of an assistant whose breaker is not closed",
         ("assistant",),
         _by_assistant(lambda script: len(script.work.breakers.degraded())),
     ),
-    "evennia_ai_breaker_state": Row(
+    "evennia_ai_breaker_state": MetricRow(
         "1 for the state that a breaker of the game is in", ("breaker", "state"), _breaker_states
     ),
-    "evennia_ai_model_calls_in_flight": Row(
+    "evennia_ai_model_calls_in_flight": MetricRow(
         "model calls under way, of all server processes",
         (),
         lambda scrape: {} if scrape.total is None else {(): scrape.total.open_calls},
     ),
-    "evennia_ai_model_calls_total": Row(
+    "evennia_ai_model_calls_total": MetricRow(
         "model calls that were sent and are over",
         (),
         _of_ledger(calls=lambda total: total.calls - total.open_calls),
     ),
-    "evennia_ai_model_tokens_total": Row(
+    "evennia_ai_model_tokens_total": MetricRow(
         "tokens of these calls",
         ("kind",),
         _of_ledger(
@@ -320,7 +320,7 @@ METRICS: dict[str, Row] = {
             completion=lambda total: total.completion_tokens,
         ),
     ),
-    "evennia_ai_model_cost_dollars_total": Row(
+    "evennia_ai_model_cost_dollars_total": MetricRow(
         "US dollars of these calls, as far as their prices are known",
         (),
         lambda scrape: {
@@ -328,20 +328,22 @@ METRICS: dict[str, Row] = {
             for key, nano in _of_ledger(cost=lambda total: total.cost_nano)(scrape).items()
         },
     ),
-    "evennia_ai_ticks_total": Row("ticks by what they came to", ("outcome",), _seen("ticks")),
-    "evennia_ai_tool_calls_total": Row("calls of tools", ("tool",), _seen("tools")),
-    "evennia_ai_tool_errors_total": Row("those that failed", ("tool",), _seen("errors")),
-    "evennia_ai_tool_seconds_total": Row("seconds they took", ("tool",), _seen("seconds")),
-    "evennia_ai_emergency_stops_total": Row(
+    "evennia_ai_ticks_total": MetricRow("ticks by what they came to", ("outcome",), _seen("ticks")),
+    "evennia_ai_tool_calls_total": MetricRow("calls of tools", ("tool",), _seen("tools")),
+    "evennia_ai_tool_errors_total": MetricRow("those that failed", ("tool",), _seen("errors")),
+    "evennia_ai_tool_seconds_total": MetricRow("seconds they took", ("tool",), _seen("seconds")),
+    "evennia_ai_emergency_stops_total": MetricRow(
         "emergency stops and lockouts", ("cause",), _seen("stops")
     ),
-    "evennia_ai_limits_total": Row(
+    "evennia_ai_limits_total": MetricRow(
         "limits that were reached", ("kind", "decision"), _seen("limits")
     ),
-    "evennia_ai_api_requests_total": Row(
+    "evennia_ai_api_requests_total": MetricRow(
         "requests to the API", ("method", "endpoint", "status"), _seen("requests")
     ),
-    "evennia_ai_reactor_lag_seconds": Row("how late the server is with what is due", (), _lag),
+    "evennia_ai_reactor_lag_seconds": MetricRow(
+        "how late the server is with what is due", (), _lag
+    ),
 }
 TICKS = "evennia_ai_tick_duration_seconds"
 TICKS_TEXT = "how long ticks took, from their begin to their end"

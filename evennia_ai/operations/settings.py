@@ -68,7 +68,7 @@ class Prepared:
     keys: dict[str, Keys] = field(default_factory=dict)
 
 
-class Settings(TypedDict):
+class AllSettings(TypedDict):
     """All settings of an assistant."""
 
     settings: list[SettingRow]
@@ -95,7 +95,7 @@ def act_to_configure(paths: Iterable[str]) -> str:
 # ---- looking -----------------------------------------------------------------------------------
 
 
-def configuration(script: AssistantScript) -> Result[Settings]:
+def configuration(script: AssistantScript) -> Result[AllSettings]:
     """All settings: containers too, and below each its keys; of open ones those that are set."""
     rows = [row_of(script, keys) for keys in all_keys(script)]
     own = [row for row in rows if not row["is_default"]]

@@ -21,7 +21,7 @@ from evennia_ai.operations.edits import (
     FINAL,
     REDONE,
     UNDONE,
-    Change,
+    ChangedValue,
     Edit,
     Edits,
     read_edits,
@@ -157,7 +157,7 @@ def undo(
     Args:
         person: whom a room must let in, where the edit was of a place; None for code.
     """
-    changes = [Change(each.name, each.new, each.old) for each in edit.changes]
+    changes = [ChangedValue(each.name, each.new, each.old) for each in edit.changes]
     end = f"Edit {edit.number} of {edit.by}'s is taken back. Again: assistant redo {script.key}"
     return _apply(script, edit, changes, UNDONE, end, by, person)
 
@@ -173,7 +173,7 @@ def redo(
 def _apply(
     script: AssistantScript,
     edit: Edit,
-    changes: Iterable[Change],
+    changes: Iterable[ChangedValue],
     event: str,
     end: str,
     by: str,
@@ -215,12 +215,12 @@ def _apply(
     return Result(True, "\n".join([*lines, end]), data)
 
 
-def _target(change: Change) -> Any:
+def _target(change: ChangedValue) -> Any:
     """A value to be set; None where it is what holds by default."""
     return None if change.new == _kept(change.name, state.DEFAULTS[change.name]) else change.new
 
 
-def _problem_of(script: AssistantScript, edit: Edit, changes: list[Change]) -> str:
+def _problem_of(script: AssistantScript, edit: Edit, changes: list[ChangedValue]) -> str:
     look = look_of(script) if edit.is_of_look else {}
     for each in changes:
         if edit.is_of_look:
@@ -271,7 +271,7 @@ def _is_whole(value: object) -> bool:
 # ---- in words ----------------------------------------------------------------------------------
 
 
-def _as_row(change: Change) -> EditedValue:
+def _as_row(change: ChangedValue) -> EditedValue:
     return {"name": change.name, "old": change.old, "value": change.new}
 
 
@@ -289,7 +289,7 @@ def _in_words(edit: Edit) -> str:
     return "; ".join(map(_pair, edit.changes))
 
 
-def _pair(change: Change) -> str:
+def _pair(change: ChangedValue) -> str:
     old, new = change.old, change.new
     if isinstance(old, str) and isinstance(new, str):
         old, new = _apart(old, new)

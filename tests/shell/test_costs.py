@@ -17,6 +17,8 @@ STATEMENTS_WITHOUT_MEMORY = 13
 # Just above what is reached, on whatever Python and Evennia: who adds a layer sees it here.
 CALLS_OF_OURS = 3_150
 CALLS_OF_A_REPLY = 11_000
+CHANGES_OF_MODULE = 1_220
+MODULES_OF_A_REPLY = 150
 
 
 class TestIdle(ShellTest):
@@ -109,11 +111,14 @@ class TestReply(ShellTest):
             with CountedCalls() as calls, self.statements() as taken:
                 self.ada.at_msg_receive(text=heard, from_obj=self.tom)
                 pump()
-            counts.append((calls.ours, calls.all, len(taken)))
-        ours, every, statements = counts[-1]
+            ways = (calls.changes, len(calls.modules), len(calls.functions))
+            counts.append((calls.ours, calls.all, len(taken), *ways))
+        ours, every, statements, changes, modules, _ = counts[-1]
         assert ours <= CALLS_OF_OURS, counts
         assert every <= CALLS_OF_A_REPLY, counts
         assert STATEMENTS_WITHOUT_MEMORY == statements, counts
+        assert changes <= CHANGES_OF_MODULE, counts
+        assert modules <= MODULES_OF_A_REPLY, counts
 
     def test_a_long_conversation_costs_no_more(self) -> None:
         """The number does not grow with the history.

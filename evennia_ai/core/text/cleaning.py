@@ -53,6 +53,8 @@ def strip_control(text: str) -> str:
     Every kind of line break becomes a newline and a tab becomes a blank. The two joiners stay: some
     scripts and emoji are spelled with them.
     """
+    if text.isascii() and text.isprintable():  # as most that is said, and not looked at twice
+        return text
     return few_marks(without_invisible(text))
 
 
