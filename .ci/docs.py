@@ -206,6 +206,13 @@ def event_classes() -> str:
     return as_table(("task", "words", "score", "mode", "model calls", "ask first"), rows)
 
 
+def stale_answers() -> str:
+    """What becomes of an answer whose moment is over."""
+    from evennia_ai.core.hearing.staleness import StaleAnswers
+
+    return settings_table(StaleAnswers)
+
+
 def autonomy_config() -> str:
     """How often it acts unasked."""
     from evennia_ai.core.turn.autonomy import AutonomyConfig
@@ -305,6 +312,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         trust,
         ways_out,
         autonomy_config,
+        stale_answers,
         memory_config,
         sleep_schedule,
         endings,

@@ -329,10 +329,7 @@ class AssistantScript(DefaultScript):
         try:
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
-            is_unheard = isinstance(error, NobodyListensError)
-            turn_lifecycle.break_off(
-                self, turn, incapacity.why_cut_off(self), is_unheard=is_unheard
-            )
+            turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), error)
         except ConfigurationError as error:
             wrong = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True)
             turn_lifecycle.close(self, turn, wrong)
@@ -370,7 +367,7 @@ class AssistantScript(DefaultScript):
         """A turn ended while it was set aside: it was cancelled, or something is broken."""
         if not failure.check(CancelledError, StaleEpochError):
             logger.log_err(f"[assistant] {self.key}: {failure.getTraceback()}")
-        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), is_unheard=False)
+        turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self))
 
     async def _answer(self, turn: Turn) -> None:
         """Run the loop and close the turn."""

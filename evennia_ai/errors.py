@@ -71,7 +71,15 @@ class UnableError(StaleEpochError):
 
 
 class NobodyListensError(AssistantError):
-    """Whoever waited for an answer has left, and nobody else could hear it."""
+    """Whoever waited for an answer has left, and nobody else could hear it.
+
+    Attributes:
+        is_over: the answer is not for later either.
+    """
+
+    def __init__(self, text: str, *, is_over: bool = False) -> None:
+        super().__init__(text)
+        self.is_over = is_over
 
 
 class CircuitOpenError(AssistantError):

@@ -35,6 +35,7 @@ from evennia_ai.engine.toolboxes import (
     Recorded,
     Retried,
     Timed,
+    Timely,
 )
 from evennia_ai.errors import StaleEpochError, UnableError
 from evennia_ai.resilience import RetryConfig
@@ -44,6 +45,7 @@ from evennia_ai.runtime.rights import kinds_of_locks
 from evennia_ai.tasks import delegations
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.leaving import Guard
+from evennia_ai.tools.moments import Moments, can_be_paged
 from evennia_ai.tools.running import RemoteTools
 from evennia_ai.tools.schema import arguments_problem
 from evennia_ai.tools.showing import is_by_need, shown
@@ -145,6 +147,7 @@ def toolbox(
     """
     tools: Toolbox = Noted(_guarded(script), ScriptCheckpoints(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
+    tools = Timely(tools, Moments(script))
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
@@ -184,9 +187,13 @@ def execute_react_loop(
         model.compose,
         TurnLimits(script),
         partial(shown, script.obj, turn),
-        is_heard=lambda turn: delegations.is_heard(script, turn.event),
+        is_heard=partial(_is_heard, script),
     )
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
+
+
+def _is_heard(script: Assistant, turn: Turn) -> bool:
+    return delegations.is_heard(script, turn.event) or can_be_paged(script, turn.event)
 
 
 async def _run(script: Assistant, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:

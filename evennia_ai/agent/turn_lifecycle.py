@@ -31,13 +31,14 @@ from evennia_ai.core.turn.conversation import last_act, parted
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
-from evennia_ai.errors import LimitReachedError
+from evennia_ai.errors import LimitReachedError, NobodyListensError
 from evennia_ai.memory import episodes
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, task_waits
+from evennia_ai.tools import moments
 
 OF_A_PLAYER = "player "
 
@@ -118,25 +119,27 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     _follow(script, turn, stop, judged)
 
 
-def break_off(script: Assistant, turn: Turn, why: str, *, is_unheard: bool) -> None:
+def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | None = None) -> None:
     """End a turn that was dropped; what it used is counted.
 
     Args:
         why: in words, for the record.
-        is_unheard: nobody can hear its answer: nothing more is paid for it, and it waits.
+        error: what ended it; a NobodyListensError says that nobody can hear its answer: nothing
+            more is paid for it, and it waits, unless its moment is over for good.
     """
     work, name = script.work, _waiting(turn)
     work.extensions.end(turn.scope)
-    if not is_unheard or turn.epoch != work.epoch:
+    if not isinstance(error, NobodyListensError) or turn.epoch != work.epoch:
         turns.cut_off(script, turn)
         note(script, turn, "cut off", why)
         return
     work.in_flight = None
-    if aside.break_off(script, turn):
+    is_over = error.is_over or moments.is_dropped(script, turn.event)
+    if aside.break_off(script, turn, is_over=is_over):
         then = "it waits for them to come back"
     else:
         task_waits.fail(turn.event, UNHEARD)
-        then = "it was given up"
+        then = "it was dropped" if is_over else "it was given up"
     note(script, turn, "broke off", f"{name} had left; nobody was told, and {then}")
     logger.log_info(
         f"[assistant] {script.key}: {name} had left before the answer; nobody was told, and {then}"

@@ -1,6 +1,6 @@
 """Wrappers around a toolbox, one concern each. From the outside in they are used like this.
 
-    Recorded(Timed(Gated(Offered(Confirmed(Noted(Cached(Retried(Protected(Confined(tools))))))))))
+    Recorded(Timed(Gated(Offered(Timely(Confirmed(Noted(Cached(Retried(Protected(Confined(tools)))))))))))
 
 What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
 Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
@@ -118,6 +118,26 @@ class Timed(Wrapper):
         if seconds is not None:
             call = replace(call, deadline_seconds=seconds)
         return await self.inner.run(call, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Timely(Wrapper):
+    """Gives an answer whose moment is over another way, or none.
+
+    Args:
+        timed: gives the call as it is run now; raises NobodyListensError where it is not.
+    """
+
+    timed: Callable[[Turn, ToolSpec, ToolCall], ToolCall]
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run the call, and say where it went another way."""
+        given = self.timed(turn, self.inner.specs()[call.name], call)
+        result = await self.inner.run(given, turn)
+        if given is call:
+            return result
+        told = f"its moment was over, so it went by {given.name}: {result.text}"
+        return replace(result, text=told)
 
 
 @dataclass(frozen=True, slots=True)

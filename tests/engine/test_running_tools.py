@@ -15,8 +15,15 @@ from evennia_ai.engine.toolboxes import (
     Noted,
     Protected,
     Retried,
+    Timely,
 )
-from evennia_ai.errors import CircuitOpenError, StaleEpochError, ToolError, ToolTimeoutError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    NobodyListensError,
+    StaleEpochError,
+    ToolError,
+    ToolTimeoutError,
+)
 from evennia_ai.resilience import (
     CircuitBreakerRegistry,
     RetryConfig,
@@ -251,6 +258,41 @@ class TestProtected:
                     HELLO, TURN
                 )
             )
+
+
+class TestTimely:
+    """An answer whose moment may be over."""
+
+    def run(self, given: ToolCall | None) -> ToolResult:
+        """A whisper that is given as this call, or as it is."""
+        self.diary: list[str] = []
+
+        def timed(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall:
+            assert (spec.name, HELLO) == ("whisper", call)
+            return given or call
+
+        return finish(Timely(ListedTools(self.diary), timed).run(HELLO, TURN))
+
+    def test_in_its_moment_it_runs_as_it_is(self) -> None:
+        """And its result is its own."""
+        assert ("moment" in self.run(None).text, self.diary) == (False, ["run whisper"])
+
+    def test_another_way_is_told(self) -> None:
+        """The model reads that it went by another tool."""
+        told = self.run(replace(HELLO, name="look")).text
+        assert told.startswith("its moment was over, so it went by look: ")
+        assert ["run look"] == self.diary
+
+    def test_what_is_not_given_does_not_run(self) -> None:
+        """Nor is it a result: the turn ends."""
+
+        def never(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall:
+            raise NobodyListensError("Tom had left", is_over=True)
+
+        diary: list[str] = []
+        with pytest.raises(NobodyListensError, match="Tom had left") as caught:
+            finish(Timely(ListedTools(diary), never).run(HELLO, TURN))
+        assert (True, []) == (caught.value.is_over, diary)
 
 
 class TestConfined:

@@ -114,6 +114,7 @@ EVENTS: dict[str, EventKind] = {
         "a report of {characters} characters is shortened; summed up: {is_summed_up}"
     ),
     "report_unheard": EventKind("a report on task {id}, for which nobody waits"),
+    "stale_answer": EventKind("an answer to message {id} came too late ({why}): {way}"),
     "summary_truncated": EventKind("a summary of {from_tokens} tokens is cut to {to_tokens}"),
     "asked": EventKind(
         "message {number}: asked by a program, {characters} characters", is_logged=False

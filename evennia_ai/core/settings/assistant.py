@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from evennia_ai.core.hearing.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
 from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.hearing.staleness import StaleAnswers
 from evennia_ai.core.safety.guidelines import LONGEST_GUIDELINE, MOST_GUIDELINES, checked
 from evennia_ai.core.settings.budget import OwnCaps
 from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
@@ -215,6 +216,10 @@ class AssistantSettings(SettingsGroup):
     )
     confirm_seconds: Number = setting(
         300, "seconds that such a question stays open", ge=1, le=A_DAY_SECONDS
+    )
+    stale_answers: StaleAnswers = setting(
+        StaleAnswers(),
+        "what becomes of an answer whose moment is over; its keys are in [hearing](hearing.md)",
     )
     autonomy_config: AutonomyConfig = setting(
         AutonomyConfig(),

@@ -62,15 +62,18 @@ def take_back(script: Assistant, turn: Turn) -> None:
     work.inbox, work.running = waiting, frozenset(ids)
 
 
-def break_off(script: Assistant, turn: Turn) -> bool:
+def break_off(script: Assistant, turn: Turn, *, is_over: bool = False) -> bool:
     """End a turn whose answer nobody can hear. Its events wait, with what was done of it so far.
+
+    Args:
+        is_over: they wait for nobody.
 
     Returns:
         Whether they do: a task is for somebody who does not, and its events leave the inbox.
     """
     turns.cut_off(script, turn)
     script.work.running = frozenset()
-    if turn.event.kind == inbox.TASK:
+    if is_over or turn.event.kind == inbox.TASK:
         forget(script, [event.as_stored() for event in turn.events])
         return False
     if turns.set_down(script):

@@ -1,0 +1,210 @@
+"""Answers whose moment is over: dropped or told differently, as the owner wants it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evennia
+
+from evennia_ai import audit
+from evennia_ai.llm.scripted import completion
+from evennia_ai.runtime import state
+from tests.online import lines_shown
+from tests.shell.listening import HearingTest
+from tests.shell.support import pump, says
+
+ANSWER = 'Ada says, "Upstairs."'
+
+
+class StaleTest(HearingTest):
+    """Tom asks aloud; while the model thinks, something happens.
+
+    Attributes:
+        told: what was recorded of stale answers.
+    """
+
+    def setUp(self) -> None:
+        """Two players with accounts; the record is listened to."""
+        super().setUp()
+        self.mira.account = self.account2
+        self.told: list[dict[str, Any]] = []
+        audit.LISTENERS.append(self._note)
+        self.addCleanup(audit.LISTENERS.remove, self._note)
+
+    def _note(self, event: str, _: str, facts: dict[str, Any]) -> None:
+        if event == "stale_answer":
+            self.told.append(facts)
+
+    def answer(self, reply: bytes | None = None) -> None:
+        """The model's answer comes."""
+        self.model.answer(reply or says("Upstairs."))
+        pump()
+
+    def why(self) -> str:
+        """The steps of the question."""
+        return str(self.records()[0].steps)
+
+    def heard(self) -> tuple[bool, bool, bool]:
+        """Whether it was said aloud, paged to Tom, and whispered to Tom."""
+        toms = "\n".join((*self.tom.seen, *lines_shown()))
+        return (
+            ANSWER in "\n".join(self.mira.seen),
+            "Ada pages: Upstairs." in toms,
+            'Ada whispers: "Upstairs."' in toms,
+        )
+
+
+class TestAskerGone(StaleTest):
+    """Tom has left the room; Mira, or nobody, is there to hear it."""
+
+    def leave(self, way: str = "", *, is_alone: bool = False) -> None:
+        """Tom asks and goes; the answer comes then."""
+        if way:
+            self.set(stale_answers={"asker_gone": way})
+        if is_alone:
+            self.mira.location = self.room2
+        self.type(self.tom, "say @ada where are the maps?")
+        self.tom.location = self.room2
+        self.answer()
+
+    def test_by_default_it_is_said_to_those_who_are_there(self) -> None:
+        """As before, and nothing is stale about that."""
+        self.leave()
+        assert ((True, False, False), []) == (self.heard(), self.told)
+
+    def test_it_may_be_paged(self) -> None:
+        """Tom is told where he is, and nobody else; why, record and model say so."""
+        self.leave("page")
+        assert (False, True, False) == self.heard()
+        assert ["asker_gone"] == [facts["why"] for facts in self.told]
+        assert "Tom had left: it went by page" in self.why()
+        history = str(state.read(self.ada_script, "conversation_history"))
+        assert "its moment was over, so it went by page" in history
+
+    def test_alone_it_is_paged_too(self) -> None:
+        """Whoever wants pages gets them also where nobody else is there."""
+        self.leave("page", is_alone=True)
+        assert (False, True, False) == self.heard()
+
+    def test_a_page_to_nobody_online_waits(self) -> None:
+        """Offline, he is told when he is back, in the room."""
+        self.set(stale_answers={"asker_gone": "page"})
+        self.type(self.tom, "say @ada where are the maps?")
+        self.account.unpuppet_object(self.session)
+        self.session.logged_in = False
+        self.addCleanup(setattr, self.session, "logged_in", True)
+        self.answer()
+        assert (False, False, False) == self.heard()
+        assert 1 == len(self.waiting())
+
+    def test_it_may_wait(self) -> None:
+        """Until he is back, though others are there; then it is said."""
+        self.leave("wait")
+        assert ((False, False, False), 1) == (self.heard(), len(self.waiting()))
+        assert "it waits for them to come back" in self.why()
+        self.tom.location = self.room1
+        self.model.answers.append(says("Upstairs."))
+        self.clock.advance(1)
+        self.ada_script.at_repeat()
+        pump()
+        assert ((True, False, False), []) == (self.heard(), self.waiting())
+
+    def test_it_may_be_dropped(self) -> None:
+        """Nobody hears of it, nothing waits, nothing more is asked; so also with none left."""
+        for is_alone in (False, True):
+            with self.subTest(alone=is_alone):
+                self.tom.location = self.mira.location = self.room1
+                self.leave("drop", is_alone=is_alone)
+                assert ((False, False, False), []) == (self.heard(), self.waiting())
+                assert "it was dropped" in self.why()
+                self.tom.location = self.room1
+                self.clock.advance(60)
+                self.ada_script.at_repeat()
+                pump()
+                assert [] == self.model.waiting
+                assert ANSWER not in str(state.read(self.ada_script, "conversation_history"))
+
+    def test_whispers_are_as_ever(self) -> None:
+        """They wait for whoever whispered, whatever is set."""
+        self.set(stale_answers={"asker_gone": "drop"})
+        self.type(self.tom, "whisper Ada = where are the maps?")
+        self.tom.location = self.room2
+        self.answer()
+        assert (1, []) == (len(self.waiting()), self.told)
+
+    def test_what_is_begun_goes_on(self) -> None:
+        """Of two lines the second is said too, though he went after the first."""
+        self.set(stale_answers={"asker_gone": "drop"}, context_configs=OPEN_ENDED)
+        self.type(self.tom, "say @ada where are the maps?")
+        self.answer(says("Well."))
+        self.tom.location = self.room2
+        self.answer()
+        assert (True, False, False) == self.heard()
+
+
+OPEN_ENDED = {"tick_event": {"terminal_ends_loop": False}}
+
+
+class TestRoomChanged(StaleTest):
+    """She was taken elsewhere while she thought."""
+
+    def test_it_is_not_said_to_strangers(self) -> None:
+        """By default Tom, who stayed, is paged; Mira, who is where she is now, hears nothing."""
+        self.mira.location = self.room2
+        self.type(self.tom, "say @ada where are the maps?")
+        self.ada.location = self.room2
+        self.answer()
+        assert (False, True, False) == self.heard()
+        assert ["room_changed"] == [facts["why"] for facts in self.told]
+        assert "it was asked in another room" in self.why()
+
+    def test_together_they_talk_on(self) -> None:
+        """Tom came along: nothing is over."""
+        self.type(self.tom, "say @ada where are the maps?")
+        for being in (self.tom, self.mira, self.ada):
+            being.location = self.room2
+        self.answer()
+        assert ((True, False, False), []) == (self.heard(), self.told)
+
+
+class TestTopicClosed(StaleTest):
+    """Mira answers him before she does."""
+
+    def close(self, line: str = "say Tom, upstairs, by the window.", **ways: str) -> None:
+        """Tom asks, Mira speaks, and the answer comes."""
+        self.set(stale_answers=ways)
+        self.type(self.tom, "say @ada where are the maps?")
+        self.type(self.mira, line)
+        self.answer()
+
+    def test_each_way(self) -> None:
+        """Said, whispered or dropped; the default is said."""
+        rows = {
+            "": (True, False, False),
+            "say": (True, False, False),
+            "whisper": (False, False, True),
+            "drop": (False, False, False),
+        }
+        for way, heard in rows.items():
+            with self.subTest(way or "default"):
+                self.forget()
+                evennia.SESSION_HANDLER.data_out.reset_mock()
+                self.close(**({"topic_closed": way} if way else {}))
+                assert heard == self.heard()
+                assert [] == self.waiting()
+        assert ["whisper", "drop"] == [facts["way"] for facts in self.told]
+
+    def test_talk_beside_it_closes_nothing(self) -> None:
+        """Nobody called him, or he spoke himself."""
+        for line in ("say what a storm!", "say I saw Tom yesterday."):
+            with self.subTest(line):
+                self.forget()
+                self.close(line, topic_closed="drop")
+                assert (True, False, False) == self.heard()
+
+    def test_a_way_that_is_none(self) -> None:
+        """Is refused where it is set; one from elsewhere counts as not set."""
+        self.set(stale_answers={"topic_closed": "shout"})
+        self.type(self.tom, "say @ada where are the maps?")
+        self.answer(completion("Upstairs."))
+        assert (True, False, False) == self.heard()
