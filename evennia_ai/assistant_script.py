@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils import logger
@@ -61,6 +62,8 @@ from evennia_ai.tools import load_modules
 
 TAG_CATEGORY = "system"
 TAG_PREFIX = "ai_assistant:"
+# Those that were started, by the names that they had then.
+RUNNING: WeakValueDictionary[str, AssistantScript] = WeakValueDictionary()
 STRAY = (
     "[assistant] the script {name} (#{number}) on {body} is no assistant, since neither `assistant "
     "create` nor `adopt` made it, and does nothing. To be rid of it: scripts/delete #{number}"
@@ -104,8 +107,8 @@ class AssistantScript(DefaultScript):
     @property
     def is_stray(self) -> bool:
         """True where it is no assistant of the game, as of Evennia's `scripts` and `copy`."""
-        tags = self.tags.get(category=TAG_CATEGORY, return_list=True)
-        return not any(str(tag).startswith(TAG_PREFIX) for tag in tags)
+        tags = self.db_tags.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
+        return not tags.exists()
 
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""
@@ -123,6 +126,7 @@ class AssistantScript(DefaultScript):
             self._load_tools()
             services.remote_servers()
             self.work = state.rebuild(self)
+            RUNNING[str(self.key)] = self
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)

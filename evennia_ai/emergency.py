@@ -28,6 +28,7 @@ from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
 from evennia_ai.core.safety.lockout import Cause, Lockout, Move, State
 from evennia_ai.core.safety.notices import Notice, locked
+from evennia_ai.llm import bridge
 from evennia_ai.memory import indexing
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import services, state, turns
@@ -179,7 +180,7 @@ def _undisturbed() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        with ExitStack() as held:
+        with bridge.all_at_once(), ExitStack() as held:
             with _whatever_happens("calls that wait for a slot could not be held back"):
                 held.enter_context(services.pool().held())
             yield

@@ -53,7 +53,9 @@ def take_up(script: Assistant) -> None:
 
 def _put_again(script: Assistant) -> None:
     until = script.clock.seconds() + KEPT_SECONDS
-    for question in store.stored(script):
+    if not (questions := store.stored(script)):
+        return  # to look whom others ask means to look at every assistant
+    for question in questions:
         if is_waiting(question):
             continue
         if is_being_run(question):

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
-from evennia.typeclasses.attributes import AttributeHandler, ModelAttributeBackend
+from evennia.typeclasses.attributes import Attribute, AttributeHandler, ModelAttributeBackend
+from evennia.utils.dbserialize import to_pickle
 
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.models.statements import insert
 from evennia_ai.runtime.assistant import Assistant
 
 
@@ -38,6 +40,29 @@ class AllAtOnce(ModelAttributeBackend):
             return found[0] if found else None
         found = self._cache.get(f"{key}-None")
         return found if found is not None and found.id else None
+
+    def do_create_attribute(
+        self, key: str, category: str | None, lockstring: str, value: object, strvalue: bool
+    ) -> Attribute:
+        """Store one that was never set: two statements, where Evennia's own makes five.
+
+        Django's `add` asks first whether the link is there, and compiles all of it anew.
+        """
+        packed, text = (None, value) if strvalue else (to_pickle(value), None)
+        made = Attribute(
+            db_key=key,
+            db_category=category,
+            db_model=self._model,
+            db_lock_storage=lockstring or "",
+            db_attrtype=self._attrtype,
+            db_value=packed,
+            db_strvalue=text,
+        )
+        made.save()
+        through = self.obj.db_attributes.through
+        insert(through, ("scriptdb", "attribute"), [(self._objid, made.pk)])
+        self._set_cache(key, category, made)
+        return made
 
     def _load(self) -> None:
         links = self.obj.db_attributes.through.objects.filter(

@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred, gatherResults
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
-from evennia_ai.llm.bridge import as_deferred
+from evennia_ai.llm.bridge import all_at_once, as_deferred
 
 
 async def _give(value: Any) -> Any:
@@ -110,3 +110,31 @@ def test_an_outcome_after_the_end_is_dropped(running_reactor: SelectReactor) -> 
 
     assert CancelledError is blockingCallFromThread(running_reactor, begin_and_cancel)
     assert finished.wait(10)
+
+
+def test_many_are_cancelled_at_once_and_have_ended_then(running_reactor: SelectReactor) -> None:
+    """Nothing of it runs before the end of the block, and all of it has run after."""
+    begun, ended = threading.Semaphore(0), threading.Semaphore(0)
+    seen: list[int] = []
+
+    async def wait() -> None:
+        begun.release()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.release()
+
+    def cancel_all() -> None:
+        with all_at_once():
+            for each in waiting:
+                each.addErrback(lambda failure: failure.trap(CancelledError)).cancel()
+            seen.append(ended._value)
+        seen.append(ended._value)
+
+    waiting = blockingCallFromThread(
+        running_reactor, lambda: [as_deferred(wait(), running_reactor) for _ in range(50)]
+    )
+    for _ in range(50):
+        assert begun.acquire(timeout=10)
+    blockingCallFromThread(running_reactor, cancel_all)
+    assert [0, 50] == seen
