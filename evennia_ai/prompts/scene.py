@@ -15,8 +15,8 @@ from evennia_ai.core.turn.contexts import (
     Part,
     context_for,
 )
-from evennia_ai.core.turn.execution import ExecutionConfig
-from evennia_ai.core.turn.pattern import compose_pattern
+from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionPattern
+from evennia_ai.core.turn.pattern import WIDEST, compose_pattern
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.prompts.components import COMPONENTS, PromptComponent
@@ -51,6 +51,7 @@ class Scene:
         components: by id, in order.
         templates: keys of those that could be applied.
         allows_several: whether a reply may hold more than one call.
+        pattern: the bounds of a tick, as settings and context have them.
         counted: the sizes of texts that were counted already.
     """
 
@@ -71,6 +72,7 @@ class Scene:
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
     templates: tuple[str, ...] = ()
     allows_several: bool = True
+    pattern: ExecutionPattern = WIDEST
     count_tool: Callable[[ToolSpec], int] | None = None
     counted: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
@@ -178,13 +180,15 @@ def stage(
     own = read("system_prompt_native" if is_native else "system_prompt")
     context = _context(context_type, game_contexts, read("context_configs"))
     config = ExecutionConfig.from_stored(read("execution_config"))
+    pattern = compose_pattern(config, context)
     notes = {"tick_rate": f"{read('tick_rate'):g}", **more.pop("notes", {})}
     return Scene(
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
         examples=tuple(read("examples")),
         context=context,
-        allows_several=compose_pattern(config, context).calls_per_reply > 1,
+        allows_several=pattern.calls_per_reply > 1,
+        pattern=pattern,
         components=registry.components,
         templates=tuple(registry.templates),
         notes=notes,

@@ -149,7 +149,7 @@ def _prepare(
     """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
-    attribute = script.attributes.get(name, return_obj=True)
+    attribute = script.attributes.find(name)
     if attribute is None:
         script.attributes.put(name, value)
         return None

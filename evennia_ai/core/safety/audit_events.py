@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from evennia_ai.core.text.cleaning import one_line, sendable
@@ -211,6 +212,8 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
     """
     if value is None or (isinstance(value, int) and abs(value) < MOST_EXACT):
         return value
+    if type(value) is float and isfinite(value):
+        return value
     if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
         return sendable(value)  # what JSON would make of it, there and back
     text = sendable(json.dumps(value, ensure_ascii=False, default=str))
@@ -227,12 +230,20 @@ def storable(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kept(value: object, name: str) -> Any:
-    if isinstance(value, str) and len(value) > LONGEST_VALUE and not _is_secret(name):
-        return bounded(value)  # its size and its fingerprint hold no secret
     try:
+        if value is None or isinstance(value, (int, float, str)):
+            return _kept_plain(value, name)
         return bounded(masked(value, name))
     except Exception:  # one that holds itself, or cannot be told: a record must not fail for it
         return f"({type(value).__name__})"
+
+
+def _kept_plain(value: float | str | None, name: str) -> Any:
+    if value not in (None, "") and _is_secret(name):
+        return MASK
+    if isinstance(value, str) and len(value) <= LONGEST_VALUE:
+        value = _without_secrets(value)  # of a longer one the size and the fingerprint hold none
+    return bounded(value)
 
 
 def sentence_of(event: str, details: Mapping[str, Any]) -> str:
