@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
 
+from evennia.scripts.models import ScriptDB
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils import logger
 from evennia.utils.utils import lazy_property
@@ -77,6 +78,15 @@ class AssistantScript(DefaultScript):
 
     clock: Clock = reactor
     work: Work = None  # type: ignore[assignment]  # until it is started
+
+    @property
+    def obj(self) -> Any:
+        """The being it moves, or None. Evennia's own way to it takes three times as many calls."""
+        return self.db_obj if self.db_account_id is None else self.db_account
+
+    @obj.setter
+    def obj(self, being: object) -> None:
+        ScriptDB.obj.fset(self, being)
 
     @cached_property  # unlike Evennia's, it is no call once it is there; it is read 80 times a turn
     def attributes(self) -> WatchedAttributes:
