@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakValueDictionary
 
+from evennia.scripts.models import ScriptDB
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils import logger
 from evennia.utils.utils import lazy_property
@@ -81,7 +82,16 @@ class AssistantScript(DefaultScript):
     clock: Clock = reactor
     work: Work = None  # type: ignore[assignment]  # until it is started
 
-    @lazy_property
+    @property
+    def obj(self) -> Any:
+        """The being it moves, or None. Evennia's own way to it takes three times as many calls."""
+        return self.db_obj if self.db_account_id is None else self.db_account
+
+    @obj.setter
+    def obj(self, being: object) -> None:
+        ScriptDB.obj.fset(self, being)
+
+    @cached_property  # unlike Evennia's, it is no call once it is there; it is read 80 times a turn
     def attributes(self) -> WatchedAttributes:
         """The store of its settings and its state."""
         return WatchedAttributes(self, AllAtOnce)
@@ -244,7 +254,7 @@ class AssistantScript(DefaultScript):
         dropped = state.push(self, event)
         state.write(self, pending_events=self.work.inbox)
         self._turn_away(dropped)
-        self.beat_soon(state.hearing_config(self).batch_seconds)
+        self._beat_in(state.hearing_config(self).batch_seconds)
 
     def push(self, event: Event) -> None:
         """Take an event in that somebody stores with what else he changes."""
@@ -258,10 +268,12 @@ class AssistantScript(DefaultScript):
 
     def beat_soon(self, after_seconds: float = 0.0) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
-        if self.work is None or not queueing.is_called(self):
-            return
-        if after_seconds > 0:
-            self.clock.callLater(after_seconds, self._beat)
+        if self.work is not None and queueing.is_called(self):
+            self._beat_in(after_seconds)
+
+    def _beat_in(self, seconds: float) -> None:
+        if seconds > 0:
+            self.clock.callLater(seconds, self._beat)
         else:
             services.pacer().call(self._beat)
 
@@ -277,8 +289,11 @@ class AssistantScript(DefaultScript):
         Raises:
             ConfigurationError: what is set does not fit together.
         """
+        return self._endpoint(services.endpoint())
+
+    def _endpoint(self, game: Endpoint) -> Endpoint:
         provider, model = state.read(self, "llm_provider"), state.read(self, "llm_model")
-        return from_provider(provider, model, services.endpoint())
+        return from_provider(provider, model, game)
 
     def client(self) -> UnifiedLLMClient | FallbackClient:
         """A client for its model, and for those that stand in when it fails.
@@ -293,8 +308,9 @@ class AssistantScript(DefaultScript):
             reasoning_effort=state.read(self, "llm_reasoning_effort"),
             extra=state.read(self, "llm_extra_params"),
         )
-        endpoint, own = self.endpoint(), state.read(self, "llm_fallback_models")
-        return services.pool().client(endpoint, generation, services.fallbacks(own, endpoint))
+        game, own = services.endpoint(), state.read(self, "llm_fallback_models")
+        first = self._endpoint(game)
+        return services.pool().client(first, generation, services.fallbacks(own, first, game))
 
     def _skips(self) -> Skip | None:
         work = self.work

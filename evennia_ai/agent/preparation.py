@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -22,7 +21,7 @@ from evennia_ai.core.turn.assessment import (
 )
 from evennia_ai.core.turn.contexts import ContextType, context_for
 from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
-from evennia_ai.core.turn.pattern import compose_pattern
+from evennia_ai.core.turn.pattern import assessed
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
@@ -126,8 +125,7 @@ def pattern_of(
         ConfigurationError: `execution_config` is wrong.
     """
     assessment = assessment or assess(turn.events, _signals(script, turn))
-    pattern = compose_pattern(_execution(script), scene.context, assessment)
-    return replace(pattern, reasons=(f"context {scene.context.context_type}", *pattern.reasons))
+    return assessed(scene.pattern, _execution(script), assessment)
 
 
 def _execution(script: Assistant) -> ExecutionConfig:

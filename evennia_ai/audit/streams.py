@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -41,6 +42,7 @@ class Subject:
         return self.id == GAME_ID
 
 
+@lru_cache(maxsize=1024)
 def id_of(key: str) -> UUID:
     """The stream of an assistant; small and capital letters are the same."""
     return uuid5(_NAMESPACE, f"assistant/{key.casefold()}")

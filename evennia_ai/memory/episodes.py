@@ -82,7 +82,8 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
 
     def write() -> None:
         rows.insert(script.pk, [memory])
-        profiles.meet(script, event.person, event.sender_name)
+        if not talks.is_just_met(script, event.person):
+            profiles.meet(script, event.person, event.sender_name)
 
     return Remembered(script, write, event.person, memory.at, sendable(turn.events[-1].body))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evennia_ai.core.safety.guidelines import told
@@ -16,8 +16,8 @@ from evennia_ai.core.turn.contexts import (
     Part,
     context_for,
 )
-from evennia_ai.core.turn.execution import ExecutionConfig
-from evennia_ai.core.turn.pattern import compose_pattern
+from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionPattern
+from evennia_ai.core.turn.pattern import WIDEST, compose_pattern
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.prompts.components import COMPONENTS, PromptComponent
@@ -53,6 +53,7 @@ class Scene:
         components: by id, in order.
         templates: keys of those that could be applied.
         allows_several: whether a reply may hold more than one call.
+        pattern: the bounds of a tick, as settings and context have them.
         counted: the sizes of texts that were counted already.
     """
 
@@ -74,6 +75,7 @@ class Scene:
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
     templates: tuple[str, ...] = ()
     allows_several: bool = True
+    pattern: ExecutionPattern = WIDEST
     count_tool: Callable[[ToolSpec], int] | None = None
     counted: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
@@ -186,6 +188,8 @@ def stage(
     own = read("system_prompt_native" if is_native else "system_prompt")
     context = _context(context_type, game_contexts, read("context_configs"))
     config = ExecutionConfig.from_stored(read("execution_config"))
+    pattern = compose_pattern(config, context)
+    reasons = (f"context {context.context_type}", *pattern.reasons)
     notes = {
         "tick_rate": f"{read('tick_rate'):g}",
         "reflection_interval": str(read("reflection_interval") or ""),
@@ -197,7 +201,8 @@ def stage(
         examples=tuple(read("examples")),
         guidelines=tuple(read("guidelines")),
         context=context,
-        allows_several=compose_pattern(config, context).calls_per_reply > 1,
+        allows_several=pattern.calls_per_reply > 1,
+        pattern=replace(pattern, reasons=reasons),
         components=registry.components,
         templates=tuple(registry.templates),
         notes=notes,

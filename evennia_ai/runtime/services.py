@@ -120,20 +120,23 @@ def endpoint() -> Endpoint:
     return endpoints.resolve(os.environ, settings)
 
 
-def fallbacks(own: object = (), first: Endpoint | None = None) -> tuple[Endpoint, ...]:
+def fallbacks(
+    own: object = (), first: Endpoint | None = None, game: Endpoint | None = None
+) -> tuple[Endpoint, ...]:
     """The models that are asked, in order, where the first fails: an assistant's own or the game's.
 
     Args:
         own: the assistant's list of names, empty for none.
         first: the assistant's own model, the game's when None.
+        game: the game's model, where it is known already.
 
     Raises:
         ConfigurationError: the list is wrong.
     """
+    game = game or endpoint()
     if own:
-        return read_own_fallbacks(own, first or endpoint())
+        return read_own_fallbacks(own, first or game)
     given = getattr(settings, FALLBACK_MODELS, GAME_SETTINGS[FALLBACK_MODELS].default)
-    game = endpoint()
     return distinct(read_fallbacks(given, game, os.environ, settings), first or game)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from copy import copy
 from pickle import dumps
 from typing import Any, TypeVar
 
@@ -53,7 +52,7 @@ def read(script: Assistant, name: str) -> Any:
     attribute = script.attributes.find(name)
     value = None if attribute is None else attribute.db_value
     if value is None:
-        return copy(default) if isinstance(default, (list, dict)) else default
+        return default.copy() if isinstance(default, (list, dict)) else default
     # Evennia's own reading of a value builds a tree of watched containers, also around a number.
     return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
@@ -149,7 +148,7 @@ def _prepare(
     """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
-    attribute = script.attributes.get(name, return_obj=True)
+    attribute = script.attributes.find(name)
     if attribute is None:
         script.attributes.put(name, value)
         return None

@@ -29,6 +29,11 @@ _KINDS = {
     "object": "an object",
     "null": "null",
 }
+_PLAIN_KINDS = {str: "string", bool: "boolean", int: "integer"}
+_SAYS_TYPE = frozenset(("type", "title", "description", "default"))
+_SAYS_TYPES = frozenset(
+    ("type", "title", "description", "properties", "required", "additionalProperties")
+)
 # What each keyword asks for, with its value.
 _WANTS = {
     "const": "{}",
@@ -152,6 +157,20 @@ def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, 
     return f"{spec.name} has no argument {one_line(str(extra), 40)}; it takes {takes}"
 
 
+def _fits_plainly(schema: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """True for arguments without a problem so far, of a schema that wants their types, no more.
+
+    False says nothing. Most calls of most tools are such, and the library takes long for them.
+    """
+    known = _properties(schema)
+    return _SAYS_TYPES.issuperset(schema) and all(
+        isinstance(own := known.get(name), dict)
+        and _SAYS_TYPE.issuperset(own)
+        and own.get("type") == _PLAIN_KINDS.get(type(value), "")
+        for name, value in given.items()
+    )
+
+
 def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
     """The fault of these arguments, in words for the model, or "". Never raises.
 
@@ -165,8 +184,10 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
         return f"{spec.name}: {problem}"
     try:
         given = _present(validator, arguments)
-        problem = _top_problem(spec, validator.schema, given)
-        if not problem and (error := find_error(validator, given)):
+        schema = validator.schema
+        problem = _top_problem(spec, schema, given)
+        is_open = not problem and not _fits_plainly(schema, given)
+        if is_open and (error := find_error(validator, given)):
             problem = f"{spec.name}: {_in_words(error)}"
     except Exception:
         # Such as a reference that leads nowhere, or in a circle.

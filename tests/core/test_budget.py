@@ -17,6 +17,7 @@ from evennia_ai.core.safety.budget import (
     accounts_of,
     as_amount,
     as_units,
+    caps_set,
     exceeded,
     is_near,
     period_of,
@@ -109,8 +110,7 @@ def test_standings_name_every_cap_of_a_span() -> None:
         ("tokens_per_day", 7, 110),
         ("cost_per_day", 0, 0),
     ] == [(standing.name, standing.used, standing.allowed) for standing in found]
-    only_set = standings(TODAY, BudgetSpan.DAY, Total(), caps, only_set=True)
-    assert ["tokens_per_day"] == [standing.name for standing in only_set]
+    assert ((BudgetSpan.DAY, "tokens_per_day", 100),) == caps_set(caps)
 
 
 @pytest.mark.parametrize(

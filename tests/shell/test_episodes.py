@@ -230,11 +230,22 @@ class TestTalks(MemoryTest):
         for _ in range(3):
             self.ask("whisper Ada = hello", whispers("Yes."))
             self.clock.advance(800)
-        assert talks.Talk(began, began + 1600, 3, "hello") == self.talk()
+        assert talks.Talk(began, began + 1600, 3, "hello", began + 1600) == self.talk()
         self.clock.advance(100)
         assert self.talk() is None
         self.ask("whisper Ada = hello again", whispers("Yes."))
-        assert talks.Talk(began + 2500, began + 2500, 1, "hello again") == self.talk()
+        ended = began + 2500
+        assert talks.Talk(ended, ended, 1, "hello again", ended) == self.talk()
+
+    def test_a_profile_is_told_of_it_once_a_minute(self) -> None:
+        """Meanwhile a reply writes nothing of it."""
+        told = []
+        for seconds in (0, 30, 29, 1):
+            self.clock.advance(seconds)
+            self.ask("whisper Ada = hello", whispers("Yes."))
+            told.append(EntityProfile.objects.get().last_at)
+        first = told[0]
+        assert [first, first, first, first + 60] == told
 
     def test_those_that_are_over_leave(self) -> None:
         """Memory holds no more than goes on."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import cycle
 
 from evennia_ai.budget.ledger.reservations import Reservation
 from evennia_ai.core.safety import budget
@@ -14,6 +13,7 @@ from evennia_ai.errors import NoFreeSlotError
 from evennia_ai.models import BudgetTotal
 
 Totals = Mapping[BudgetAccount, Total]
+_PLACES = {span: place for place, span in enumerate(BudgetSpan)}
 
 
 def excess(reservation: Reservation, totals: Totals, config: BudgetConfig) -> int:
@@ -25,7 +25,7 @@ def excess(reservation: Reservation, totals: Totals, config: BudgetConfig) -> in
     if not reservation.estimate.spare:
         return 0
     most = 0
-    for standing in _all_set(reservation, totals, config):
+    for _, standing in _all_set(reservation, totals, config):
         missing = standing.used + _units(reservation, standing)[1] - standing.allowed
         if missing > 0:
             most = max(most, _as_tokens(reservation, standing.cap.measure, missing))
@@ -48,38 +48,30 @@ def judge(reservation: Reservation, totals: Totals, config: BudgetConfig) -> Non
         NoFreeSlotError: too many of the assistant's calls are under way.
     """
     near = []
-    for account, span in _accounts(reservation):
-        total = totals[account]
-        if account.scope is Scope.ASSISTANT and span is BudgetSpan.EVER:
-            _judge_slots(reservation, total, config)
-        for standing in _set(account, span, total, config):
-            need, last = _units(reservation, standing)
-            if hit := budget.exceeded(standing, need, last):
-                raise hit
-            if budget.is_near(standing, total, config.warn_at):
-                near.append(standing)
+    slots = next((each for each in reservation.accounts if each.scope is Scope.ASSISTANT), None)
+    if slots is not None:
+        _judge_slots(reservation, totals[slots], config)
+    for total, standing in _all_set(reservation, totals, config):
+        need, last = _units(reservation, standing)
+        if hit := budget.exceeded(standing, need, last):
+            raise hit
+        if budget.is_near(standing, total, config.warn_at):
+            near.append(standing)
     reservation.warnings.extend(
         budget.warning_text(standing) for standing in near if _is_first(standing)
     )
 
 
-def _accounts(reservation: Reservation) -> Iterator[tuple[BudgetAccount, BudgetSpan]]:
-    """Each account that a call counts towards, and over which span that counts."""
-    return zip(reservation.accounts, cycle(BudgetSpan), strict=False)
-
-
-def _set(
-    account: BudgetAccount, span: BudgetSpan, total: Total, config: BudgetConfig
-) -> Iterator[CapStanding]:
-    """The standing of an account to each cap of its span that is set."""
-    return budget.standings(account, span, total, config.caps_of(account.scope), only_set=True)
-
-
 def _all_set(
     reservation: Reservation, totals: Totals, config: BudgetConfig
-) -> Iterator[CapStanding]:
-    for account, span in _accounts(reservation):
-        yield from _set(account, span, totals[account], config)
+) -> Iterator[tuple[Total, CapStanding]]:
+    """The standing of each account that a call counts towards to each cap that is set for it."""
+    accounts = reservation.accounts
+    for first in range(0, len(accounts), len(_PLACES)):  # those of one scope
+        for span, name, amount in budget.caps_set(config.caps_of(accounts[first].scope)):
+            account = accounts[first + _PLACES[span]]
+            total = totals[account]
+            yield total, budget.standing_to(account, name, amount, total)
 
 
 def _judge_slots(reservation: Reservation, total: Total, config: BudgetConfig) -> None:

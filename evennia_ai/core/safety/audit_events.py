@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from evennia_ai.core.text.cleaning import one_line, sendable
@@ -38,6 +39,7 @@ _IN_TEXT = (
 # Each of them holds one of these: most texts hold none, and are not looked through four times.
 _MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
 MOST_EXACT = 2**53
+_PLAIN = frozenset((type(None), bool, int, float, str))
 LONGEST_ESCAPE = 6  # characters of one character in JSON
 _NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
 
@@ -217,6 +219,8 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
     """
     if value is None or (isinstance(value, int) and abs(value) < MOST_EXACT):
         return value
+    if type(value) is float and isfinite(value):
+        return value
     if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
         return sendable(value)  # what JSON would make of it, there and back
     text = sendable(json.dumps(value, ensure_ascii=False, default=str))
@@ -228,15 +232,17 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
 def storable(details: Mapping[str, Any]) -> dict[str, Any]:
     """The details of a fact as the record keeps them: plain data, whatever they were."""
     plain = {sendable(str(key)): _kept(item, called) for key, item, called in _named(details)}
-    size = sum(len(str(value)) for value in plain.values())
+    size = sum(map(len, map(str, plain.values())))
     return plain if size <= LONGEST_EVENT else {"too_long": bounded(plain, 0)}
 
 
 def _kept(value: object, name: str) -> Any:
-    if isinstance(value, str) and len(value) > LONGEST_VALUE and not _is_secret(name):
-        return bounded(value)  # its size and its fingerprint hold no secret
     try:
-        return bounded(masked(value, name))
+        if type(value) not in _PLAIN or _is_secret(name):
+            return bounded(masked(value, name))
+        if isinstance(value, str) and len(value) <= LONGEST_VALUE:
+            value = _without_secrets(value)  # the fingerprint of a longer one holds none
+        return bounded(value)
     except Exception:  # one that holds itself, or cannot be told: a record must not fail for it
         return f"({type(value).__name__})"
 

@@ -249,19 +249,31 @@ class CapStanding:
 
 
 def standings(
-    account: BudgetAccount, span: BudgetSpan, total: Total, caps: Caps, *, only_set: bool = False
+    account: BudgetAccount, span: BudgetSpan, total: Total, caps: Caps
 ) -> Iterator[CapStanding]:
-    """An account's standing to each cap of its span.
-
-    Args:
-        only_set: leave out those that are not set; no call is held up or warned of by them.
-    """
+    """An account's standing to each cap of its span."""
     for name, cap in CAPS.items():
-        amount = getattr(caps, name) if cap.span is span else None
-        if amount or (amount is not None and not only_set):
-            configured = as_units(cap.measure, amount)
-            used, granted = total.used(cap.measure), total.granted(cap.measure)
-            yield CapStanding(account, name, configured, used, granted)
+        if cap.span is span:
+            yield standing_to(account, name, getattr(caps, name), total)
+
+
+@lru_cache(maxsize=256)
+def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, float], ...]:
+    """The caps of a scope that are set, by span: no call is held up or warned of by the others."""
+    amounts = [(cap.span, name, getattr(caps, name)) for name, cap in CAPS.items()]
+    return tuple(
+        (of, name, amount)
+        for span in BudgetSpan
+        for of, name, amount in amounts
+        if of is span and amount
+    )
+
+
+def standing_to(account: BudgetAccount, name: str, amount: float, total: Total) -> CapStanding:
+    """An account's standing to one cap, of so many tokens, dollars or calls."""
+    measure = CAPS[name].measure
+    used, granted = total.used(measure), total.granted(measure)
+    return CapStanding(account, name, as_units(measure, amount), used, granted)
 
 
 def as_units(measure: Measure, amount: float) -> int:

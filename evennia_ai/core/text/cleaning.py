@@ -60,7 +60,7 @@ def strip_control(text: str) -> str:
 
 def sendable(text: str) -> str:
     """Text that can be encoded as UTF-8: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def without_thoughts(text: str) -> str:
@@ -89,6 +89,7 @@ def name_as_data(name: str) -> str:
     )
 
 
+@lru_cache(maxsize=1024)
 def place_as_data(name: str) -> str:
     """A channel's or a room's name for the model: as it is, or quoted."""
     line = one_line(name, 60)

@@ -18,6 +18,8 @@ MOST_ROUNDS = 20
 LONGEST_PHRASED = 4_000
 NEAR = 20
 
+# Without one of these a text has no Markdown, and no second line.
+_MARKUP = re.compile(r"[\[`*_~#>+•\n-]")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|[/#])[^()\s]{0,500}\)")
 _CODE = re.compile(r"(`{1,2})([^`\n]+)\1")
 _BOLD = re.compile(r"(?<![A-Za-z0-9*])(\*{2,3})(?=[^\s*])([^*\n]+)(?<=\S)\1(?![A-Za-z0-9*])")
@@ -147,6 +149,8 @@ def without_markdown(text: str) -> str:
 
     A list becomes its items with commas, a link its text, and of a rule nothing is left.
     """
+    if not _MARKUP.search(text):
+        return text.strip()
     text = _CODE.sub(r"\2", _LINK.sub(r"\1", text))
     text = _UNDERLINED.sub(r"\2", _STRUCK.sub(r"\1", _BOLD.sub(r"\2", text)))
     lines: list[str] = []

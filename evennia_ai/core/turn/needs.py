@@ -100,8 +100,9 @@ def needed(
     shown = dict(islice(always.items(), most))
     shown |= {name: spec for name, spec in specs.items() if name == FIND_TOOLS}
     text = text[:LONGEST_READ].casefold()
-    lately = {spec.group for name in called if (spec := specs.get(name)) and spec.group}
-    is_open: dict[ToolGroup, bool] = {}
+    lately = {spec.group.name for name in called if (spec := specs.get(name)) and spec.group}
+    near = lately.union(groups)
+    is_open: dict[int, bool] = {}
     loose = []
     wanted = {*found, *called}
     for name, spec in specs.items():
@@ -109,9 +110,11 @@ def needed(
             continue
         if not group.cues:
             loose.append(spec)
-        elif group not in is_open:
-            is_open[group] = group in lately or group.name in groups or is_called_for(group, text)
-        if is_open.get(group):
+            continue
+        key = id(group)
+        if key not in is_open:
+            is_open[key] = group.name in near or is_called_for(group, text)
+        if is_open[key]:
             wanted.add(name)
     wanted.update(matching(loose, text))
     return shown | {name: spec for name, spec in specs.items() if name in wanted}

@@ -46,16 +46,20 @@ _IN_WORDS: dict[str, Callable[[Any], str]] = {
 def compose_pattern(
     config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None = None
 ) -> ExecutionPattern:
-    """The bounds of a tick, composed of all layers.
-
-    Args:
-        assessment: of the task at hand. It restricts only where `task_assessment_enabled` is set;
-            else it is no more than a reason that can be read.
-    """
+    """The bounds of a tick, composed of all layers."""
     pattern = _restricted(WIDEST, _of_settings(config), "settings")
     pattern = _restricted(pattern, _of_context(context), f"context {context.context_type}")
-    if assessment is None:
-        return pattern
+    return pattern if assessment is None else assessed(pattern, config, assessment)
+
+
+def assessed(
+    pattern: ExecutionPattern, config: ExecutionConfig, assessment: Assessment
+) -> ExecutionPattern:
+    """The bounds of the first two layers, with the third: the assessment of the task at hand.
+
+    It restricts only where `task_assessment_enabled` is set; else it is no more than a reason that
+    can be read.
+    """
     if config.task_assessment_enabled:
         return _restricted(pattern, _of_assessment(assessment), f"task: {assessment.reasoning}")
     return replace(pattern, reasons=(*pattern.reasons, f"task, only noted: {assessment.reasoning}"))

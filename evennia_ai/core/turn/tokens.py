@@ -119,23 +119,22 @@ def _estimate(text: str) -> int:
 
 def count_message(message: Message, count: Counter) -> int:
     """Tokens of one message as it is sent: its text, its calls, and what stands around it."""
-    tokens = TOKENS_AROUND_MESSAGE + _count_content(message.get("content"), count)
+    content, tokens = message.get("content"), TOKENS_AROUND_MESSAGE
+    if isinstance(content, list):
+        tokens += sum(count(part["text"]) for part in content if "text" in part)
+    elif content:
+        tokens += count(str(content))
     for call in message.get("tool_calls") or ():
         function = call["function"]
         tokens += TOKENS_AROUND_CALL + count(call["id"])
         tokens += count(function["name"]) + count(function["arguments"])
-    return tokens + count(message.get("tool_call_id") or "")
-
-
-def _count_content(content: object, count: Counter) -> int:
-    if isinstance(content, list):
-        return sum(count(part["text"]) for part in content if "text" in part)
-    return count(str(content or ""))
+    told = message.get("tool_call_id")
+    return tokens + count(told) if told else tokens
 
 
 def count_messages(messages: Sequence[Message], count: Counter) -> int:
     """Tokens of several messages."""
-    return sum(count_message(message, count) for message in messages)
+    return sum([count_message(message, count) for message in messages])
 
 
 def count_tool(spec: ToolSpec, count: Counter) -> int:
