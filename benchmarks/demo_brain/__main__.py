@@ -24,6 +24,7 @@ from pathlib import Path
 
 from benchmarks.demo_brain.questions import SEEN, Question, read
 from benchmarks.demo_brain.unseen import UNSEEN
+from evennia_ai.llm.endpoints import SCRIPTED
 from tests.journeys.clients import Player
 from tests.journeys.game import UNHURRIED, Game, make_product_folder
 from tests.journeys.staging import run
@@ -86,20 +87,24 @@ def running_game(model: str) -> Iterator[Game]:
     """The Lantern Library with the embedded model, in a folder of its own.
 
     Args:
-        model: a GGUF file; "" for the one of `make play`.
+        model: a GGUF file, or "scripted"; "" for the one of `make play`.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
         Game.make(Path(folder) / "game", make_product_folder) as game,
     ):
-        if model:
+        if model == SCRIPTED:
+            game.env["EVENNIA_AI_MODEL"] = SCRIPTED
+        elif model:
             game.env[MODEL] = str(Path(model).resolve(strict=True))
         if cache := os.environ.get("EVENNIA_AI_CACHE_DIR"):
             game.env["EVENNIA_AI_CACHE_DIR"] = cache
         game.build_product()
         game.settings |= UNHURRIED | {"EVENNIA_AI_CALL_DEADLINE_SECONDS": REPLY_SECONDS}
         local = ("-m", "evennia_ai.llm.local")
-        game.run_python(*local, "start", "--state-dir", STATE_DIR, timeout_seconds=START_SECONDS)
+        if model != SCRIPTED:
+            start = (*local, "start", "--state-dir", STATE_DIR)
+            game.run_python(*start, timeout_seconds=START_SECONDS)
         try:
             game.start()
             yield game
@@ -167,7 +172,7 @@ def main() -> None:
     """Measure, and print what came of it."""
     parser = argparse.ArgumentParser(prog="benchmarks.demo_brain", description=__doc__)
     parser.add_argument("--half", nargs="+", choices=HALVES, default=["seen", "unseen"])
-    parser.add_argument("--model", default="", help="a GGUF file in place of the demo brain's")
+    parser.add_argument("--model", default="", help="a GGUF file, or: scripted")
     parser.add_argument("--show", action="store_true", help="show answers, of tuned halves only")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
