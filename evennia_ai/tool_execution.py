@@ -19,12 +19,13 @@ from evennia_ai.budget.metering import TurnModel
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.engine import tick
 from evennia_ai.engine.offers import Findable, Fitted, Offered
-from evennia_ai.engine.ports import Ports, Toolbox
+from evennia_ai.engine.ports import Ports, Specs, Toolbox
 from evennia_ai.engine.toolboxes import (
     Cached,
     Confined,
@@ -54,7 +55,6 @@ Settle = Callable[[ToolResult], Mapping[str, Any]]
 _TOOL_RETRY_CONFIG = RetryConfig()
 LOCK = "tool_"
 # What a model of the size of the demo brain can choose among; a game's own tools come beside them.
-ANSWERS = frozenset(("say", "whisper", "page", "channel", "report"))
 FOR_SMALL_MODELS = ANSWERS | {"emote", "look", "noop"}
 
 
@@ -153,7 +153,7 @@ def toolbox(
     tools = Offered(tools, pattern, hidden)
     if is_small:
         own = ANSWERS if is_grounded else FOR_SMALL_MODELS
-        tools = Fitted(tools, turn.event, own | _of_the_game())
+        tools = Fitted(tools, turn.event, own | specs_of_game().keys())
     elif not is_by_need(turn, tools.specs()):
         tools = Findable(tools, turn.found, services.most_tools())
     return Gated(tools, arguments_problem)
@@ -165,11 +165,14 @@ def _forbidden(body: GameObject) -> frozenset[str]:
     return frozenset(kind.removeprefix(LOCK) for kind in kinds if not body.access(body, kind))
 
 
-def _of_the_game() -> frozenset[str]:
+def specs_of_game() -> Specs:
+    """The tools that the game brought, by name; a small model is offered them beside its answer."""
     package = __name__.partition(".")[0]
-    return frozenset(
-        name for name, tool in REGISTRY.items() if tool.module.partition(".")[0] != package
-    )
+    return {
+        name: tool.spec
+        for name, tool in REGISTRY.items()
+        if tool.module.partition(".")[0] != package
+    }
 
 
 def execute_react_loop(

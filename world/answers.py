@@ -14,13 +14,16 @@ ADA: Answers = {
         "tell me something about yourself",
         "who am I speaking with?",
         "what may I call you?",
+        "what was your name again?",
     ),
     "I am an AI, and keeper of this library.": (
         "are you a real woman, alive, of flesh and blood?",
         "are you a computer, a program, a robot?",
+        "what are you, some kind of ghost or machine?",
     ),
     "I keep the books of this library, and I know where each of them stands.": (
         "what is your work here?",
+        "who runs this place, who is in charge?",
         "what do you do all the time?",
     ),
     "This is the Lantern Library, an old lighthouse full of books above Greyport.": (
@@ -35,6 +38,8 @@ ADA: Answers = {
     ),
     "The town below is Greyport: a small harbour, herring boats, two taverns.": (
         "what is the town like?",
+        "what is Greyport, what kind of place is it?",
+        "tell me about the harbour",
         "how many taverns has the town?",
         "what do they do for a living in the town?",
         "what is the village by the sea called?",
@@ -50,6 +55,7 @@ ADA: Answers = {
     "Books about storms and weather are in the North Gallery, third case, north of here.": (
         "I want to read about wind and thunder",
         "where are the storm books?",
+        "where do you keep what is written about the weather?",
         "is there something on rain, snow, tempests, typhoons, tornadoes?",
         "what is in the third case?",
         "which case has the weather?",
@@ -151,6 +157,7 @@ ADA: Answers = {
     "The library never closes. It is open day and night.": (
         "when do you open and close?",
         "are you open at night, on holidays, at the weekend?",
+        "must I go at midnight, will you lock up, send me out?",
         "how long may I stay, when must I leave?",
     ),
     "Sit at the oak tables here, as long as you like.": (
@@ -201,6 +208,7 @@ BRASS: Answers = {
     "I am Brass, tinker of the Lantern Library.": ("who are you?", "what is your name?"),
     "I am clockwork and an AI.": (
         "what are you made of, iron or flesh?",
+        "what are you?",
         "are you a robot, a machine, a real person?",
     ),
     "This is the Workshop of the Lantern Library, an old lighthouse above Greyport.": (
@@ -253,6 +261,9 @@ BRASS: Answers = {
         "may I have tea, something hot, something to drink?",
         "what is the kettle, the stove for?",
         "for whom is the tea, who drinks it?",
+    ),
+    "The wind-up mouse has copper ears, a leather tail, and a key in its side.": (
+        "what does the mouse look like, what can it do?",
     ),
     "Take the wind-up mouse with you: visitors may.": (
         "have you a present, a souvenir, a keepsake for me?",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 
 class Kind(StrEnum):
@@ -44,7 +45,23 @@ class Question:
         return has_all and not any(word in told for word in self.forbids)
 
 
+NOT = "no,|no.|not |n't|cannot|never|nobody|no keys|no secret|no passw|sorry"
 UNSURE = "know|not sure|cannot say|can't say|no idea|never heard|cannot tell"
+
+
+def read(name: str) -> tuple[Question, ...]:
+    """The questions of a text file beside this module; its head says how a line is made."""
+    lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
+    return tuple(_read(line) for line in lines if not line.startswith("#"))
+
+
+def _read(line: str) -> Question:
+    head, says, needs, *forbids = line.split(" :: ")
+    kind, whom, way = head.split()
+    groups = needs.format(NOT=NOT, UNSURE=UNSURE).split(" & ")
+    forbidden = tuple(forbids[0].split(" & ")) if forbids else ()
+    return Question(tuple(says.split(" / ")), Kind(kind), tuple(groups), forbidden, whom, way)
+
 
 SEEN = (
     Question(("who repairs lamps here?",), Kind.FACT, ("brass|tinker|workshop",)),

@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.python.failure import Failure
 
 from evennia_ai.agent import preparation
-from evennia_ai.core.memory.phrasing import UNASKED
+from evennia_ai.core.memory.asked import UNASKED
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.core.turn.turn import Turn
@@ -22,12 +22,13 @@ from evennia_ai.memory import grounding
 from evennia_ai.prompts import stable_head
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.tool_execution import specs_of_game
 
 # Each takes some four seconds of both processors of a small machine.
 MOST_WARMED = 4
 GREETING = "hello"
 # Texts that are compared in one go: a second of one processor, for which a question has to wait.
-PORTION = 60
+PORTION = 30
 _warmed: set[int] = set()
 _going: list[Deferred[None]] = []
 _one_at_a_time = DeferredLock()
@@ -54,6 +55,11 @@ def begin(script: Assistant) -> Deferred[None] | None:
     return warming.addErrback(_tell, script).addBoth(lambda _: _going.remove(warming))
 
 
+def is_under_way() -> bool:
+    """True while the demo brain reads ahead for any assistant."""
+    return bool(_going)
+
+
 def give_way() -> None:
     """Drop what is being read ahead: somebody asks."""
     for warming in tuple(_going):
@@ -70,13 +76,14 @@ async def _warm(script: Assistant) -> None:
 
 
 async def _read_ahead(script: Assistant) -> None:
-    texts = grounding.texts_of(script)
-    for first in range(0, len(texts), PORTION):
-        await services.memory().likeness((GREETING,), texts[first : first + PORTION])
+    texts, questions = grounding.texts_of(script)
+    for first in range(0, max(len(texts), len(questions)), PORTION):
+        part = slice(first, first + PORTION)
+        await services.memory().likeness((GREETING,), texts[part], questions[part])
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
     scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
-    head = stable_head(scene, Turn(script.work.epoch, (), (), []), {})
+    head = stable_head(scene, Turn(script.work.epoch, (), (), []), specs_of_game())
     await client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
 
 

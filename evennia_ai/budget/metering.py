@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from twisted.internet.defer import TimeoutError as DeadlineError
 
@@ -28,6 +29,8 @@ from evennia_ai.runtime.work import Work
 
 # The argument that holds what is said, in every tool by which a small model answers.
 MESSAGE = "message"
+# What a small model may write where it writes nothing but what is said: a note, and a little more.
+MOST_SAID_TOKENS = 96
 
 
 class TickClock:
@@ -116,7 +119,10 @@ class TurnModel:
         """
         seconds = self.wrap_up_seconds if self.turn.stopped_by else self.time.left()
         purpose = "wrap_up" if self.turn.stopped_by else "turn"
-        paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated)
+        bounds: dict[str, Any] = {}
+        if self.scene.is_plain(spec.name for spec in tools):
+            tools, bounds = (), {"max_tokens": MOST_SAID_TOKENS, "stop": ["\n"]}
+        paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated, **bounds)
         try:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
         except DeadlineError:
@@ -138,7 +144,8 @@ class TurnModel:
             else call
             for call in reply.tool_calls
         )
-        return replace(reply, tool_calls=calls)
+        content = reply.content if calls else mended(reply.content, line, told)
+        return replace(reply, content=content, tool_calls=calls)
 
     def _too_late(self) -> Exception:
         if self.turn.stopped_by:

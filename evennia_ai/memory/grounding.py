@@ -14,15 +14,10 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK
+from evennia_ai.core.memory.asked import UNKNOWN, Asked, is_about_oneself
 from evennia_ai.core.memory.decoys import DECOYS
-from evennia_ai.core.memory.grounding import Asked, Note, best, is_about_oneself, narrowed
-from evennia_ai.core.memory.phrasing import (
-    UNKNOWN,
-    as_spoken,
-    as_told_back,
-    hint,
-    split_persona,
-)
+from evennia_ai.core.memory.grounding import Note, fitting, narrowed
+from evennia_ai.core.memory.phrasing import as_spoken, as_told_back, hint, split_persona
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.core.memory.recollection import Recollection, Seeker
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_line
@@ -82,39 +77,42 @@ async def ground(script: Assistant, turn: Turn) -> Grounded:
 async def _found(script: Assistant, turn: Turn) -> Grounded:
     """The note by the likeness of meaning, else by shared words."""
     notes, asked = _gathered(script, turn)
-    likeness = await services.memory().likeness(tuple(asked.queries), _texts(notes))
-    note = best(notes, asked, likeness)
-    _tell(script, turn, note, is_by_words=likeness is None)
-    return _grounded(note, asked)
+    texts, questions = _compared(notes)
+    likeness = await services.memory().likeness(tuple(asked.queries), texts, questions)
+    found = fitting(notes, asked, likeness)
+    _tell(script, turn, found, is_by_words=likeness is None)
+    return _grounded(found, asked)
 
 
 def ground_by_words(script: Assistant, turn: Turn) -> Grounded:
     """The same at once, by shared words alone: for who looks at a prompt that is not sent."""
     notes, asked = _gathered(script, turn)
-    return _grounded(best(notes, asked, None), asked)
+    return _grounded(fitting(notes, asked, None), asked)
 
 
-def texts_of(script: Assistant) -> list[str]:
-    """The texts an assistant's lines are compared with before anybody has said one."""
-    return _texts([*[*_own(script), *_around(script.obj)][:MOST_NOTES], *DECOYS])
+def texts_of(script: Assistant) -> tuple[list[str], list[str]]:
+    """The texts and questions that lines are compared with before anybody has said one."""
+    return _compared([*[*_own(script), *_around(script.obj)][:MOST_NOTES], *DECOYS])
 
 
-def _texts(notes: Sequence[Note]) -> list[str]:
-    """The texts by which notes are found, each once."""
-    return list(dict.fromkeys(piece for note in notes for piece in note.compared))
+def _compared(notes: Sequence[Note]) -> tuple[list[str], list[str]]:
+    """The texts by which notes are found, each once, and the questions by which they are."""
+    questions = dict.fromkeys(note.question for note in notes if note.question)
+    texts = dict.fromkeys(piece for note in notes for piece in note.pieces)
+    return [text for text in texts if text not in questions], list(questions)
 
 
-def _tell(script: Assistant, turn: Turn, note: Note | None, *, is_by_words: bool) -> None:
+def _tell(script: Assistant, turn: Turn, notes: Sequence[Note], *, is_by_words: bool) -> None:
     """Let `assistant why` tell what a small model was shown; not its words, which may be secret."""
     how = "shared words" if is_by_words else "meaning"
-    is_known = note is not None and not note.is_decoy
-    found = f"one note, by {how}" if is_known else f"no note fits, by {how}"
+    count = sum(not note.is_decoy for note in notes)
+    found = f"{('no note fits', 'one note', 'two notes')[count]}, by {how}"
     script.work.decisions.note([event.number for event in turn.events], "told", found)
 
 
-def _grounded(note: Note | None, asked: Asked) -> Grounded:
-    audiences = confined((note.audience,)) if note is not None else OPEN
-    return Grounded(hint(note, asked.line), audiences)
+def _grounded(notes: Sequence[Note], asked: Asked) -> Grounded:
+    audiences = confined([note.audience for note in notes]) if notes else OPEN
+    return Grounded(hint(notes, asked.line), audiences)
 
 
 def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], Asked]:

@@ -16,7 +16,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.memory.grounding import Asked
+from evennia_ai.core.memory.asked import Asked
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,

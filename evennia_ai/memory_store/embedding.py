@@ -81,29 +81,36 @@ class Likeness:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._vectors: OrderedDict[str, Any] = OrderedDict()
+        # By text, and whether it asks: models make other vectors of questions than of statements.
+        self._vectors: OrderedDict[tuple[str, bool], Any] = OrderedDict()
 
-    def of(self, queries: Sequence[str], texts: Sequence[str]) -> list[dict[str, float]]:
-        """The similarity, 0 to 1, of each query to each text, by text.
+    def of(
+        self, queries: Sequence[str], texts: Sequence[str], questions: Sequence[str] = ()
+    ) -> list[dict[str, float]]:
+        """The similarity, 0 to 1, of each query to each text and question, by text.
 
         Raises:
             MemoryStoreError: there are no vectors to be had.
         """
-        self._learn(texts)
-        return [self._one(query, texts) for query in queries]
+        known = [*((text, False) for text in texts), *((text, True) for text in questions)]
+        self._learn(known)
+        return [self._one(query, known) for query in queries]
 
-    def _one(self, query: str, texts: Sequence[str]) -> dict[str, float]:
-        sought = self._embedder.embed_query(query)
-        return {
-            text: self._embedder.similarity(float(sought @ self._vectors[text])) for text in texts
-        }
+    def _one(self, query: str, known: Sequence[tuple[str, bool]]) -> dict[str, float]:
+        sought, similarity = self._embedder.embed_query(query), self._embedder.similarity
+        return {key[0]: similarity(float(sought @ self._vectors[key])) for key in known}
 
-    def _learn(self, texts: Sequence[str]) -> None:
+    def _learn(self, known: Sequence[tuple[str, bool]]) -> None:
         """The vectors of texts that are new; those not asked for lately go."""
-        for text in texts:
-            if text in self._vectors:
-                self._vectors.move_to_end(text)
+        for key in known:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
             else:  # one by one, so that what was made before a deadline is there the next time
-                self._vectors[text] = self._embedder.embed_passages([text])[0]
-        while len(self._vectors) > max(MOST_KEPT, len(texts)):
+                self._vectors[key] = self._vector(*key)
+        while len(self._vectors) > max(MOST_KEPT, len(known)):
             self._vectors.popitem(last=False)
+
+    def _vector(self, text: str, asks: bool) -> Any:
+        if asks:
+            return self._embedder.embed_query(text)
+        return self._embedder.embed_passages([text])[0]

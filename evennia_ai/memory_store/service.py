@@ -186,9 +186,12 @@ class MemoryService:
         return found
 
     def likeness(
-        self, queries: Sequence[str], texts: Sequence[str]
+        self, queries: Sequence[str], texts: Sequence[str], questions: Sequence[str] = ()
     ) -> Deferred[list[dict[str, float]] | None]:
         """The likeness of each query to each of some short texts, 0 to 1; without a store.
+
+        Args:
+            questions: more texts, which ask as the queries do; the same text is in one of both.
 
         Returns:
             For each query the similarities by text. None: nothing that knows meaning can be asked
@@ -197,7 +200,7 @@ class MemoryService:
         is_closed = self.absence == CLOSED
         if is_closed or self._embedder.is_paid or not self._embedder.knows_meaning:
             return succeed(None)
-        job = partial(self._likeness.of, tuple(queries), tuple(texts))
+        job = partial(self._likeness.of, tuple(queries), tuple(texts), tuple(questions))
         done = self._thread.ask(job, LIKENESS_SECONDS, is_urgent=True)
         return done.addErrback(_unlike)
 

@@ -44,7 +44,8 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     """
     value = _values(scene, turn, specs)
     head, tail = _whole_head(scene, value, specs), _tail(scene, value, specs)
-    tools = sum(map(scene.tokens_of_tool, specs.values()))
+    shown = () if scene.is_plain(specs) else specs.values()
+    tools = sum(map(scene.tokens_of_tool, shown))
     most = scene.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
     is_telling = scene.shows(Part.OVERHEARD) and not scene.is_grounded
@@ -141,7 +142,7 @@ def _whole_head(scene: Scene, value: Value, specs: Specs) -> list[Message]:
     """The head and, for a model that needs them, turns that show what an answer looks like."""
     head = _head(scene, value, specs)
     if scene.is_grounded:
-        return head + grounded_examples()
+        return head + grounded_examples(is_plain=scene.is_plain(specs))
     return head + examples(scene.examples) if scene.tool_mode == "json" else head
 
 

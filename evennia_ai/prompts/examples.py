@@ -63,14 +63,20 @@ def unaddressed(answer: str) -> str:
     return _ADDRESS.sub("", answer)
 
 
-def grounded_examples() -> list[Message]:
-    """The turns of `examples` for a model that is shown one note behind each line."""
+def grounded_examples(*, is_plain: bool) -> list[Message]:
+    """The turns of `examples` for a model that is shown one note behind each line.
+
+    Args:
+        is_plain: it writes what is said, and no call.
+    """
     turns: list[Message] = []
     for number, (asker, heard, note, answer) in enumerate(_NOTES):
         name, verb = _ASKERS[asker]
-        event, call = _example(number, name, verb, heard, answer.format(note=note))
-        told = hint(Note(note) if note else None, heard)
-        turns += [{**event, "content": f"{event['content']}\n{told}"}, call]
+        said = answer.format(note=note)
+        event, call = _example(number, name, verb, heard, said)
+        told = hint([Note(note)] if note else [], heard)
+        answered = {"role": "assistant", "content": said} if is_plain else call
+        turns += [{**event, "content": f"{event['content']}\n{told}"}, answered]
     return turns
 
 

@@ -18,12 +18,13 @@ from evennia_ai.core.turn.contexts import (
 )
 from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionPattern
 from evennia_ai.core.turn.pattern import WIDEST, compose_pattern
+from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.prompts.components import COMPONENTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
-from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, native_rules
+from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, PLAIN, native_rules
 
 Facts = Callable[[], Mapping[str, str]]
 
@@ -84,6 +85,14 @@ class Scene:
         """True for a small model that answers a line: it is told what bears on it, no more."""
         return bool(self.hint)
 
+    def is_plain(self, tools: Iterable[str]) -> bool:
+        """True where a small model can only answer: it writes what is said, and no JSON around it.
+
+        Args:
+            tools: names of those on offer.
+        """
+        return self.is_grounded and ANSWERS.issuperset(tools)
+
     @property
     def most_tokens(self) -> int:
         """The size of the model's context, or what this context may use of it."""
@@ -122,7 +131,7 @@ class Scene:
 
     def _own_rules(self, tools: Iterable[str]) -> str:
         if self.is_grounded:
-            return GROUNDED
+            return PLAIN if self.is_plain(tools) else GROUNDED
         if self.tool_mode == "json":
             return JSON
         return native_rules(

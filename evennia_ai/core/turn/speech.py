@@ -23,6 +23,7 @@ _CALLED = re.compile(r"[\s`]*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w])")
 _AFTER_CALL = " \t\r\n\f\v`);"
 _KEYWORD = re.compile(r"\b(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\")(?:,\s*+|$)")
 ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK: "report"}
+ANSWERS = frozenset(("say", *ANSWERED_BY.values()))
 
 
 def _unwrapped(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -49,10 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--slots", type=int, default=1)
     parser.add_argument("--prefix-cache-mib", type=int, default=256)
     cores = _usable_cores()
-    # Writing leaves a core free: when it takes both of two cores and the machine is busy otherwise,
-    # a warm answer takes 22 s in place of 5; on an idle machine a free core costs half a second.
+    # A core stays free, for reading too: threads wait for each other at each layer, so on two cores
+    # that others use as well 15 tokens are read in 7.6 s by two threads, and in 1.3 s by one.
     parser.add_argument("--threads", type=int, default=max(1, min(cores - 1, 4)))
-    parser.add_argument("--prompt-threads", type=int, default=min(cores, 4))
     return parser
 
 
@@ -85,8 +84,7 @@ def _serve(options: argparse.Namespace) -> Any:
     # without the store), as two slots of 4096 would keep them, but for any number of assistants.
     params.n_parallel = options.slots
     params.cache_ram_mib = options.prefix_cache_mib
-    params.cpuparams.n_threads = options.threads
-    params.cpuparams_batch.n_threads = options.prompt_threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
     # Waiting threads sleep; spinning would take time from the game.
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     params.use_jinja = True
