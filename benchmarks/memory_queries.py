@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from benchmarks.scene import set_up_game
 AIM_MS = 5.0
 PEOPLE, ROOMS, FACTS_OF_TEN = 200, 10, 2
 DONE = 50
+MODEL = "hashing-1/384"
 DAYS, DAY_SECONDS = 300, 86_400.0
 WORDS = (
     *("lamp", "harbour", "tide", "atlas", "stair", "north", "gallery", "storm", "book", "key"),
@@ -57,39 +59,47 @@ def memories(count: int, now: float) -> Iterator[Any]:
 
 
 def fill(script: Any, count: int) -> None:
-    """Let an assistant have so many memories; nobody sleeps by default, and few are sorted out.
-
-    Fifty of the entries that are need not be kept as they were written, and fifty memories are too
-    many.
-    """
+    """Let an assistant have so many memories, none of them sorted out: nobody sleeps by default."""
     from django.db import transaction
 
     from evennia_ai.memory_store import rows
     from evennia_ai.models import Memory
-    from evennia_ai.runtime import state
 
     with transaction.atomic():
         rows.insert(script.pk, memories(count, script.clock.seconds()))
-        every = Memory.objects.filter(assistant=script.pk)
-        every.update(indexed_as="hashing-1/384")
-        oldest = every.filter(kind="journal").order_by("id").values_list("id", flat=True)
-        every.filter(kind="journal", id__lt=oldest[DONE]).update(is_consolidated=True)
-    limits = {"max_memories": count - 2 * DONE}
-    state.write(script, memory_config=limits)
+        Memory.objects.filter(assistant=script.pk).update(indexed_as=MODEL)
+
+
+def retained(script: Any, count: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What need not be kept, by its name; each is asked before the next is made ready."""
+    from evennia_ai.memory import retention
+    from evennia_ai.models import Memory
+    from evennia_ai.runtime import state
+
+    now = script.clock.seconds()
+    oldest = list(Memory.objects.filter(kind="journal").order_by("id")[:DONE])
+    for name, most, done in (
+        ("nothing is", count, 0),
+        (f"{DONE} are too many", count - DONE, 0),
+        (f"{DONE} entries were sorted out", count, DONE),
+    ):
+        state.write(script, memory_config={"max_memories": most})
+        sorted_out = Memory.objects.filter(pk__in=[row.pk for row in oldest[:done]])
+        sorted_out.update(is_consolidated=True)
+        yield f"what is overdue, where {name}", lambda: retention.overdue(script, now)
 
 
 def questions(script: Any) -> dict[str, Callable[[], Any]]:
-    """What is asked, by its name."""
+    """What else is asked, by its name."""
     from evennia_ai.consolidation import consolidating
     from evennia_ai.core.memory.recollection import Seeker
-    from evennia_ai.memory import journal, retention
+    from evennia_ai.memory import journal
+    from evennia_ai.memory_store import rows
 
-    now = script.clock.seconds()
     alone = Seeker("*#3", "whisper", "#2", is_private=True)
     aloud = Seeker("*#3", "say", "#2")
     nobody = Seeker("*#9999", "whisper", "#9999", is_private=True)
     return {
-        "what is overdue, where 100 are": lambda: retention.overdue(script, now),
         "the newest entries, in a whisper": lambda: journal.recent(script, alone, 10),
         "the newest entries, aloud": lambda: journal.recent(script, aloud, 10),
         "the newest entries, of somebody new": lambda: journal.recent(script, nobody, 10),
@@ -97,6 +107,10 @@ def questions(script: Any) -> dict[str, Callable[[], Any]]:
         "entries with a word that many have": lambda: journal.search(script, alone, "teapot", 10),
         "entries with a word that one has": lambda: journal.search(script, aloud, RARE, 10),
         "the next entries for the night": lambda: consolidating.next_batch(script, ()),
+        "what waits for a vector": lambda: rows.waiting(script.pk, 16),
+        "how much of it there is": lambda: rows.count_waiting(script.pk),
+        "what another model has read": lambda: rows.stale(script.pk, MODEL),
+        "where a person spoke aloud": lambda: rows.spoken_at(script.pk, "*#3", 16),
     }
 
 
@@ -131,7 +145,7 @@ def main() -> None:
         script = create_assistant("Ada", location=room).data.script
         fill(script, options.rows)
         print(f"| of {options.rows:,} memories | ms | aim | |\n|---|--:|--:|---|")
-        for name, ask in questions(script).items():
+        for name, ask in chain(retained(script, options.rows), questions(script).items()):
             took = median_ms(ask, options.rounds)
             print(f"| {name} | {took:.2f} | {AIM_MS:g} | {'yes' if took <= AIM_MS else 'NO'} |")
 

@@ -342,12 +342,14 @@ def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
 
 
 def _prune(script: Assistant) -> bool:
-    """Now and then, forget what is overdue. Returns whether there was any."""
+    """Now and then, forget a portion of what is overdue. Returns whether there was any."""
     known = _known(script)
     if known.added < BETWEEN_PRUNINGS:
         return False
+    if retention.prune(script, script.clock.seconds()):
+        return True
     known.added = 0
-    return bool(retention.prune(script, script.clock.seconds()))
+    return False
 
 
 async def _reindex(script: Assistant, report: Report | None) -> int:

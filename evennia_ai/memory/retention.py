@@ -14,8 +14,6 @@ from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
-# All but lore, which its author keeps.
-KINDS = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
 # What matters no more than this is let go with time.
 UNIMPORTANT = 3
 # Of the oldest memories, so many for each that has to leave are compared.
@@ -25,19 +23,19 @@ MOST_AT_ONCE = 200
 
 
 def overdue(script: Assistant, now: float) -> list[str]:
-    """The keys of memories that need not be kept any longer, at most 200 of them.
+    """The keys of memories that need not be kept any longer, at most 200; [] when none is left.
 
-    What is too old; unimportant entries of the journal after a while, unless facts were drawn from
-    them; of more entries than are kept as they were written, those that facts were drawn from; and
-    where there are too many memories, the least important of the oldest.
+    What is too old, and unimportant entries of the journal after a while, unless facts were drawn
+    from them. Once these are gone, of more entries than are kept as they were written, those that
+    facts were drawn from. Then, where there are too many memories, the least important of the
+    oldest.
     """
     config = state.memory_config(script)
-    leaving = dict.fromkeys(_aged(script.pk, config, now))
-    leaving |= dict.fromkeys(_written_out(script.pk, config.journal_entries))
-    excess = min(MOST_AT_ONCE, _count(script.pk) - len(leaving) - config.max_memories)
-    if excess > 0:
-        leaving |= dict.fromkeys(_least(script.pk, excess, set(leaving)))
-    return list(leaving)[:MOST_AT_ONCE]
+    return (
+        _aged(script.pk, config, now)
+        or _written_out(script.pk, config.journal_entries)
+        or _least(script.pk, _excess(script.pk, config.max_memories))
+    )
 
 
 def prune(script: Assistant, now: float) -> int:
@@ -49,16 +47,18 @@ def prune(script: Assistant, now: float) -> int:
     return len(keys)
 
 
-def _count(assistant: int) -> int:
-    # Lore is subtracted: to compare the kind of each row takes twice as long.
-    return int(rows.of(assistant).count() - rows.of(assistant, kind=MemoryKind.LORE).count())
+def _excess(assistant: int, most: int) -> int:
+    """Number of memories above the most that are kept, counted no further than it matters."""
+    # To compare the kind of each row takes twice as long.
+    lore = rows.of(assistant, kind=MemoryKind.LORE).count()
+    return int(rows.of(assistant)[most + lore : most + lore + MOST_AT_ONCE].count())
 
 
 def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
     found: list[str] = []
     if config.retention_days:
         before = now - config.retention_days * DAY_SECONDS
-        old = rows.of(assistant, kind__in=KINDS, at__lt=before)
+        old = rows.of(assistant, kind__in=rows.SEARCHED, at__lt=before)
         found += old.values_list("key", flat=True)[:MOST_AT_ONCE]
     unimportant = rows.of(
         assistant,
@@ -67,7 +67,8 @@ def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
         importance__lte=UNIMPORTANT,
         is_consolidated=False,
     )
-    return [*found, *unimportant.values_list("key", flat=True)[:MOST_AT_ONCE]]
+    found += unimportant.values_list("key", flat=True)[:MOST_AT_ONCE]
+    return list(dict.fromkeys(found))[:MOST_AT_ONCE]
 
 
 def _written_out(assistant: int, kept: int) -> list[str]:
@@ -79,13 +80,17 @@ def _written_out(assistant: int, kept: int) -> list[str]:
     return list(done.values_list("key", flat=True)[:excess]) if excess else []
 
 
-def _least(assistant: int, count: int, leaving: set[str]) -> list[str]:
+def _least(assistant: int, count: int) -> list[str]:
     """Of the oldest, those that matter least."""
-    compared = max(LEAST_COMPARED, COMPARED * count) + len(leaving)
+    if count < 1:
+        return []
+    compared = max(LEAST_COMPARED, COMPARED * count)
     found: list[tuple[float, int, int, str]] = []
-    for kind in KINDS:
+    for kind in rows.SEARCHED:
         oldest = rows.of(assistant, kind=kind).order_by("at", "id")
+        if len(found) == compared:  # what came later than all of these is not looked at
+            oldest = oldest.filter(at__lte=found[-1][0])
         found += oldest.values_list("at", "id", "importance", "key")[:compared]
-    old = [each for each in sorted(found)[:compared] if each[-1] not in leaving]
-    least = sorted((importance, at, key) for at, _, importance, key in old)
+        found = sorted(found)[:compared]
+    least = sorted((importance, at, key) for at, _, importance, key in found)
     return [key for _, _, key in least[:count]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +23,10 @@ from evennia_ai.models.statements import marks, quoted, select, upsert_sql
 
 SHARED = 0
 MOST_AT_ONCE = 500
+# Things a person said that are looked through for the places where they did.
+MOST_SAID = 1_000
+# All kinds but lore, which its author keeps, and which is found by its keywords.
+SEARCHED = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
 _PLAIN = (
     "key",
     "kind",
@@ -44,7 +49,8 @@ _TABLE = Memory._meta.db_table
 # Written out, as the index of each stands in the table's Meta.
 _WAITS = f"NOT is_removed AND indexed_as = '' AND kind <> '{MemoryKind.LORE}'"
 _UNREAD = f"assistant = %s AND {_WAITS} ORDER BY id LIMIT %s"
-_GONE = "assistant = %s AND is_removed ORDER BY id LIMIT %s"
+# Asked for those that are removed alone, SQLite looks at every row the assistant has.
+_GONE = f"assistant = %s AND audience = '{NOBODY}' AND is_removed ORDER BY id LIMIT %s"
 # When one of these changes, a vector of the memory has to be made again.
 _INDEXED = frozenset(("text", "audience", "trust"))
 # A memory that is found by its words alone.
@@ -202,14 +208,18 @@ def gone(assistant: int, limit: int) -> list[Memory]:
     return select(Memory, _GONE, (assistant, limit))
 
 
+def _gone(assistant: int) -> QuerySet[Memory]:
+    """The forgotten rows of an assistant, which are nobody's."""
+    return Memory.objects.filter(assistant=assistant, audience=NOBODY, is_removed=True)
+
+
 def _unread(assistant: int) -> QuerySet[Memory]:
     return of(assistant, indexed_as="").exclude(kind=MemoryKind.LORE)
 
 
 def count_waiting(assistant: int) -> tuple[int, int]:
     """Number of rows the store has not read, and of those it has yet to be rid of."""
-    removed = Memory.objects.filter(assistant=assistant, is_removed=True).count()
-    return _unread(assistant).count(), removed
+    return _unread(assistant).count(), _gone(assistant).count()
 
 
 def mark(
@@ -262,13 +272,19 @@ def erase(assistant: int, found: Iterable[Memory]) -> None:
 
 def stale(assistant: int, signature: str) -> int:
     """Number of rows that were read by another embedding model than this."""
-    return int(_read(assistant).exclude(indexed_as=signature).count())
+    return sum(part.count() for part in _others(assistant, signature))
 
 
 def models(assistant: int, signature: str) -> list[str]:
     """The other embedding models by which rows were read."""
-    other = _read(assistant).exclude(indexed_as=signature)
-    return list(other.order_by("indexed_as").values_list("indexed_as", flat=True).distinct())
+    found = (part.values_list("indexed_as", flat=True) for part in _others(assistant, signature))
+    return sorted(set(chain.from_iterable(part.distinct() for part in found)))
+
+
+def _others(assistant: int, signature: str) -> tuple[QuerySet[Memory], QuerySet[Memory]]:
+    """Rows that were read by another model: the stretches of the index on both sides of its own."""
+    read = _read(assistant)
+    return read.filter(indexed_as__lt=signature), read.filter(indexed_as__gt=signature)
 
 
 def _read(assistant: int) -> QuerySet[Memory]:
@@ -311,14 +327,22 @@ def keys_of(assistant: int) -> set[str]:
 
 
 def spoken_at(assistant: int, person: str, limit: int) -> list[str]:
-    """The audiences before which a person said something in the open, the newest first."""
+    """The audiences before which a person said something in the open, the newest first.
+
+    Of more than a thousand things that were said by somebody, and of as many facts, the newest are
+    looked at.
+    """
     is_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
-    found = of(assistant, person=person).filter(is_open).values_list("audience")
-    newest = found.annotate(newest=Max("at")).order_by("-newest")
-    return [audience for audience, _ in newest[:limit]]
+    found: list[tuple[int, str]] = []
+    # By kind, as the index has them: else all that the person ever said would be sorted.
+    for kind in SEARCHED:
+        said = of(assistant, person=person, kind=kind).filter(is_open).order_by("-id")
+        found += said.values_list("id", "audience")[:MOST_SAID]
+    newest = dict.fromkeys(audience for _, audience in sorted(found, reverse=True))
+    return list(newest)[:limit]
 
 
 def audiences(assistant: int, limit: int) -> list[str]:
     """All audiences of an assistant's memories, those with the newest first."""
-    newest = of(assistant).values_list("audience").annotate(newest=Max("at")).order_by("-newest")
+    newest = of(assistant).values_list("audience").annotate(newest=Max("id")).order_by("-newest")
     return [audience for audience, _ in newest[:limit]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
 from evennia_ai.core.memory.recollection import Recollection, person_audience
 from evennia_ai.memory import indexing, keeping
 from evennia_ai.memory.indexing import BATCH
@@ -177,6 +180,26 @@ class TestIndexing(MemoryTest):
         self.keep(120)
         self.catch_up()
         assert (100, 100) == (Memory.objects.count(), len(self.in_store()))
+
+
+class TestQuestions(MemoryTest):
+    """The table is asked in the game's thread, of an assistant that may have 100,000 memories."""
+
+    def test_no_question_reads_all_that_an_assistant_has(self) -> None:
+        """Each finds its rows by more of an index than whose they are."""
+        if connection.vendor != "sqlite":
+            self.skipTest("the plans of another database have other words: NOT tested here")
+        key = self.ada_script.pk
+        with CaptureQueriesContext(connection) as asked:
+            rows.waiting(key, 16)
+            rows.count_waiting(key)
+            rows.stale(key, "new/8")
+            rows.models(key, "new/8")
+            rows.spoken_at(key, "*#3", 16)
+        for query in asked.captured_queries:
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+                assert "(assistant=? AND " in cursor.fetchall()[0][-1], query["sql"]
 
 
 class TestReindex(MemoryTest):
