@@ -199,11 +199,6 @@ def stage(
     config = ExecutionConfig.from_stored(read("execution_config"))
     pattern = compose_pattern(config, context)
     reasons = (f"context {context.context_type}", *pattern.reasons)
-    notes = {
-        "tick_rate": f"{read('tick_rate'):g}",
-        "reflection_interval": str(read("reflection_interval") or ""),
-        **more.pop("notes", {}),
-    }
     return Scene(
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
@@ -214,9 +209,17 @@ def stage(
         pattern=replace(pattern, reasons=reasons),
         components=registry.components,
         templates=tuple(registry.templates),
-        notes=notes,
+        notes=_notes(read) | more.pop("notes", {}),
         **more,
     )
+
+
+def _notes(read: Callable[[str], Any]) -> dict[str, str]:
+    """The placeholders that are settings."""
+    return {
+        "tick_rate": f"{read('tick_rate'):g}",
+        "reflection_interval": str(read("reflection_interval") or ""),
+    }
 
 
 def _context(
