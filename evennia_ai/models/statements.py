@@ -47,7 +47,7 @@ def _insert_into(
 def _insert_sql(
     model: ModelBase, names: tuple[str, ...], using: str, on_conflict: OnConflict | None
 ) -> tuple[str, str]:
-    """What stands before the rows of an INSERT, and after them."""
+    """The parts of an INSERT before its rows and after them."""
     fields = [model._meta.get_field(name) for name in names]
     suffix = connections[using].ops.on_conflict_suffix_sql(fields, on_conflict, (), ())
     return _insert_into(model, [field.column for field in fields], using, on_conflict), suffix

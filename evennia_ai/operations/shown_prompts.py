@@ -144,7 +144,7 @@ def _whole(prompt: Prompt) -> Result[ShownPrompt]:
 def _inner_prompt(
     script: AssistantScript, context_type: ContextType, *, is_whole: bool
 ) -> Result[ShownPrompt]:
-    """What the model is asked in a context that nobody watches."""
+    """The question put to the model in a context that nobody watches."""
     room = inner_calls.enter(script, script.client(), context_type, evidence.LOOKS)
     prompt = compose_inner(room.scene, inner_calls.sample(script, context_type), room.specs)
     if is_whole:

@@ -108,7 +108,7 @@ def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) 
 
 
 def _framed(scene: Scene, part: Part, text: str, value: Value) -> str:
-    """What a call is about, in the words that the context has around it; it is never left out."""
+    """The subject of a call, in the words that the context has around it; never left out."""
     frame = scene.context.component_overrides.get(part, "")
     filled = fill(frame, value)
     return filled if OF_PARTS.get(part) in placeholders_in(frame) else f"{filled}\n{text}".strip()

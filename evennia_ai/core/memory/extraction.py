@@ -122,7 +122,7 @@ class Request:
     lists: tuple[tuple[str, Sequence[Shown]], ...]
 
     def told(self, *, is_known: bool, longest: int = LONGEST_ENTRY) -> str:
-        """What it is shown, as text: what is known already, or all else.
+        """The lists it is shown, as text: those known already, or all others.
 
         Args:
             longest: characters of one text.
@@ -150,7 +150,7 @@ def _quoted(part: Shown, longest: int) -> str:
 
 
 def request(prompt: str, *lists: tuple[str, Sequence[Shown]]) -> Request:
-    """What to do, and lists of texts under their titles."""
+    """A request to do something with lists of texts, each under its title."""
     return Request(prompt, lists)
 
 
