@@ -8,7 +8,12 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import existing, require
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, prompts, settings, undoing
+from evennia_ai.operations import (
+    Result,
+    prompts,
+    settings,
+    undoing,
+)
 from evennia_ai.operations.edits import Edit
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.setting_rows import SettingRow

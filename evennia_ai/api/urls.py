@@ -65,9 +65,16 @@ def _is_there(address: str) -> bool:
 
 
 register_converter(ShortNumber, "ai_number")
+
+
 register_converter(MemoryKey, "ai_memory")
+
+
 register_converter(OwnNumber, "ai_own")
+
+
 register_converter(PersonName, "ai_person")
+
 
 urlpatterns = [
     *addresses(schema.TABLE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 
 from typing_extensions import TypedDict
@@ -12,7 +13,6 @@ from evennia_ai.core.turn import goals
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
-from evennia_ai.operations.times import iso
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
 
@@ -130,7 +130,7 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
     kept = state.read(script, "notes")
     shown = [note for note in kept if not note["is_private"] or note["person"] == person]
     rows: list[NotebookEntry] = [
-        {"number": note["number"], "at": iso(note["at"])[:10], "text": str(note["text"])}
+        {"number": note["number"], "at": _when(note["at"]), "text": str(note["text"])}
         for note in shown
     ]
     count = len(kept) - len(shown)
@@ -139,3 +139,7 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
         lines.append(f"  and {count} of private talks with others")
     told = "\n".join(lines) or "  nothing"
     return Result(True, f"{script.key}'s notebook:\n{told}", Notebook(rows, count))
+
+
+def _when(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"

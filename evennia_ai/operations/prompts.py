@@ -102,7 +102,7 @@ def show_prompt(
     try:
         scene, turn, specs, prompt = next_prompt(script, being)
     except ConfigurationError as error:
-        return Result.invalid(f"{script.key} has no prompt now: {error}")
+        return Result(False, f"{script.key} has no prompt now: {error}")
     if is_whole:
         lines = [f"[{m['role']}]\n{_as_text(m)}" for m in prompt.messages]
         return Result(True, "\n\n".join(lines), {"messages": prompt.messages})
@@ -165,7 +165,7 @@ def _try(script: AssistantScript, said: str, **values: Any) -> Result:
         for context_type in ContextType:
             _bare_scene(script, context_type, read)
     except ConfigurationError as error:
-        return Result.invalid(f"Nothing is changed: {error}")
+        return Result(False, f"Nothing is changed: {error}")
     state.write(script, **values)
     return Result(True, said)
 
@@ -186,7 +186,7 @@ def list_components(script: AssistantScript) -> Result:
     try:
         scene = _bare_scene(script)
     except ConfigurationError as error:
-        return Result.invalid(f"{script.key}'s components cannot be read: {error}")
+        return Result(False, f"{script.key}'s components cannot be read: {error}")
     own = set(state.read(script, "prompt_components"))
     lines = [f"{script.key}'s components, in order:"]
     for number, component in scene.components.items():
@@ -220,7 +220,10 @@ def delete_component(script: AssistantScript, number: int) -> Result:
     stored = _stored(script, "prompt_components")
     if number not in stored:
         known = ", ".join(map(str, sorted(stored))) or "none"
-        return Result.invalid(f"{script.key} has no own component {number}; there are: {known}.")
+        return Result(
+            False,
+            f"{script.key} has no own component {number}; there are: {known}.",
+        )
     del stored[number]
     return _try(script, f"{script.key}: component {number} is gone.", prompt_components=stored)
 
@@ -231,7 +234,7 @@ def list_templates(script: AssistantScript) -> Result:
     try:
         keys = _bare_scene(script).templates
     except ConfigurationError as error:
-        return Result.invalid(f"{script.key}'s templates cannot be read: {error}")
+        return Result(False, f"{script.key}'s templates cannot be read: {error}")
     rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in keys]
     lines = [f"{script.key}'s templates:"]
     for key, whose in rows:
@@ -259,7 +262,10 @@ def delete_template(script: AssistantScript, key: str) -> Result:
     stored = _stored(script, "prompt_templates")
     if key not in stored:
         known = ", ".join(stored) or "none"
-        return Result.invalid(f"{script.key} has no own template {key!r}; there are: {known}.")
+        return Result(
+            False,
+            f"{script.key} has no own template {key!r}; there are: {known}.",
+        )
     del stored[key]
     return _try(script, f"{script.key}: the template {key} is gone.", prompt_templates=stored)
 
@@ -271,7 +277,7 @@ def show_context(script: AssistantScript, name: str) -> Result:
     try:
         context = _bare_scene(script, ContextType(name)).context
     except ConfigurationError as error:
-        return Result.invalid(f"{script.key}'s contexts cannot be read: {error}")
+        return Result(False, f"{script.key}'s contexts cannot be read: {error}")
     own = state.read(script, "context_configs").get(name, {})
     lines = [f"{script.key}, context {name}: {context.description}"]
     for field in ContextFields.model_fields:
@@ -299,7 +305,7 @@ def _plain(value: object) -> str:
 
 
 def _no_context(name: str) -> Result:
-    return Result.invalid(f"There is no context {name!r}; there are {', '.join(ContextType)}.")
+    return Result(False, f"There is no context {name!r}; there are {', '.join(ContextType)}.")
 
 
 def set_context(script: AssistantScript, name: str, field: str, value: str) -> Result:
