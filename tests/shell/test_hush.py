@@ -71,7 +71,7 @@ class TestCommand(HushTest):
             ("hush ada 61", "61 minutes cannot be; hush for 1 to 60 minutes at a time."),
             ("unhush", "Nobody hushed Ada here."),
             ("hush edda 5", "No assistant named edda is here. Here are: Ada."),
-            ("hush ada 12345678", "No assistant named ada 12345678 is here. Here are: Ada."),
+            ("hush ada 1234567890", "No assistant named ada 1234567890 is here. Here are: Ada."),
         ):
             with self.subTest(line=line):
                 assert shown == self.told(self.mira, line)
