@@ -14,73 +14,129 @@ without it nobody does, who sees no private words. The modules by what they are 
     watching      auditing, audit_check, monitoring, observing, times, result
 """
 
-from evennia_ai.assistant_script import AssistantScript as AssistantScript
-from evennia_ai.operations.adoption import adopt as adopt
-from evennia_ai.operations.adoption import find_npc as find_npc
-from evennia_ai.operations.adoption import refuse_release as refuse_release
-from evennia_ai.operations.adoption import release as release
-from evennia_ai.operations.assistants import create_assistant as create_assistant
-from evennia_ai.operations.assistants import find_assistant as find_assistant
-from evennia_ai.operations.assistants import give_account as give_account
-from evennia_ai.operations.auditing import audit_log as audit_log
-from evennia_ai.operations.auditing import check_audit as check_audit
-from evennia_ai.operations.budget import budget_of as budget_of
-from evennia_ai.operations.control import clear as clear
-from evennia_ai.operations.control import clear_all as clear_all
-from evennia_ai.operations.control import reset_history as reset_history
-from evennia_ai.operations.control import set_all_enabled as set_all_enabled
-from evennia_ai.operations.control import set_enabled as set_enabled
-from evennia_ai.operations.control import status as status
-from evennia_ai.operations.control import stop as stop
-from evennia_ai.operations.control import stop_all as stop_all
-from evennia_ai.operations.explaining import last_addressed as last_addressed
-from evennia_ai.operations.explaining import why as why
-from evennia_ai.operations.exports import archive_audit as archive_audit
-from evennia_ai.operations.exports import export_audit as export_audit
-from evennia_ai.operations.goals import add_goal as add_goal
-from evennia_ai.operations.goals import close_goal as close_goal
-from evennia_ai.operations.goals import list_goals as list_goals
-from evennia_ai.operations.lifecycle import clone_assistant as clone_assistant
-from evennia_ai.operations.lifecycle import delete_assistant as delete_assistant
-from evennia_ai.operations.listening import hush as hush
-from evennia_ai.operations.listening import set_channel as set_channel
-from evennia_ai.operations.listening import set_muted as set_muted
-from evennia_ai.operations.listening import unhush as unhush
-from evennia_ai.operations.lore import add_lore as add_lore
-from evennia_ai.operations.lore import change_lore as change_lore
-from evennia_ai.operations.lore import list_lore as list_lore
-from evennia_ai.operations.lore import remove_lore as remove_lore
-from evennia_ai.operations.memories import add_memory as add_memory
-from evennia_ai.operations.memories import correct_memory as correct_memory
-from evennia_ai.operations.memories import forget_all as forget_all
-from evennia_ai.operations.memories import forget_memory as forget_memory
-from evennia_ai.operations.memories import list_memories as list_memories
-from evennia_ai.operations.memories import search_memories as search_memories
-from evennia_ai.operations.memories import show_memory as show_memory
-from evennia_ai.operations.memory_upkeep import memory_status as memory_status
-from evennia_ai.operations.memory_upkeep import put_to_sleep as put_to_sleep
-from evennia_ai.operations.memory_upkeep import reindex_memories as reindex_memories
-from evennia_ai.operations.memory_upkeep import wake_up as wake_up
-from evennia_ai.operations.models import check_model as check_model
-from evennia_ai.operations.naming import assistant_for as assistant_for
-from evennia_ai.operations.naming import list_assistants as list_assistants
-from evennia_ai.operations.own_memory import correct_known as correct_known
-from evennia_ai.operations.own_memory import export_known as export_known
-from evennia_ai.operations.own_memory import forget_everything as forget_everything
-from evennia_ai.operations.own_memory import forget_known as forget_known
-from evennia_ai.operations.own_memory import set_remembered as set_remembered
-from evennia_ai.operations.own_memory import what_is_known as what_is_known
-from evennia_ai.operations.profiles import find_person as find_person
-from evennia_ai.operations.profiles import list_profiles as list_profiles
-from evennia_ai.operations.profiles import show_profile as show_profile
-from evennia_ai.operations.questions import answer as answer
-from evennia_ai.operations.questions import questions as questions
-from evennia_ai.operations.result import Problem as Problem
-from evennia_ai.operations.result import Result as Result
-from evennia_ai.operations.rights import may_control as may_control
-from evennia_ai.operations.tokens import list_tokens as list_tokens
-from evennia_ai.operations.tokens import make_token as make_token
-from evennia_ai.operations.tokens import revoke_token as revoke_token
-from evennia_ai.operations.tokens import revoke_tokens as revoke_tokens
-from evennia_ai.operations.tools import execute_tool as execute_tool
-from evennia_ai.operations.traces import trace as trace
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.operations.adoption import adopt, find_npc, refuse_release, release
+from evennia_ai.operations.assistants import create_assistant, find_assistant, give_account
+from evennia_ai.operations.auditing import audit_log, check_audit
+from evennia_ai.operations.budget import budget_of
+from evennia_ai.operations.control import (
+    clear,
+    clear_all,
+    reset_history,
+    set_all_enabled,
+    set_enabled,
+    status,
+    stop,
+    stop_all,
+)
+from evennia_ai.operations.explaining import last_addressed, why
+from evennia_ai.operations.exports import archive_audit, export_audit
+from evennia_ai.operations.goals import add_goal, close_goal, list_goals
+from evennia_ai.operations.lifecycle import clone_assistant, delete_assistant
+from evennia_ai.operations.listening import hush, set_channel, set_muted, unhush
+from evennia_ai.operations.lore import add_lore, change_lore, list_lore, remove_lore
+from evennia_ai.operations.memories import (
+    add_memory,
+    correct_memory,
+    forget_all,
+    forget_memory,
+    list_memories,
+    search_memories,
+    show_memory,
+)
+from evennia_ai.operations.memory_upkeep import (
+    memory_status,
+    put_to_sleep,
+    reindex_memories,
+    wake_up,
+)
+from evennia_ai.operations.models import check_model
+from evennia_ai.operations.naming import assistant_for, list_assistants
+from evennia_ai.operations.own_memory import (
+    correct_known,
+    export_known,
+    forget_everything,
+    forget_known,
+    set_remembered,
+    what_is_known,
+)
+from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
+from evennia_ai.operations.questions import answer, questions
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights import may_control
+from evennia_ai.operations.tokens import list_tokens, make_token, revoke_token, revoke_tokens
+from evennia_ai.operations.tools import execute_tool
+from evennia_ai.operations.traces import trace
+
+__all__ = [
+    "AssistantScript",
+    "Problem",
+    "Result",
+    "add_goal",
+    "add_lore",
+    "add_memory",
+    "adopt",
+    "answer",
+    "archive_audit",
+    "assistant_for",
+    "audit_log",
+    "budget_of",
+    "change_lore",
+    "check_audit",
+    "check_model",
+    "clear",
+    "clear_all",
+    "clone_assistant",
+    "close_goal",
+    "correct_known",
+    "correct_memory",
+    "create_assistant",
+    "delete_assistant",
+    "execute_tool",
+    "export_audit",
+    "export_known",
+    "find_assistant",
+    "find_npc",
+    "find_person",
+    "forget_all",
+    "forget_everything",
+    "forget_known",
+    "forget_memory",
+    "give_account",
+    "hush",
+    "last_addressed",
+    "list_assistants",
+    "list_goals",
+    "list_lore",
+    "list_memories",
+    "list_profiles",
+    "list_tokens",
+    "make_token",
+    "may_control",
+    "memory_status",
+    "put_to_sleep",
+    "questions",
+    "refuse_release",
+    "reindex_memories",
+    "release",
+    "remove_lore",
+    "reset_history",
+    "revoke_token",
+    "revoke_tokens",
+    "search_memories",
+    "set_all_enabled",
+    "set_channel",
+    "set_enabled",
+    "set_muted",
+    "set_remembered",
+    "show_memory",
+    "show_profile",
+    "status",
+    "stop",
+    "stop_all",
+    "trace",
+    "unhush",
+    "wake_up",
+    "what_is_known",
+    "why",
+]
