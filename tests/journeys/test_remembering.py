@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from evennia_ai.memory_store.hashing import HashingEmbedder
+from evennia_ai.memory_store.port import Item
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import whisper_of
 from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log, run
+from tests.memory.old_vectors import name_of, write
 
 SECRET = "my sister Oda keeps the silver key under the third stair"
 MARK = "silver key"
@@ -127,3 +132,24 @@ def test_a_person_reads_and_forgets(
     files = [path for path in (game.folder / STORE).rglob("*") if path.is_file()]
     assert files
     assert [] == [path for path in files if MARK.encode() in path.read_bytes()]
+
+
+def test_an_owner_moves_the_vectors_of_before(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """Typed as the documents say: tried first, then done, and done once however often."""
+    enter("Tom").ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
+    wait_until_read(admin)
+    game.stop()
+    with closing(sqlite3.connect(game.database)) as table:
+        read = "FROM evennia_ai_memory WHERE indexed_as NOT IN ('', '-')"
+        rows = table.execute(f"SELECT assistant, key, text, audience, trust {read}").fetchall()
+        table.execute("DELETE FROM evennia_ai_memoryvector")
+        table.execute("UPDATE evennia_ai_memory SET indexed_as = ?", [HashingEmbedder.signature])
+        table.commit()
+    write(game.folder / STORE, {name_of(rows[0][0]): [Item(*row[1:]) for row in rows]})
+    count = len(rows)
+    assert f"{count} vectors would be copied." in game.launch("ai_move_memories", "--dry-run")
+    assert f"{count} vectors copied." in game.launch("ai_move_memories")
+    assert f"{count} were in the database already." in game.launch("ai_move_memories")
+    game.start()

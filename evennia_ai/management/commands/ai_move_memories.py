@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -23,6 +23,9 @@ class Command(BaseCommand):
         "Copies the vectors of memories from the folder of games made before into the database. "
         "Stop the game first. The folder stays as it is; may be typed again at any time."
     )
+    # They load the game's pages, and with them its typeclasses, which Evennia's launcher made no
+    # preparation for: `from evennia import DefaultObject` is None there.
+    requires_system_checks: ClassVar[list[str]] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Name what may be typed after it."""
