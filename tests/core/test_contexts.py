@@ -262,6 +262,7 @@ def test_an_inner_context_has_no_key_that_means_nothing_there(kind: ContextType)
 def test_an_inner_context_shows_what_it_is_about(kind: ContextType) -> None:
     """The part that holds it cannot be left out, and is shown from the start."""
     context, main = CONTEXTS[kind], int(MAIN_PARTS[kind])
+    assert (True, False) == (context.is_inner, EVENT.is_inner)
     assert main in context.enabled_components
     with pytest.raises(ConfigurationError, match=rf"leaves out {main};"):
         context.changed({"enabled_components": [0]})

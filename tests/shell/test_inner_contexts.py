@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from django.test.utils import override_settings
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import audit, consolidation, operations
-from evennia_ai.agent import compaction
+from evennia_ai.agent import compaction, preparation
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.turn.contexts import CONTEXTS, MAIN_PARTS, ContextType, fields_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory.evidence import LOOKS
 from evennia_ai.models import ModelCall
+from evennia_ai.operations.shown_prompts import next_prompt
 from evennia_ai.prompts import compose_inner
 from evennia_ai.runtime import services, state
 from evennia_ai.tools import inner_calls
@@ -266,6 +268,34 @@ class TestEveryKey(InnerCase):
                 after = self.enter(kind, **{**base, name: value})
                 with self.subTest(kind=str(kind), key=name):
                     assert before != after, KEYS[name][1]
+
+    def act(self, kind: ContextType, **fields: Any) -> list[Any]:
+        """Set them, and compose what the model would be asked in a turn, and how far it may go."""
+        self.set(context_configs={str(kind): fields} if fields else {})
+        found = next_prompt(self.ada_script, self.tom, kind)
+        pattern = preparation.pattern_of(self.ada_script, found.turn, found.scene)
+        # Whatever does the bounding gives its reasons, and those would differ by themselves.
+        bounds = replace(pattern, reasons=())
+        return [found.prompt.messages, found.prompt.max_tokens, sorted(found.specs), bounds]
+
+    def test_each_key_of_a_turns_contexts(self) -> None:
+        """Those in which it speaks and acts have three keys more; each has an effect."""
+        self.set(execution_config={"sub_agents_enabled": True}, persona="Ada is tall.")
+        assert operations.add_goal(self.ada_script, "find the lost atlas").ok
+        more = {
+            **{name: value for name, (value, _) in KEYS.items()},
+            "enabled_components": [0, 6000],
+            "tool_filter": ["say"],
+            "terminal_ends_loop": False,
+            "dangerous_requires_confirm": True,
+            "allows_sub_agents": False,
+        }
+        for kind in (ContextType.TICK_EVENT, ContextType.TICK_AUTONOMOUS):
+            assert set(more) == set(fields_of(kind).model_fields)
+            before = self.act(kind)
+            for name, value in more.items():
+                with self.subTest(kind=str(kind), key=name):
+                    assert before != self.act(kind, **{name: value})
 
     def test_a_key_that_nothing_reads_is_refused(self) -> None:
         """Where nobody speaks or acts, bounds of speech and acts mean nothing."""
