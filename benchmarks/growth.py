@@ -1,11 +1,12 @@
 """What a tick costs when much has been before, or much is on offer.
 
-    python -m benchmarks.growth [--events 10000] [--rounds 150] [--profile]
+    python -m benchmarks.growth [--events 10000] [--rounds 150] [--only PART] [--profile]
 
 One whisper is heard, thought over and answered, by a model in memory that answers at once. The
 young and the old, the few and the many take turns in one process, and each pair is compared right
 after the other. Times are CPU times of the reactor's thread, so that whoever else uses the machine
-counts little; a ratio is the median over the rounds.
+counts little; a ratio is the median over the rounds. PART is past, offered, kept, people, memories
+or crowd.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import gc
+import itertools
 import json
 import os
 import platform
@@ -35,7 +37,13 @@ WARM_UP = 20
 SECONDS_BETWEEN = 15
 FEW_OPEN = 5
 FEW_KEPT, MANY_KEPT = 10, 1000
+FEW_IN_A_ROOM, MANY_IN_A_ROOM = 2, 100
+# Few that fill the share of a prompt as many do: what is told costs the same then.
+FEW_MEMORIES = 50
+_NUMBERS = itertools.count(1)
 MOST_OFFERED = "40"
+# While memory's own thread searches, this one waits and does not spin.
+WAIT_SECONDS = 0.005
 QUESTION = "where are the books about storms, and who keeps the key to the third case?"
 ANSWER = "In the north gallery, third case. Brass keeps the key, and he is mending the stair."
 
@@ -87,7 +95,11 @@ def _completion(message: Mapping[str, Any]) -> bytes:
 
 
 class Stage:
-    """A room with Tom, and assistants that come and go."""
+    """A room with Tom, and assistants that come and go.
+
+    Attributes:
+        first: one of them that was chosen, or None.
+    """
 
     def __init__(self) -> None:
         from evennia.objects.objects import DefaultCharacter, DefaultRoom
@@ -99,16 +111,15 @@ class Stage:
         self._clock = Clock()
         self.model = ModelInMemory()
         services.pool().set_transport(services.endpoint(), self.model)
+        self.first: Any = None
         self.room = create_object(DefaultRoom, "Library", nohome=True)
         self.tom = create_object(DefaultCharacter, "Tom", self.room, home=self.room)
-        self._made = 0
 
     def assistant(self, past_events: int) -> Any:
         """An assistant that has heard and answered so much."""
         from evennia_ai.operations import create_assistant
 
-        self._made += 1
-        made = create_assistant(f"Ada{self._made}", location=self.room, persona="A librarian.")
+        made = create_assistant(f"Ada{next(_NUMBERS)}", location=self.room, persona="A librarian.")
         assert made.ok, made.message
         script = made.data.script
         script.clock = self._clock
@@ -125,7 +136,7 @@ class Stage:
         began = time.thread_time()
         self.tom.at_say(QUESTION, receivers=[script.obj], whisper=True)
         while script.work.inbox or script.work.is_ticking:
-            reactor.iterate(0)  # type: ignore[attr-defined]
+            reactor.iterate(WAIT_SECONDS)  # type: ignore[attr-defined]
         took = time.thread_time() - began
         assert script.work.calls > before, "it did not answer"
         return took
@@ -263,6 +274,70 @@ def kept(stage: Stage, rounds: int) -> list[Row]:
     return [Row(f"{FEW_KEPT} or {MANY_KEPT:,} notes and goals so far", *figures)]
 
 
+def people(stage: Stage, rounds: int) -> list[Row]:
+    """Players that it has met, each with a profile of things known of them."""
+    from evennia_ai.models import EntityProfile
+
+    def known(count: int) -> Any:
+        script = stage.assistant(20)
+        at = script.clock.seconds()
+        told = [{"text": "fond of old maps", "audience": "world", "at": at}]
+        EntityProfile.objects.bulk_create(
+            EntityProfile(
+                assistant=script.pk,
+                entity=f"*#{10_000 + number}",
+                entity_type="player",
+                name=f"Player{number}",
+                attributes=told,
+                first_at=at,
+                last_at=at,
+            )
+            for number in range(count)
+        )
+        for number in range(count):
+            script.work.senders.meet(f"*#{10_000 + number}").count_answers(1)
+        return script
+
+    few, many = known(FEW_KEPT), known(MANY_KEPT)
+    figures = compare(lambda: stage.tick(few), lambda: stage.tick(many), rounds)
+    return [Row(f"{FEW_KEPT} or {MANY_KEPT:,} known players", *figures)]
+
+
+def memories(stage: Stage, rounds: int) -> list[Row]:
+    """Facts that all may know, half of them of the same matter as the question."""
+    from evennia_ai.core.memory.recollection import WORLD, MemoryKind, Recollection
+    from evennia_ai.memory_store import rows
+
+    def knowing(count: int) -> Any:
+        script = stage.assistant(20)
+        matters = ("a book about storms was lent to guest {}", "guest {} slept in the barn")
+        texts = [matters[number % 2].format(number) for number in range(count)]
+        at = script.clock.seconds()
+        found = [Recollection(rows.new_key(), MemoryKind.FACT, t, WORLD, at=at) for t in texts]
+        rows.insert(script.pk, found)
+        # Found by their words: to make a thousand vectors would be all that is measured.
+        rows.mark(script.pk, rows.waiting(script.pk, count)[0], rows.NO_VECTOR)
+        stage.tick(script)
+        return script
+
+    few, many = knowing(FEW_MEMORIES), knowing(MANY_KEPT)
+    figures = compare(lambda: stage.tick(few), lambda: stage.tick(many), rounds)
+    return [Row(f"{FEW_MEMORIES} or {MANY_KEPT:,} memories", *figures)]
+
+
+def crowd(stage: Stage, rounds: int) -> list[Row]:
+    """Assistants in one room; one of them is whispered to."""
+    few, many = Stage(), Stage()
+    for room, count in ((few, FEW_IN_A_ROOM), (many, MANY_IN_A_ROOM)):
+        for _ in range(count):
+            room.first = room.assistant(0)
+        for _ in range(20):
+            room.tick(room.first)
+    ticks = (lambda: few.tick(few.first), lambda: many.tick(many.first))
+    figures = compare(*ticks, rounds)
+    return [Row(f"{FEW_IN_A_ROOM} or {MANY_IN_A_ROOM} assistants in a room", *figures)]
+
+
 def show_profile(stage: Stage, name: str, tick: Callable[[], object]) -> None:
     """Where the time of 200 ticks goes."""
     profile = cProfile.Profile()
@@ -274,11 +349,17 @@ def show_profile(stage: Stage, name: str, tick: Callable[[], object]) -> None:
     pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
 
 
+PARTS: Mapping[str, Callable[..., list[Row]]] = {
+    made.__name__: made for made in (past, offered, kept, people, memories, crowd)
+}
+
+
 def main() -> None:
     """Make a game, measure, print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument("--only", choices=PARTS, help="one part of the table")
     parser.add_argument("--profile", action="store_true", help="show where the time goes instead")
     options = parser.parse_args()
     os.environ["EVENNIA_AI_MAX_TOOLS_OFFERED"] = MOST_OFFERED
@@ -295,8 +376,11 @@ def main() -> None:
                 show_profile(stage, f"{name} tools", with_tools(stage, old, tools))
             return
         stage.assistant(WARM_UP)
-        rows = [*past(stage, options.events, options.rounds)]
-        rows += [*offered(stage, options.rounds), *kept(stage, options.rounds)]
+        parts = [options.only] if options.only else PARTS
+        rows = []
+        for part in parts:
+            given = (options.events,) if part == "past" else ()
+            rows += PARTS[part](stage, *given, options.rounds)
     print(f"Python {platform.python_version()}, medians of {options.rounds}")
     print("| | few | many | ratio | aim | |\n|---|---|---|---|---|---|")
     print("\n".join(map(str, rows)))

@@ -76,6 +76,11 @@ def name_list(things: Iterable[GameObject], character: Character) -> str:
     return ", ".join(found[:MOST_NAMED]) + more
 
 
+def _wanted(name: str) -> str:
+    """A name that somebody wrote, as one compares names."""
+    return name.strip().lstrip("@").casefold()
+
+
 def find_among(
     things: Sequence[GameObject],
     name: str,
@@ -96,7 +101,7 @@ def find_among(
     Raises:
         ToolError: there is no such thing, or several.
     """
-    wanted = name.strip().lstrip("@").casefold()
+    wanted = _wanted(name)
     found = [thing for thing in things if names_of(thing, character)[0] == wanted]
     found = found or [thing for thing in things if wanted in names_of(thing, character)]
     found = found or names.found_by_game(character, wanted, things)
@@ -119,9 +124,12 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
     room = room_of(character)
     if name.strip().casefold() in ("here", "room", "the room"):
         return room
+    # Whoever spoke is there, also when the place does not show them, and is mostly who is meant.
+    asking = [being for being in room.contents if f"#{being.id}" == preferred_id]
+    if any(names_of(being, character)[0] == _wanted(name) for being in asking):
+        return asking[0]
     near = seen_around(character)
-    # Whoever spoke is there, also when the place does not show them.
-    near += [being for being in room.contents if being.dbref == preferred_id and being not in near]
+    near += [being for being in asking if being not in near]
     try:
         return find_among(near, name, "is not here", character=character, preferred_id=preferred_id)
     except ToolError as error:
