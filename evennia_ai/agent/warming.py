@@ -2,7 +2,8 @@
 
 The model keeps what it has read of a prompt, so the first answer then comes as fast as the second.
 Nobody waits for this, nobody pays for it, and whatever goes wrong the first question tells. One
-is warmed at a time, and whoever asks meanwhile goes first: the model reads one thing at once.
+is warmed at a time, and whoever asks meanwhile goes first: the model reads one thing at once. What
+lines are compared with is read on meanwhile, for that is another model.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from evennia_ai.core.memory.asked import UNASKED
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ConfigurationError, ModelError
 from evennia_ai.llm import local
 from evennia_ai.memory import grounding
@@ -27,10 +29,12 @@ from evennia_ai.tool_execution import specs_of_game
 # Each takes some four seconds of both processors of a small machine.
 MOST_WARMED = 4
 GREETING = "hello"
-# Texts that are compared in one go: a second of one processor, for which a question has to wait.
-PORTION = 30
+# Texts and as many questions that are compared in one go: a quarter of a second, for which a
+# question has to wait. A busy machine may not be done with them before the deadline of a question.
+PORTION, MOST_TRIES = 10, 5
 _warmed: set[int] = set()
 _going: list[Deferred[None]] = []
+_reading: list[Deferred[Reply]] = []
 _one_at_a_time = DeferredLock()
 
 
@@ -61,9 +65,9 @@ def is_under_way() -> bool:
 
 
 def give_way() -> None:
-    """Drop what is being read ahead: somebody asks."""
-    for warming in tuple(_going):
-        warming.cancel()
+    """Drop what the model is reading ahead: somebody asks."""
+    for reading in tuple(_reading):
+        reading.cancel()
 
 
 async def _warm(script: Assistant) -> None:
@@ -76,15 +80,30 @@ async def _warm(script: Assistant) -> None:
 
 
 async def _read_ahead(script: Assistant) -> None:
-    texts, questions = grounding.texts_of(script)
-    for first in range(0, max(len(texts), len(questions)), PORTION):
-        part = slice(first, first + PORTION)
-        await services.memory().likeness((GREETING,), texts[part], questions[part])
+    await _compare_ahead(script)
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
     scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
     head = stable_head(scene, Turn(script.work.epoch, (), (), []), specs_of_game())
-    await client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
+    reading = client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
+    _reading.append(reading)
+    try:
+        await reading
+    finally:
+        _reading.remove(reading)
+
+
+async def _compare_ahead(script: Assistant) -> None:
+    """Make the vectors of all that its lines are compared with; each portion until it is done."""
+    texts, questions = grounding.texts_of(script)
+    for first in range(0, max(len(texts), len(questions)), PORTION):
+        part = slice(first, first + PORTION)
+        for _ in range(MOST_TRIES):
+            found = await services.memory().likeness((GREETING,), texts[part], questions[part])
+            if found is not None:
+                break
+        else:
+            return
 
 
 def _is_here() -> bool:
@@ -100,5 +119,6 @@ def _tell(failure: Failure, script: Assistant) -> None:
 
 def forget() -> None:
     """Drop what is under way, and warm all anew: in tests others have the same numbers."""
-    give_way()
+    for warming in tuple(_going):
+        warming.cancel()
     _warmed.clear()

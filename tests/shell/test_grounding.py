@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import Any
 from unittest import mock
 
 from evennia.utils.create import create_object
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.agent import warming
 from evennia_ai.core.hearing.inbox import OWN
@@ -274,6 +275,18 @@ class TestWarming(SmallModelTest):
         assert 1 == len(self.model.waiting)
         self.tell("is the stair loose?")
         assert (1, []) == (self.model.cancelled, list(self.model.waiting))
+
+    def test_what_was_not_compared_in_time_is_compared_again(self) -> None:
+        """On a busy machine the first questions would have to be answered by shared words."""
+        late = iter([succeed(None), succeed(None)])
+        with mock.patch.object(
+            MemoryService, "likeness", side_effect=lambda *_: next(late, succeed([{}]))
+        ) as asked:
+            self.warm()
+        portions = [call.args[1:] for call in asked.call_args_list]
+        assert portions[0] == portions[1] == portions[2] != portions[3]
+        compared = tuple([*chain(*part)] for part in zip(*portions[2:], strict=True))
+        assert grounding.texts_of(self.ada_script) == compared
 
     def test_not_where_it_would_have_to_be_fetched(self) -> None:
         """Half a gigabyte is fetched for a question, not for none."""
