@@ -19,7 +19,7 @@ from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.pattern import compose_pattern
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.prompts.components import COMPONENTS, PromptComponent
+from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, native_rules
@@ -37,6 +37,7 @@ class Scene:
         max_tokens: the size of the model's context.
         text: who the assistant is and what it knows.
         pronouns: a sentence that tells how others speak of it, or "".
+        card_notes: what its character card says of how to play it, or "".
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
@@ -59,6 +60,7 @@ class Scene:
     max_tokens: int
     text: str = ""
     pronouns: str = ""
+    card_notes: str = ""
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
@@ -148,6 +150,8 @@ class Scene:
             return " ".join(filter(None, (self.text or BLAND, self.pronouns)))
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
+        if placeholder == "card_notes":
+            return self.card_notes
         return self.notes.get(placeholder, "")
 
 
@@ -179,13 +183,18 @@ def stage(
     context = _context(context_type, game_contexts, read("context_configs"))
     config = ExecutionConfig.from_stored(read("execution_config"))
     notes = {"tick_rate": f"{read('tick_rate'):g}", **more.pop("notes", {})}
+    card_notes, components = str(read("card_notes")).strip(), registry.components
+    # A small model is shown one note, and no more.
+    if card_notes and not more.get("hint") and CARD_NOTES.id not in components:
+        components = dict(sorted({**components, CARD_NOTES.id: CARD_NOTES}.items()))
     return Scene(
+        card_notes=card_notes,
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
         examples=tuple(read("examples")),
         context=context,
         allows_several=compose_pattern(config, context).calls_per_reply > 1,
-        components=registry.components,
+        components=components,
         templates=tuple(registry.templates),
         notes=notes,
         **more,

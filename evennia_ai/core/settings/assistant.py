@@ -63,6 +63,11 @@ class AssistantSettings(SettingsGroup):
         5, "seconds between beats; an event does not wait for one", ge=1, le=A_DAY_SECONDS
     )
     persona: Text = setting("", "who it is and what it knows, told to the model")
+    card_notes: Text = setting(
+        "",
+        "what its character card says of how to play it, told as data below the rules; see "
+        "docs/cards.md",
+    )
     examples: tuple[Pair, ...] = setting(
         (),
         "pairs of what is asked and how it answers, shown to a small model",
