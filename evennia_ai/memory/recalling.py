@@ -105,7 +105,7 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
     seeker, sought = seeker_of(script, turn), _sought(script, turn)
     found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
-    memories = [*lore.matching(script, sought, seeker), *(found or ())]
+    memories = [*lore.matching(script, sought, seeker, turn), *(found or ())]
     notes = notebook.newest(script, turn)
     text = told(memories, config, modes.hour(script), about=sought, most=_room(script))
     parts = text, notebook.told(notes), projects.told(script, turn)

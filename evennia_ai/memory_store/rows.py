@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -44,7 +45,7 @@ _PLAIN = (
 _LISTS = ("tags", "cites")
 # How a row begins: nobody has drawn facts from it, it is not indexed, and not forgotten.
 _NEW = {"is_consolidated": False, "indexed_as": "", "is_removed": False}
-_COLUMNS = (*_PLAIN, *_LISTS, *_NEW, "assistant")
+_COLUMNS = (*_PLAIN, *_LISTS, *_NEW, "terms", "assistant")
 _TABLE = Memory._meta.db_table
 # Written out, as the index of each stands in the table's Meta.
 _WAITS = f"NOT is_removed AND indexed_as = '' AND kind <> '{MemoryKind.LORE}'"
@@ -80,13 +81,22 @@ def new_key() -> str:
     return uuid4().hex
 
 
-def insert(assistant: int, memories: Iterable[Recollection]) -> None:
-    """Put memories into the table; those whose key is in it already stay as they are."""
+def insert(
+    assistant: int,
+    memories: Iterable[Recollection],
+    terms: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> None:
+    """Put memories into the table; those whose key is in it already stay as they are.
+
+    Args:
+        terms: of lore, by key, when it is told.
+    """
     made = [
         (
             *_sound({name: getattr(memory, name) for name in _PLAIN}).values(),
             *(list(getattr(memory, name)) for name in _LISTS),
             *_NEW.values(),
+            terms.get(memory.key),
             assistant,
         )
         for memory in memories

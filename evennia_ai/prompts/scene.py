@@ -21,7 +21,7 @@ from evennia_ai.core.turn.pattern import WIDEST, compose_pattern
 from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.prompts.components import COMPONENTS, PromptComponent
+from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, PLAIN, native_rules
@@ -39,6 +39,7 @@ class Scene:
         max_tokens: the size of the model's context.
         text: who the assistant is and what it knows.
         pronouns: a sentence that tells how others speak of it, or "".
+        card_notes: what its character card says of how to play it, or "".
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
@@ -63,6 +64,7 @@ class Scene:
     max_tokens: int
     text: str = ""
     pronouns: str = ""
+    card_notes: str = ""
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
@@ -167,6 +169,8 @@ class Scene:
             return "\n".join(filter(None, (who, told(self.guidelines) if is_told else "")))
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
+        if placeholder == "card_notes":
+            return self.card_notes
         return self.notes.get(placeholder, "")
 
 
@@ -199,7 +203,9 @@ def stage(
     config = ExecutionConfig.from_stored(read("execution_config"))
     pattern = compose_pattern(config, context)
     reasons = (f"context {context.context_type}", *pattern.reasons)
+    card_notes = str(read("card_notes")).strip()
     return Scene(
+        card_notes=card_notes,
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
         examples=tuple(read("examples")),
@@ -207,11 +213,21 @@ def stage(
         context=context,
         allows_several=pattern.calls_per_reply > 1,
         pattern=replace(pattern, reasons=reasons),
-        components=registry.components,
+        components=_components(registry, card_notes, is_small=bool(more.get("hint"))),
         templates=tuple(registry.templates),
         notes=_notes(read) | more.pop("notes", {}),
         **more,
     )
+
+
+def _components(
+    registry: PromptRegistry, card_notes: str, *, is_small: bool
+) -> Mapping[int, PromptComponent]:
+    """The components, with the card's notes where there are any; a small model is shown none."""
+    found = registry.components
+    if not card_notes or is_small or CARD_NOTES.id in found:
+        return found
+    return dict(sorted({**found, CARD_NOTES.id: CARD_NOTES}.items()))
 
 
 def _notes(read: Callable[[str], Any]) -> dict[str, str]:
