@@ -338,6 +338,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         safety_tables.guards,
         safety_tables.owasp,
         safety_tables.feature_requests,
+        safety_tables.promises,
     )
 }
 

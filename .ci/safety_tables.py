@@ -150,6 +150,14 @@ def feature_requests() -> str:
     return as_table(("", "what is asked for", "here", "tests"), rows)
 
 
+def promises() -> str:
+    """Every promise, how it is kept, and the tests that see it work."""
+    from tests.promises import PROMISES
+
+    rows = [(each.told, each.kept, "<br>".join(map(_link, each.tests))) for each in PROMISES]
+    return as_table(("promise", "how it is kept", "seen to work"), rows)
+
+
 def _files(paths: Iterable[str]) -> str:
     """Files of the package, each once."""
     return ", ".join(f"`{path.removeprefix('evennia_ai/')}`" for path in dict.fromkeys(paths))

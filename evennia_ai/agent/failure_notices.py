@@ -8,10 +8,10 @@ from types import MappingProxyType
 from evennia.utils import logger
 
 from evennia_ai.core.hearing.inbox import MESSAGE, SAVED_TURN, TASK, Event, Stored
-from evennia_ai.core.safety.budget import account_of
+from evennia_ai.core.safety.budget import account_of, resets_in_seconds
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind
-from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.settings.budget import BudgetSpan, Scope
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages import incoming, outgoing
@@ -24,10 +24,11 @@ COOLING_LINE = (
     '{name} turns away, worn out. "That led nowhere. Let me be for {while}, then ask for something '
     'else."'
 )
-# Where the tokens or the money of a time are used up; after no time they come back for "ever".
+# Where the tokens or the money of a time are used up; after no time they come back for "ever". Days
+# are those of UTC, so that "tomorrow" would be wrong for most.
 SPENT_LINES: Mapping[str, str] = MappingProxyType(
     {
-        "day": '{name} stifles a yawn. "I have said all I can today. Ask me tomorrow."',
+        "day": '{name} stifles a yawn. "I have said all I can today. Ask me in {while}."',
         "month": '{name} stifles a yawn. "I have said all I can this month. Ask me in the next."',
         "ever": '{name} stifles a yawn. "I have no words left."',
     }
@@ -66,12 +67,13 @@ def cooling_line(seconds: float) -> str:
     return COOLING_LINE.replace("{while}", in_words(seconds))
 
 
-def spent_line(stop: Stop) -> str:
+def spent_line(stop: Stop, now: float) -> str:
     """The line that says when to ask again where a cap on money is used up; "" at another end."""
-    if stop.limit is None:
+    if stop.limit is None or not stop.limit.kind.startswith(MONEY):
         return ""
-    kind = LimitKind(stop.limit.kind)
-    return SPENT_LINES.get(LIMITS[kind].span, "") if kind.startswith(MONEY) else ""
+    span = LIMITS[LimitKind(stop.limit.kind)].span
+    left = resets_in_seconds(BudgetSpan.DAY, now) or 0.0
+    return SPENT_LINES.get(span, "").replace("{while}", in_words(left))
 
 
 def expire(script: Assistant, oldest: float) -> None:
@@ -117,7 +119,7 @@ def empty_queue(script: Assistant, turn: Turn, stop: Stop) -> None:
 
     Of a player's own cap that is what this player said; of any other all that waits.
     """
-    line = spent_line(stop)
+    line = spent_line(stop, script.clock.seconds())
     if stop.limit is None or not line:
         return
     account, work = account_of(stop.limit), script.work

@@ -125,6 +125,26 @@ class InMemory(DbHolder):
         return super().__getattribute__(name)
 
 
+def as_they_hold(stored: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as JSON has them: what is stored, and what holds in this game for others.
+
+    Args:
+        others: settings, of which only the names count.
+    """
+    # Some defaults are the text of a choice, which a dump would warn of.
+    held = AssistantSettings().model_dump(mode="json", warnings=False)
+    held |= {name: _held(group) for name, group in GROUPS.items()}
+    return _over(_picked(held, others), stored)
+
+
+def _picked(held: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _picked(held[name], item) if _is_nested(held[name], item) else held[name]
+        for name, item in others.items()
+        if name in held
+    }
+
+
 def _held(group: type[SettingsGroup]) -> dict[str, Any]:
     """The values of a group that hold without an assistant's own; if wrong, the defaults."""
     try:

@@ -186,7 +186,8 @@ def _engage(script: Assistant, turn: Turn, stop: Stop) -> None:
 
 
 def _report(script: Assistant, turn: Turn, stop: Stop, judged: Judgement) -> None:
-    line = cooling_line(judged.cools) if judged.cools else spent_line(stop)
+    now = script.clock.seconds()
+    line = cooling_line(judged.cools) if judged.cools else spent_line(stop, now)
     is_told = notify_failure(script, turn.event, _why(stop), line=line)
     told = "waited" if turn.event.kind == OWN else whether(is_told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")

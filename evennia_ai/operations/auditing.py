@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
+from evennia_ai.agent.holders import as_they_hold
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import Entry
 from evennia_ai.audit.streams import begin, subject_of
@@ -116,6 +117,8 @@ def audit_state(
 ) -> Result[PastState]:
     """An assistant as it was at a version of its record, or at a time; else as it is now.
 
+    A setting that was set only later is told as it holds without that, and not as nothing.
+
     Args:
         at: a time, such as "2026-11-21 17:00" or "2 hours ago".
     """
@@ -130,7 +133,8 @@ def audit_state(
     if isinstance(known, Result):
         return known
     when = known.modified_on.isoformat(timespec="seconds")
-    data = PastState(known.version, when, known.as_data())
+    newest = _at(script, None)
+    data = PastState(known.version, when, _beside(known, newest))
     return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
 
 
@@ -140,13 +144,19 @@ def audit_difference(script: AssistantScript, a: int, b: int) -> Result[Differen
     for found in (first, last):
         if isinstance(found, Result):
             return found
-    changes = list(_changes(first.as_data(), last.as_data()))
+    changes = list(_changes(_beside(first, last), _beside(last, first)))
     data: Difference = {"from": a, "to": b, "changes": changes}
     if not changes:
         return Result(True, f"Nothing of {script.key} changed from version {a} to {b}.", data)
     head = f"{script.key}, from version {a} to {b}:"
     lines = [_line(row["path"], row["before"], row["after"]) for row in changes]
     return Result(True, _listed(head, lines), data)
+
+
+def _beside(known: audit.AssistantAggregate, other: audit.AssistantAggregate) -> dict[str, Any]:
+    """An assistant at a version; what is set only at another one is told as it holds unset."""
+    data: dict[str, Any] = known.as_data()
+    return {**data, "settings": as_they_hold(data["settings"], other.as_data()["settings"])}
 
 
 def _at(script: AssistantScript, version: int | None) -> Any:

@@ -108,10 +108,14 @@ class ToolResultCache:
         self._flights: dict[Hashable, Flight] = {}
         self._hits = self._misses = 0
 
-    def get(self, key: Hashable) -> Any:
-        """The value of a key, or None when there is none that may still be used."""
+    def get(self, key: Hashable, scope: str | None = None) -> Any:
+        """The value of a key, or None when there is none that may still be used.
+
+        Args:
+            scope: only one of this scope; None: of whatever scope.
+        """
         entry = self._find(key)
-        if entry is None:
+        if entry is None or (scope is not None and entry.scope != scope):
             self._misses += 1
             return None
         # As `is_usable` has it, without the cost of calling it.

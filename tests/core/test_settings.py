@@ -9,13 +9,14 @@ from functools import cache
 
 import pytest
 
-from evennia_ai.core.hearing.perception import Ear
+from evennia_ai.core.hearing.perception import ChannelConfig, Ear
 from evennia_ai.core.hearing.rate_limits import HearingConfig
-from evennia_ai.core.settings.assistant import AssistantSettings
+from evennia_ai.core.settings.assistant import AssistantSettings, Component
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.services import ApiConfig, AuditConfig, BreakerConfig, TraceConfig
+from evennia_ai.core.turn.contexts import ContextFields
 from evennia_ai.core.turn.execution import ExecutionConfig
 from tests import floors
 
@@ -89,14 +90,18 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
 
 # ---- each is read by something -----------------------------------------------------------------
 
-# They name every setting, and read none.
+# They name settings, to set or to show them, and read none.
 DEFINING = (
+    "evennia_ai.commands.configuring",
     "evennia_ai.core.settings.assistant",
     "evennia_ai.core.settings.game",
     "evennia_ai.operations.setting_checks",
     "evennia_ai.operations.texts",
 )
-GROUPS = (AssistantSettings, ApiConfig, AuditConfig, BreakerConfig, BudgetConfig, TraceConfig)
+GROUPS = (
+    *(AssistantSettings, ApiConfig, AuditConfig, BreakerConfig, BudgetConfig, TraceConfig),
+    *(ContextFields, Component, ChannelConfig),
+)
 
 
 def _named_in(node: ast.AST) -> str:

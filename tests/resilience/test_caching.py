@@ -19,6 +19,7 @@ def test_what_is_set_is_found(cache: ToolResultCache) -> None:
     cache.set("a", 1)
     cache.set("a", [2], "session")
     assert [2] == cache.get("a")
+    assert [None, [2]] == [cache.get("a", scope) for scope in ("tick", "session")]
     stats = cache.get_stats()
     assert {"tick": 0, "session": 1} == stats["entries_by_scope"]
 

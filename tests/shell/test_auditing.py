@@ -220,6 +220,21 @@ class TestState(AuditingTest):
         assert f"\n  {path}: 2 -> 3" in result.message
         assert "version" not in changes
 
+    @override_settings(EVENNIA_AI_MEMORY_CONFIG={"recall_limit": 7})
+    def test_what_nobody_had_set_is_told_as_it_held(self) -> None:
+        """The default, or the game's value; of a group each key, set or not."""
+        first = self.newest()
+        self.ada_script.db.interaction_enabled = False
+        self.ada_script.db.memory_config = {"recall_limit": 3}
+        result = auditing.audit_difference(self.ada_script, first, self.newest())
+        found = {row["path"]: (row["before"], row["after"]) for row in self.data(result)["changes"]}
+        assert found == {
+            "settings.interaction_enabled": (True, False),
+            "settings.memory_config.recall_limit": (7, 3),
+        }
+        then = self.data(auditing.audit_state(self.ada_script, first))["state"]["settings"]
+        assert (True, {"recall_limit": 7}) == (then["interaction_enabled"], then["memory_config"])
+
     def test_backwards_and_nothing(self) -> None:
         """From the later to the earlier the other way round; from one to itself nothing."""
         first = self.newest()

@@ -113,7 +113,7 @@ class TestTheGames(CapsTest):
         why = self.line(self.bea, "assistant why ada full")
         assert "nobody who may raise a cap of the whole game is there" in why, why
         assert "EVENNIA_AI_BUDGET_CONFIG.game.tokens_per_day" in why, why
-        spent = 'Ada stifles a yawn. "I have said all I can today. Ask me tomorrow."'
+        spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
         assert spent in [message.shown for message in self.mira.ndb.messages]
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
+from twisted.internet.defer import maybeDeferred
 
 from evennia_ai import operations
 from evennia_ai.llm.endpoints import LOCAL_MODEL
 from evennia_ai.runtime import services, state
+from evennia_ai.tools import TOOL_REGISTRY
 from tests.shell.support import ShellTest, whispers
 
 STARTS_WITH = {
@@ -157,6 +159,128 @@ class TestSafety(ShellTest):
         """Three names, in the status of an assistant."""
         told = asdict(operations.status(self.ada_script).data)
         assert {"emergency_stop", "consecutive_errors", "max_consecutive_errors"} <= set(told)
+
+
+# The lines of the texts that stand in a tick, on a script.
+TICK = """
+if script.db.emergency_stop:
+    skipped = True
+if tool_result.get("success"):
+    script.db.consecutive_errors = 0
+else:
+    script.db.consecutive_errors += 1
+if script.db.consecutive_errors >= script.db.max_consecutive_errors:
+    script.trigger_emergency_stop(
+        f"Maximum consecutive errors reached ({script.db.consecutive_errors})"
+    )
+told = {
+    "emergency_stop": script.db.emergency_stop or False,
+    "consecutive_errors": script.db.consecutive_errors or 0,
+    "max_consecutive_errors": script.db.max_consecutive_errors or 5,
+}
+"""
+RESET = """
+script.db.consecutive_errors = 0
+script.db.emergency_stop = False
+"""
+CACHING = """
+from evennia_ai.resilience import get_cache_key
+tool.cacheable = True
+tool.cache_scope = "tick"
+tool.cache_scope = "session"
+tool.cache_ttl = 300.0
+parameters = {"room_id": "abc123"}
+cache_key = get_cache_key(tool.name, **parameters)
+missed = script.ndb.tool_cache.get(cache_key)
+result = {"success": True, "walls": 4}
+if tool.cacheable and result.get("success"):
+    script.ndb.tool_cache.set(
+        cache_key,
+        result,
+        scope=tool.cache_scope,
+        ttl=tool.cache_ttl
+    )
+cached = script.ndb.tool_cache.get(cache_key)
+cached_result = script.ndb.tool_cache.get(cache_key, scope=tool.cache_scope)
+of_another_scope = script.ndb.tool_cache.get(cache_key, scope="tick")
+"""
+SERVICE = """
+from twisted.internet import defer
+from twisted.internet.defer import inlineCallbacks
+from evennia_ai.resilience import CircuitBreaker
+breaker = CircuitBreaker("external")
+@inlineCallbacks
+def call_external_service():
+    if not breaker.is_available:
+        defer.returnValue("fallback")
+    try:
+        result = yield external_service.call()
+        breaker.record_success()
+        defer.returnValue(result)
+    except Exception as e:
+        breaker.record_failure(e)
+        raise
+"""
+
+
+class TestInATick(ShellTest):
+    """Lines that read and write a script's state."""
+
+    def run_lines(self, code: str, **given: Any) -> dict[str, Any]:
+        """The names that some lines leave, on Ada's script."""
+        names: dict[str, Any] = {"script": self.ada_script, **given}
+        exec(code, names)
+        return names
+
+    def test_errors_are_counted_and_stop_it(self) -> None:
+        """Four failures, a success, and five more: the fifth stops it; a reset lets it go on."""
+        outcomes = [False] * 4 + [True] + [False] * 5
+        names: dict[str, Any] = {}
+        for success in outcomes:
+            assert not self.ada_script.db.emergency_stop
+            names = self.run_lines(TICK, tool_result={"success": success})
+        assert names["told"] == {
+            "emergency_stop": True,
+            "consecutive_errors": 5,
+            "max_consecutive_errors": 5,
+        }
+        assert self.run_lines(TICK, tool_result={"success": True})["skipped"]
+        self.run_lines(RESET)
+        assert (False, 0) == (
+            self.ada_script.db.emergency_stop,
+            self.ada_script.db.consecutive_errors,
+        )
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+
+    def test_a_tools_results_are_cached(self) -> None:
+        """By its own attributes, in its scope, and found by key, with the scope or without."""
+        self.addCleanup(TOOL_REGISTRY.pop, "inspect_location", None)
+        names = self.run_lines(CACHING, tool=run(TOOL)["tool"])
+        assert names["missed"] is None
+        assert names["result"] == names["cached"] == names["cached_result"]
+        assert names["of_another_scope"] is None
+
+    @pytest.mark.filterwarnings("ignore:twisted.internet.defer.returnValue:DeprecationWarning")
+    def test_a_service_behind_a_breaker(self) -> None:
+        """The pattern, with a service that answers and one that does not."""
+
+        class Service:
+            """Answers, or fails."""
+
+            def __init__(self, outcome: Any) -> None:
+                self.call = lambda: maybeDeferred(outcome)
+
+        def fail() -> None:
+            raise OSError("Connection timeout")
+
+        for outcome, successes, failures in ((lambda: 7, 1, 0), (fail, 0, 1)):
+            names = self.run_lines(SERVICE, external_service=Service(outcome))
+            ended: list[Any] = []
+            names["call_external_service"]().addBoth(ended.append)
+            stats = names["breaker"].get_stats()
+            assert (successes, failures) == (stats["total_successes"], stats["total_failures"])
+            assert (ended == [7]) == bool(successes)
 
 
 RESILIENCE = """

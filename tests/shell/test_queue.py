@@ -197,7 +197,7 @@ class TestEnds(QueueTest):
         assert (4, []) == (len(self.model.bodies), self.waiting())
         for person in (self.tom, self.mira):
             (line,) = person.heard_from(self.ada)
-            assert "Ask me tomorrow" in line
+            assert "Ask me in 24 hours" in line
 
     def test_what_waited_too_long(self) -> None:
         """It is given up with a word: one for each person, however much of it there is."""

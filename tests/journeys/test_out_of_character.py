@@ -1,0 +1,117 @@
+"""Staff who play nobody run assistants all the same: by telnet, in the webclient, after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
+from tests.journeys.lines import whisper_of
+from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
+
+ASK_FIRST = {"tick_event": {"dangerous_requires_confirm": True}}
+# What is typed, and how its answer begins.
+WORDS = {
+    "assistant": "Ada",
+    "assistant status ada": "Ada",
+    "assistant why ada": "Before that:",
+    "assistant budget ada": "Ada",
+    "assistant budget game": "The whole game",
+    "aiaudit ada": "entries, the newest first",
+    "assistant questions": r"\d+ +Ada asks",
+    "history ada": "Ada",
+}
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Nobody is made to wait."""
+    return UNHURRIED
+
+
+@pytest.fixture(autouse=True)
+def quiet_log(game: Game) -> Iterator[None]:
+    """Nothing of it leaves a traceback."""
+    start = measure_log(game)
+    yield
+    assert [] == find_trouble(read_new_log(game, start))
+
+
+def by_telnet(game: Game) -> Player:
+    """A telnet client at the login screen."""
+    return game.open_telnet()
+
+
+def by_webclient(game: Game) -> Player:
+    """The webclient at the login screen."""
+    return game.open_webclient()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def asks_first(game: Game) -> None:
+    """Ada asks staff before she does what is dangerous."""
+    with game.log_in_admin() as owner:
+        run(owner, f"ada.db.context_configs = {ASK_FIRST!r}\nada.db.confirm_by = 'staff'")
+
+
+def want_something(tom: Player, model: FakeModel) -> None:
+    """Let Ada want something dangerous, of which staff are asked."""
+    wanted = {"tool": "get", "arguments": {"item": "lamp"}}
+    answer = {"tool": "whisper", "arguments": {"target": "Tom", "message": "I have to ask."}}
+    model.queue({"calls": [wanted]}, {"calls": [answer]})
+    tom.ask("whisper ada = take the lamp", 'Ada whispers: "I have to ask')
+
+
+@pytest.mark.parametrize("connect", [by_telnet, by_webclient])
+def test_each_command_without_a_character(
+    game: Game, enter: Enter, model: FakeModel, connect: Callable[[Game], Player]
+) -> None:
+    """All that staff need is there, and does what it does in character."""
+    tom = enter("Tom")
+    with connect(game) as owner:
+        owner.log_in(ADMIN_NAME, ADMIN_PASSWORD)
+        want_something(tom, model)
+        owner.ask("ooc", "You go OOC")
+        for line, told in WORDS.items():
+            owner.ask(line, told)
+        number = owner.ask("assistant questions", r"(\d+) +Ada asks")[1]
+        owner.ask(f"assistant answer {number} no", "no")
+        owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
+        tom.ask("whisper ada = are you there?", r"Ada does not seem to hear you\.")
+        owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
+        tom.ask("whisper ada = and now?", whisper_of("and now?"))
+        owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
+        owner.ask("/history reset ada", "Ada")
+        tom.ask("whisper ada = and after that?", whisper_of("and after that?"))
+        assert "is not available" not in owner.transcript
+
+
+def test_after_a_kill_the_first_line_counts(game: Game, enter: Enter) -> None:
+    """Whoever was connected, and whoever connects anew, is obeyed at the first line."""
+    tom = enter("Tom")
+    with game.log_in_admin() as owner:
+        owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
+        game.kill_server()
+        game.start()
+        owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
+        owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
+    game.kill_server()
+    game.start()
+    with game.open_telnet() as owner:
+        owner.send(f"connect {ADMIN_NAME} {ADMIN_PASSWORD}")
+        owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
+    tom.come_back()
+    tom.ask("whisper ada = here again?", whisper_of("here again?"))
+
+
+def test_a_player_without_a_character_may_no_more_than_with_one(game: Game, enter: Enter) -> None:
+    """The commands of staff are not there, and what is for all refuses what is not theirs."""
+    mira = enter("Mira")
+    mira.ask("ooc", "You go OOC")
+    mira.ask("assistant emergency stop ada", "You may not")
+    mira.ask("aiaudit ada", "is not available")
+    mira.ask("assistant", "No assistant is here")
