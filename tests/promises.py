@@ -50,7 +50,11 @@ MEMORY = (
     Promise(
         "facts without a night",
         "a few calls a day, when a talk is over: `memory_config.awake_calls_per_day`",
-        ("test_after_a_real_talk", "test_a_few_a_day", "test_idle_it_costs_no_statement"),
+        (
+            "test_after_a_real_talk",
+            "test_a_few_a_day",
+            "tests/shell/test_facts_awake.py::test_idle_it_costs_no_statement",
+        ),
     ),
     Promise(
         "links between memories",

@@ -122,7 +122,7 @@ class TestWhen(DayCase):
         assert 1 == self.thoughts
         assert "round" in state.read(self.ada_script, "reflection_state")
 
-    def test_a_few_a_day(self) -> None:
+    def test_two_rounds_a_day(self) -> None:
         """The next day there are as many again."""
         for _ in range(4):
             self.talk()
