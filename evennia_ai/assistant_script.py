@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
 
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils import logger
@@ -62,8 +61,6 @@ from evennia_ai.tools import load_modules
 
 TAG_CATEGORY = "system"
 TAG_PREFIX = "ai_assistant:"
-# Those that were started, by the names that they had then.
-RUNNING: WeakValueDictionary[str, AssistantScript] = WeakValueDictionary()
 STRAY = (
     "[assistant] the script {name} (#{number}) on {body} is no assistant, since neither `assistant "
     "create` nor `adopt` made it, and does nothing. To be rid of it: scripts/delete #{number}"
@@ -119,14 +116,13 @@ class AssistantScript(DefaultScript):
     def at_start(self, **kwargs: Any) -> None:
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
         if self.is_stray:
-            told = STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body")
-            logger.log_warn(told)
+            logger.log_warn(STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body"))
             return
         if self.work is None or self.work.is_closing:
             self._load_tools()
             services.remote_servers()
             self.work = state.rebuild(self)
-            RUNNING[str(self.key)] = self
+            signals.RUNNING[str(self.key)] = self
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)
@@ -180,6 +176,7 @@ class AssistantScript(DefaultScript):
     def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
         """Drop what is under way; the event stays in the inbox and is taken again."""
         work = self.work
+        emergency.finish()
         if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
@@ -355,8 +352,7 @@ class AssistantScript(DefaultScript):
 
     def _recover(self) -> None:
         """Give up the event whose answer a crash or a stop cut off while it was given."""
-        interrupted = turns.recover(self)
-        if interrupted:
+        if interrupted := turns.recover(self):
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")
 
     def _think(self, turn: Turn) -> Deferred[None]:

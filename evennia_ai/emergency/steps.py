@@ -1,21 +1,14 @@
-"""The emergency stop: one flag that keeps an assistant from acting until a person clears it.
-
-What a person stops is stopped, what stops itself is locked: the same thing with another cause.
-First everything under way is cancelled, in memory; then the stop is stored; then it is told.
-Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
-"""
+"""The steps of an emergency stop, in the order in which they are taken: cancel, store, settle."""
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any
 
-from django.db import transaction
 from evennia.typeclasses.attributes import AttributeHandler
 from evennia.utils import logger
 from twisted.internet import reactor
@@ -24,10 +17,9 @@ from evennia_ai import approvals, audit
 from evennia_ai.core.hearing.inbox import TASK, Event, Stored
 from evennia_ai.core.safety import lockout as states
 from evennia_ai.core.safety.audit_events import Fact, fact
-from evennia_ai.core.safety.cooling import Blame
-from evennia_ai.core.safety.dropped import Dropped, listed
+from evennia_ai.core.safety.dropped import Dropped
 from evennia_ai.core.safety.lockout import Cause, Lockout, Move, State
-from evennia_ai.core.safety.notices import Notice, locked
+from evennia_ai.core.safety.notices import Notice
 from evennia_ai.llm import bridge
 from evennia_ai.memory import indexing
 from evennia_ai.messages import incoming, outgoing
@@ -39,14 +31,11 @@ from evennia_ai.tasks import task_waits
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
 LOCKED_SECONDS = 1.0
-NOT_ACTIVE = "Emergency stop is not active"
 NOTHING = Dropped()
-WELCOME = "nobody has to wait any more; it was not stopped"
-CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
 
 
 @dataclass(slots=True)
-class _Stopping:
+class Stopping:
     """A stop on its way: what was found under way, and whether anything changes by it."""
 
     script: Assistant
@@ -59,120 +48,25 @@ class _Stopping:
     is_stored: bool = False
 
 
-# ---- what is asked -----------------------------------------------------------------------------
+# ---- the state of an assistant -----------------------------------------------------------------
 
 
 def lockout_of(script: Assistant) -> Lockout | None:
     """The lockout of an assistant; None when it may act, or when nobody wrote down why."""
-    return Lockout.from_stored(_read(script, "lockout")) if _is_stopped(script) else None
+    return Lockout.from_stored(_read(script, "lockout")) if is_stopped(script) else None
 
 
 def state_of(script: Assistant) -> State:
     """The state of an assistant: it may act or not, and acts or not."""
-    is_ticking = bool(getattr(_work_of(script), "is_ticking", False))
-    return states.state_of(lockout_of(script), _is_stopped(script), is_ticking)
-
-
-def trigger_emergency_stop(
-    script: Assistant,
-    reason: str,
-    *,
-    cause: Cause = Cause.KILL,
-    by: str = "",
-    is_alarm: bool = True,
-) -> Dropped:
-    """Stop an assistant at once, and tell everybody whom it concerns. It never fails.
-
-    Stopping twice is harmless. A stop turns a lockout into a stop; no lockout changes a stop.
-
-    Args:
-        reason: in words, for staff.
-        cause: why; anything but KILL is a lockout.
-        by: who stops it, or "" when it stops itself.
-        is_alarm: staff are told, and the log at the level of errors; else the log alone, as of
-            what goes its way.
-    """
-    stopping = _cancel(script, Lockout(cause, reason, _now(script), by))
-    _store(stopping)
-    dropped = _settle(stopping)
-    if stopping.is_new:
-        name = _name_of(script)
-        if not is_alarm:
-            word = "stopped" if cause is Cause.KILL else f"locked ({cause})"
-            logger.log_info(f"[assistant] {name} is {word}: {reason} {dropped.describe()}".strip())
-            return dropped
-        _alert(locked(name, cause, reason), dropped, name)
-    return dropped
-
-
-def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> int:
-    """Stop several assistants: all are cancelled before anything is stored or told of any.
-
-    Returns:
-        How many were not stopped before.
-    """
-    lockout = partial(Lockout, Cause.KILL, reason, by=by)
-    all_of_them: list[_Stopping] = []
-    is_stored = False
-    # Outside of any transaction: to begin one takes as long as others hold the database.
-    with _undisturbed():
-        # Who stores a question that others share hands it on when cancelled: they go last.
-        for script in sorted(scripts, key=_has_questions):
-            all_of_them.append(_cancel(script, lockout(at=_now(script))))
-    with _whatever_happens("the stops could not be stored together"):
-        with transaction.atomic():
-            for stopping in all_of_them:
-                _store(stopping)
-        is_stored = all(stopping.is_stored for stopping in all_of_them)
-    if not is_stored:
-        _store_each(all_of_them)
-    dropped = sum(map(_settle, all_of_them), NOTHING)
-    names = [_name_of(stopping.script) for stopping in all_of_them if stopping.is_new]
-    if names:
-        verb = "is" if len(names) == 1 else "are"
-        told = f"{listed(names)} {verb} stopped: {reason.rstrip('.')}."
-        _alert(Notice(told), dropped, names[0] if len(names) == 1 else "<name>")
-    return len(names)
-
-
-def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]:
-    """Let an assistant act again. Nothing is refunded, and no history is lost.
-
-    Returns:
-        Whether there was a stop to clear, and a sentence for whoever asked.
-    """
-    if not _is_stopped(script):
-        return _let_back(script)
-    before = lockout_of(script)
-    was = before.cause.value if before else Cause.KILL.value
-    told = fact("EmergencyStopCleared", cause=was, cleared_by=by)
-    values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
-    values["cooling"] = {}
-    _write(script, told, **values)
-    work = _work_of(script)
-    if work is not None:
-        work.is_ticking = False
-        indexing.soon(script)
-        work.blame = Blame()
-    logger.log_info(f"[assistant] emergency stop of {_name_of(script)} cleared by {by or 'code'}")
-    return True, CLEARED
-
-
-def _let_back(script: Assistant) -> tuple[bool, str]:
-    """Let those ask again who have to wait; without any there is nothing to clear."""
-    work = _work_of(script)
-    if work is None or not work.blame.people:
-        return False, NOT_ACTIVE
-    work.blame = Blame()
-    _write(script, cooling={}, consecutive_errors=0)
-    return True, WELCOME
+    is_ticking = bool(getattr(work_of(script), "is_ticking", False))
+    return states.state_of(lockout_of(script), is_stopped(script), is_ticking)
 
 
 # ---- the steps of a stop -----------------------------------------------------------------------
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Let nothing come between many cancellations.
 
     The garbage that they make would be collected several times over, which takes longer than they.
@@ -181,7 +75,7 @@ def _undisturbed() -> Iterator[None]:
     gc.disable()
     try:
         with bridge.all_at_once(), ExitStack() as held:
-            with _whatever_happens("calls that wait for a slot could not be held back"):
+            with whatever_happens("calls that wait for a slot could not be held back"):
                 held.enter_context(services.pool().held())
             yield
     finally:
@@ -189,27 +83,27 @@ def _undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def _cancel(script: Assistant, lockout: Lockout) -> _Stopping:
+def cancel(script: Assistant, lockout: Lockout) -> Stopping:
     """Cancel everything under way, in memory only: nothing starts from here on."""
     before = state_of(script)
     after = states.move(before, Move.KILL if lockout.cause is Cause.KILL else Move.HALT)
-    stopping = _Stopping(script, lockout, is_new=after is not before)
-    work = _work_of(script)
+    stopping = Stopping(script, lockout, is_new=after is not before)
+    work = work_of(script)
     if work is not None:
-        with _whatever_happens("what was under way could not be counted"):
+        with whatever_happens("what was under way could not be counted"):
             _count(stopping, work)
-        with _whatever_happens("something under way could not be cancelled"):
+        with whatever_happens("something under way could not be cancelled"):
             state.bump_epoch(script)
             for running in tuple(work.beside):
                 running.cancel()
-        with _whatever_happens("what the store of memories is told could not be broken off"):
+        with whatever_happens("what the store of memories is told could not be broken off"):
             indexing.halt(script)
         # Whoever was talking with it has to address it again to be told that it does not answer.
         work.conversations.by_place.clear()
     return stopping
 
 
-def _count(stopping: _Stopping, work: Work) -> None:
+def _count(stopping: Stopping, work: Work) -> None:
     """Count what is under way: a turn at its model, at a tool, or waiting for a person."""
     noted = _read(stopping.script, "current_tool_call") or {}
     questions = approvals.pending(stopping.script)
@@ -222,11 +116,11 @@ def _count(stopping: _Stopping, work: Work) -> None:
     stopping.questions = len(questions)
 
 
-def _store(stopping: _Stopping) -> None:
+def store(stopping: Stopping) -> None:
     """Store the stop and empty the inbox, in one write."""
-    script, work, values = stopping.script, _work_of(stopping.script), {}
+    script, work, values = stopping.script, work_of(stopping.script), {}
     told: list[Fact] = []
-    with _whatever_happens("the stop could not be stored"):
+    with whatever_happens("the stop could not be stored"):
         if stopping.is_new:
             lockout = stopping.lockout.as_stored()
             values = {"emergency_stop": True, "lockout": lockout}
@@ -240,16 +134,17 @@ def _store(stopping: _Stopping) -> None:
             if cut_off := turns.recover(script, is_final=True):
                 logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
             values |= {"pending_events": [], "current_tool_call": None}
-        _write(script, *told, **values)
+        write(script, *told, **values)
         stopping.is_stored = True
     if work is not None:
         work.inbox = []
 
 
-def _store_each(all_of_them: list[_Stopping]) -> None:
+def store_each(all_of_them: list[Stopping]) -> bool:
     """Store one by one what could not be stored together, or was undone with it.
 
-    Where another process holds the database, to wait for it once more is enough.
+    Returns:
+        False where another process holds the database: to wait for it once more is enough.
     """
     for stopping in all_of_them:
         stopping.is_stored = False
@@ -257,26 +152,27 @@ def _store_each(all_of_them: list[_Stopping]) -> None:
             stopping.script.attributes.reset_cache()
     for stopping in all_of_them:
         began = time.monotonic()
-        _store(stopping)
+        store(stopping)
         if not stopping.is_stored and time.monotonic() - began > LOCKED_SECONDS:
-            return
+            return False
+    return True
 
 
-def _settle(stopping: _Stopping) -> Dropped:
+def settle(stopping: Stopping) -> Dropped:
     """Tell everybody whom it concerns."""
     script, lockout = stopping.script, stopping.lockout
     if not stopping.is_stored:
         _hold(script)
     dropped = _return(stopping)
-    with _whatever_happens("the open questions could not be withdrawn"):
+    with whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
-            approvals.discard_all(script, f"{_name_of(script)} is stopped")
+            approvals.discard_all(script, f"{name_of(script)} is stopped")
     if not stopping.is_new:
         return dropped
-    with _whatever_happens("its character could not be told"):
+    with whatever_happens("its character could not be told"):
         if (character := getattr(script, "obj", None)) is not None:
             character.msg(incoming.notice(f"Emergency stop: {lockout.reason}"))
-    with _whatever_happens("the stop could not be recorded"):
+    with whatever_happens("the stop could not be recorded"):
         facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
         if any(facts.values()):
             audit.record("dropped", script, **facts)
@@ -285,26 +181,26 @@ def _settle(stopping: _Stopping) -> Dropped:
 
 def _hold(script: Assistant) -> None:
     """Hold the beat's gate in this process, where nothing can be stored."""
-    if (work := _work_of(script)) is not None:
+    if (work := work_of(script)) is not None:
         work.is_ticking = True
-    told = f"{_name_of(script)}: the stop could not be stored, and holds until a restart."
-    _alert(Notice(told))
+    told = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
+    alert(Notice(told))
 
 
-def _return(stopping: _Stopping) -> Dropped:
+def _return(stopping: Stopping) -> Dropped:
     """Give every waiting message back: each sender is told once, in private."""
     by_person: dict[str, list[Event]] = {}
     for stored in stopping.inbox:
-        with _whatever_happens("a waiting message cannot be read"):
+        with whatever_happens("a waiting message cannot be read"):
             event = Event.from_stored(stored)
             sender = event.id if event.kind == TASK else event.person or event.sender_id
             by_person.setdefault(sender, []).append(event)
     told = Dropped(stopping.is_new, stopping.calls, stopping.tools, stopping.questions)
     for events in by_person.values():
         is_told = False
-        with _whatever_happens("a waiting message could not be returned"):
+        with whatever_happens("a waiting message could not be returned"):
             is_told = _tell(stopping.script, events[-1])
-        with _whatever_happens("a record could not be kept"):
+        with whatever_happens("a record could not be kept"):
             step = "was told" if is_told else "could not be told"
             stopping.script.work.decisions.note([e.number for e in events], "returned", step)
         number, name = len(events), events[-1].sender_name
@@ -322,9 +218,10 @@ def _tell(script: Assistant, event: Event) -> bool:
     return outgoing.tell(script.obj, person, RETURNED_LINE, hops=1)
 
 
-def _alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
+def alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
+    """Tell staff of a stop, and how one ends it."""
     until = f"Until: assistant emergency clear {name}" if name else ""
-    with _whatever_happens("staff could not be told"):
+    with whatever_happens("staff could not be told"):
         line = " ".join(filter(None, (told.line, dropped.describe(), until)))
         outgoing.alert_staff(replace(told, line=line))
 
@@ -333,7 +230,7 @@ def _alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
 
 
 @contextmanager
-def _whatever_happens(problem: str) -> Iterator[None]:
+def whatever_happens(problem: str) -> Iterator[None]:
     """A stop goes on, whatever of it fails."""
     try:
         yield
@@ -346,16 +243,19 @@ def _is_ours(script: Assistant) -> bool:
     return isinstance(kept, AttributeHandler) and hasattr(script, "work")
 
 
-def _work_of(script: Assistant) -> Work | None:
+def work_of(script: Assistant) -> Work | None:
+    """The memory of an assistant that runs; None of anything else."""
     work = getattr(script, "work", None)
     return work if isinstance(work, Work) else None
 
 
-def _has_questions(script: Assistant) -> bool:
+def has_questions(script: Assistant) -> bool:
+    """True where people are asked something for it."""
     return bool(_read(script, "questions"))
 
 
-def _is_stopped(script: Assistant) -> bool:
+def is_stopped(script: Assistant) -> bool:
+    """True where the flag is up, whoever put it up."""
     return bool(_read(script, "emergency_stop"))
 
 
@@ -363,7 +263,7 @@ def _read(script: Assistant, name: str) -> Any:
     return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
 
 
-def _write(script: Assistant, *facts: Fact, **values: Any) -> None:
+def write(script: Assistant, *facts: Fact, **values: Any) -> None:
     """Store values; what nobody ever stored and is as by default needs no storing."""
     if _is_ours(script):
         known = script.attributes.has
@@ -376,10 +276,12 @@ def _write(script: Assistant, *facts: Fact, **values: Any) -> None:
         audit.record(told.event, script, **told.details)
 
 
-def _name_of(script: Assistant) -> str:
+def name_of(script: Assistant) -> str:
+    """The name that staff read."""
     named = getattr(script, "obj", None) or script
     return str(getattr(named, "key", type(named).__name__))
 
 
-def _now(script: Assistant) -> float:
+def now(script: Assistant) -> float:
+    """Seconds on its clock."""
     return float(getattr(script, "clock", reactor).seconds())
