@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,11 @@ PATIENCE_SECONDS = 120.0
 BODY = {"model": "silent", "messages": [{"role": "user", "content": "x" * 6000}]}
 ROWS = (
     ("one call, 100 messages behind it: socket closed after", "one_closed", AIM),
-    ("- the command done, all 100 told, after", "one_done", ""),
+    ("- stored, all 100 told, after", "one_done", ""),
     ("all: last call cancelled in the game after", "all_cancelled", AIM),
     ("all: last socket closed after", "all_closed", AIM),
-    ("- the command done, everybody told, after", "all_done", ""),
+    ("- all stored, everybody told, after", "all_done", ""),
+    ("- the longest that the game stood still", "all_still", ""),
     ("peer: last socket closed after", "peer_closed", ""),
 )
 Figures = dict[str, float]
@@ -117,38 +118,56 @@ def silent_model() -> Iterator[list[str]]:
 
 def seen(watch: Watch, arrived: int, closed: int) -> Any:
     """A Deferred that waits, with the reactor running, until the model has seen so much."""
+    return reached(lambda: watch.has(arrived, closed))
+
+
+def reached(is_so: Callable[[], bool]) -> Any:
+    """A Deferred that waits, with the reactor running, until something is so."""
     from twisted.internet import reactor, task
     from twisted.internet.defer import Deferred
 
-    reached: Deferred[None] = Deferred()
+    waiting: Deferred[None] = Deferred()
     ends = time.monotonic() + PATIENCE_SECONDS
 
     def look() -> None:
-        if watch.has(arrived, closed):
+        if is_so():
             loop.stop()
-            reached.callback(None)
+            waiting.callback(None)
         elif time.monotonic() > ends:
-            raise TimeoutError(f"the model saw {watch.look()[0]} calls of {arrived}")
+            raise TimeoutError(f"it was not so within {PATIENCE_SECONDS:g} s")
 
     loop = task.LoopingCall(look)
     loop.clock = reactor
-    loop.start(0.02).addErrback(reached.errback)
-    return reached
+    loop.start(0.02).addErrback(waiting.errback)
+    return waiting
 
 
 def stop_by(owner: Any, line: str, scripts: list[Any], watch: Watch) -> Iterator[Any]:
-    """Type a stop; returns milliseconds until all is cancelled, closed and done."""
+    """Type a stop; returns milliseconds until all is cancelled, closed and done.
+
+    "still" is the longest that the reactor was away meanwhile.
+    """
+    from twisted.internet import reactor
+
+    from benchmarks.scene import Lag
+
     cancelled: list[float] = []
     for script in scripts:
         script.work.in_flight.addBoth(lambda _: cancelled.append(time.monotonic()))
+    lag = Lag(reactor)
+    lag.start()
     began = time.monotonic()
     owner.execute_cmd(line)
+    yield reached(lambda: all(script.db.emergency_stop for script in scripts))
     done = time.monotonic()
     yield seen(watch, len(scripts), len(scripts))
+    yield reached(lambda: bool(lag.samples))
+    still = lag.stop()["max"]
     closed = watch.look("reset")[1]
     assert len(scripts) == len(cancelled) == len(closed)
     moments = {"done": done, "cancelled": max(cancelled), "closed": max(closed)}
-    return {name: (at - began) * 1000 for name, at in moments.items()}
+    took = {name: (at - began) * 1000 for name, at in moments.items()}
+    return {**took, "still": still}
 
 
 def play(watch: Watch, crowd: int) -> Iterator[Any]:

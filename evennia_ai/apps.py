@@ -176,13 +176,9 @@ def _join_the_web() -> None:
 
 
 def _find(name: str) -> AssistantScript | None:
-    """The assistant of that name: in memory, where it runs; asking the database takes longer."""
-    from evennia_ai.assistant_script import RUNNING
     from evennia_ai.operations import find_assistant
 
-    running = RUNNING.get(name)
-    is_it = running is not None and running.key == name and running.pk
-    return running if is_it else find_assistant(name)
+    return find_assistant(name)
 
 
 class EvenniaAIConfig(AppConfig):

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
-from weakref import WeakValueDictionary
 
 from evennia.scripts.models import ScriptDB
 from evennia.scripts.scripts import DefaultScript
@@ -38,11 +37,9 @@ from evennia_ai.agent.holders import InMemory, Settings
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
-from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.autonomy import Skip, may_tick
-from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
@@ -63,8 +60,6 @@ from evennia_ai.tools import load_modules
 
 TAG_CATEGORY = "system"
 TAG_PREFIX = "ai_assistant:"
-# Those that were started, by the names that they had then.
-RUNNING: WeakValueDictionary[str, AssistantScript] = WeakValueDictionary()
 STRAY = (
     "[assistant] the script {name} (#{number}) on {body} is no assistant, since neither `assistant "
     "create` nor `adopt` made it, and does nothing. To be rid of it: scripts/delete #{number}"
@@ -129,14 +124,13 @@ class AssistantScript(DefaultScript):
     def at_start(self, **kwargs: Any) -> None:
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
         if self.is_stray:
-            told = STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body")
-            logger.log_warn(told)
+            logger.log_warn(STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body"))
             return
         if self.work is None or self.work.is_closing:
             self._load_tools()
             services.remote_servers()
             self.work = state.rebuild(self)
-            RUNNING[str(self.key)] = self
+            signals.RUNNING[str(self.key)] = self
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)
@@ -190,6 +184,7 @@ class AssistantScript(DefaultScript):
     def at_pause(self, auto_pause: bool = False, **kwargs: Any) -> None:
         """Drop what is under way; the event stays in the inbox and is taken again."""
         work = self.work
+        emergency.finish()
         if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
@@ -350,11 +345,8 @@ class AssistantScript(DefaultScript):
             yield self._think(turn)
         except (CancelledError, StaleEpochError, NobodyListensError) as error:
             turn_lifecycle.break_off(self, turn, incapacity.why_cut_off(self), error)
-        except ConfigurationError as error:
-            wrong = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True)
-            turn_lifecycle.close(self, turn, wrong)
         except Exception as error:
-            turn_lifecycle.close(self, turn, Stop(StopReason.LLM_ERROR, self._failed(turn, error)))
+            turn_lifecycle.fail(self, turn, error)
         finally:
             thinking.stop()
             work.is_ticking, work.seat = False, None
@@ -368,8 +360,7 @@ class AssistantScript(DefaultScript):
 
     def _recover(self) -> None:
         """Give up the event whose answer a crash or a stop cut off while it was given."""
-        interrupted = turns.recover(self)
-        if interrupted:
+        if interrupted := turns.recover(self):
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")
 
     def _think(self, turn: Turn) -> Deferred[None]:
@@ -407,11 +398,3 @@ class AssistantScript(DefaultScript):
             if not self.silence:  # closing a turn may lock it
                 keep = partial(consolidation.extract, self)
                 compaction.begin_if_due(self, client, before=keep)
-
-    def _failed(self, turn: Turn, error: Exception) -> str:
-        """Log what nobody expected; of a private turn without its words, which it may quote."""
-        if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
-            logger.log_trace(f"[assistant] {self.key}: the tick failed")
-            return f"internal error: {error!r}"
-        signals.log_fault(f"{self.key}: the tick failed, {type(error).__name__}", error)
-        return f"internal error: {type(error).__name__}"

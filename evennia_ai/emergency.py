@@ -7,70 +7,61 @@ Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections import deque
+from collections.abc import Iterable
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from evennia.typeclasses.attributes import AttributeHandler
 from evennia.utils import logger
-from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 
-from evennia_ai import approvals, audit
-from evennia_ai.core.hearing.inbox import TASK, Event, Stored
-from evennia_ai.core.safety import lockout as states
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
-from evennia_ai.core.safety.lockout import Cause, Lockout, Move, State
+from evennia_ai.core.safety.lockout import Cause, Lockout, State
 from evennia_ai.core.safety.notices import Notice, locked
-from evennia_ai.llm import bridge
+from evennia_ai.emergency_steps import (
+    NOTHING,
+    RETURNED_LINE,
+    Stopping,
+    alert,
+    cancel,
+    has_questions,
+    is_stopped,
+    lockout_of,
+    name_of,
+    now,
+    settle,
+    state_of,
+    store,
+    store_each,
+    undisturbed,
+    whatever_happens,
+    work_of,
+    write,
+)
 from evennia_ai.memory import indexing
-from evennia_ai.messages import incoming, outgoing
-from evennia_ai.runtime import services, state, turns
+from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.turns import aside
-from evennia_ai.runtime.work import Work
-from evennia_ai.tasks import task_waits
 
-RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
-LOCKED_SECONDS = 1.0
+__all__ = [
+    "RETURNED_LINE",
+    "State",
+    "clear_emergency_stop",
+    "finish",
+    "lockout_of",
+    "state_of",
+    "stop_all",
+    "trigger_emergency_stop",
+]
+
+# Of many that are stopped at once, so many are stored and told of in one turn of the reactor.
+PORTION = 25
 NOT_ACTIVE = "Emergency stop is not active"
-NOTHING = Dropped()
 WELCOME = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
-
-
-@dataclass(slots=True)
-class _Stopping:
-    """A stop on its way: what was found under way, and whether anything changes by it."""
-
-    script: Assistant
-    lockout: Lockout
-    is_new: bool
-    calls: int = 0
-    tools: tuple[str, ...] = ()
-    questions: int = 0
-    inbox: list[Stored] = field(default_factory=list)
-    is_stored: bool = False
-
-
-# ---- what is asked -----------------------------------------------------------------------------
-
-
-def lockout_of(script: Assistant) -> Lockout | None:
-    """The lockout of an assistant; None when it may act, or when nobody wrote down why."""
-    return Lockout.from_stored(_read(script, "lockout")) if _is_stopped(script) else None
-
-
-def state_of(script: Assistant) -> State:
-    """The state of an assistant: it may act or not, and acts or not."""
-    is_ticking = bool(getattr(_work_of(script), "is_ticking", False))
-    return states.state_of(lockout_of(script), _is_stopped(script), is_ticking)
 
 
 def trigger_emergency_stop(
@@ -92,47 +83,118 @@ def trigger_emergency_stop(
         is_alarm: staff are told, and the log at the level of errors; else the log alone, as of
             what goes its way.
     """
-    stopping = _cancel(script, Lockout(cause, reason, _now(script), by))
-    _store(stopping)
-    dropped = _settle(stopping)
+    finish()
+    stopping = cancel(script, Lockout(cause, reason, now(script), by))
+    store(stopping)
+    dropped = settle(stopping)
     if stopping.is_new:
-        name = _name_of(script)
+        name = name_of(script)
         if not is_alarm:
             word = "stopped" if cause is Cause.KILL else f"locked ({cause})"
             logger.log_info(f"[assistant] {name} is {word}: {reason} {dropped.describe()}".strip())
             return dropped
-        _alert(locked(name, cause, reason), dropped, name)
+        alert(locked(name, cause, reason), dropped, name)
     return dropped
 
 
-def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> int:
+@dataclass(eq=False, slots=True)
+class _Several:
+    """Several stops on their way: all are cancelled, and stored a portion after the other.
+
+    Attributes:
+        context: of whoever stops them, for the record.
+        gives_up: nothing more can be stored, since another process holds the database.
+    """
+
+    waiting: deque[Stopping]
+    reason: str
+    context: Context = field(default_factory=copy_context)
+    ended: Deferred[int] = field(default_factory=Deferred)
+    names: list[str] = field(default_factory=list)
+    dropped: Dropped = NOTHING
+    gives_up: bool = False
+
+    def go_on(self) -> None:
+        """Do a portion now, and the next one in another turn of the reactor."""
+        self._do_portion()
+        if self.waiting:
+            services.pacer().call(self.go_on)
+
+    def finish(self) -> None:
+        """Do all that is left now."""
+        while self.waiting:
+            self._do_portion()
+
+    def _do_portion(self) -> None:
+        portion = [self.waiting.popleft() for _ in range(min(PORTION, len(self.waiting)))]
+        if portion:
+            self.context.copy().run(self._stop, portion)
+        if not self.waiting and self in _UNDER_WAY:
+            _UNDER_WAY.remove(self)
+            self._tell()
+            self.ended.callback(len(self.names))
+
+    def _stop(self, portion: list[Stopping]) -> None:
+        if not self.gives_up:
+            self._store(portion)
+        for stopping in portion:
+            if stopping.is_stored and (work := work_of(stopping.script)) is not None:
+                work.is_ticking = False
+            self.dropped += settle(stopping)
+        self.names += [name_of(each.script) for each in portion if each.is_new]
+
+    def _store(self, portion: list[Stopping]) -> None:
+        is_stored = False
+        with whatever_happens("the stops could not be stored together"):
+            with transaction.atomic():
+                for stopping in portion:
+                    store(stopping)
+            is_stored = all(stopping.is_stored for stopping in portion)
+        if not is_stored:
+            self.gives_up = not store_each(portion)
+
+    def _tell(self) -> None:
+        if not self.names:
+            return
+        verb = "is" if len(self.names) == 1 else "are"
+        told = f"{listed(self.names)} {verb} stopped: {self.reason.rstrip('.')}."
+        name = self.names[0] if len(self.names) == 1 else "<name>"
+        alert(Notice(told), self.dropped, name)
+
+
+_UNDER_WAY: list[_Several] = []
+
+
+def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]:
     """Stop several assistants: all are cancelled before anything is stored or told of any.
 
+    Of many, some are stored and told of now and the others in the next turns of the reactor, for
+    the game to go on meanwhile. None of them acts before.
+
     Returns:
-        How many were not stopped before.
+        How many were not stopped before, when all are stored.
     """
-    lockout = partial(Lockout, Cause.KILL, reason, by=by)
-    all_of_them: list[_Stopping] = []
-    is_stored = False
+    finish()
+    all_of_them: deque[Stopping] = deque()
     # Outside of any transaction: to begin one takes as long as others hold the database.
-    with _undisturbed():
+    with undisturbed():
         # Who stores a question that others share hands it on when cancelled: they go last.
-        for script in sorted(scripts, key=_has_questions):
-            all_of_them.append(_cancel(script, lockout(at=_now(script))))
-    with _whatever_happens("the stops could not be stored together"):
-        with transaction.atomic():
-            for stopping in all_of_them:
-                _store(stopping)
-        is_stored = all(stopping.is_stored for stopping in all_of_them)
-    if not is_stored:
-        _store_each(all_of_them)
-    dropped = sum(map(_settle, all_of_them), NOTHING)
-    names = [_name_of(stopping.script) for stopping in all_of_them if stopping.is_new]
-    if names:
-        verb = "is" if len(names) == 1 else "are"
-        told = f"{listed(names)} {verb} stopped: {reason.rstrip('.')}."
-        _alert(Notice(told), dropped, names[0] if len(names) == 1 else "<name>")
-    return len(names)
+        for script in sorted(scripts, key=has_questions):
+            lockout = Lockout(Cause.KILL, reason, now(script), by)
+            all_of_them.append(cancel(script, lockout))
+    for stopping in all_of_them:
+        if (work := work_of(stopping.script)) is not None:
+            work.is_ticking = True  # no beat begins before the stop is stored
+    several = _Several(all_of_them, reason)
+    _UNDER_WAY.append(several)
+    several.go_on()
+    return several.ended
+
+
+def finish() -> None:
+    """Store what is left of stops under way, before a process ends or anything else is decided."""
+    for several in tuple(_UNDER_WAY):
+        several.finish()
 
 
 def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]:
@@ -141,245 +203,29 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
     Returns:
         Whether there was a stop to clear, and a sentence for whoever asked.
     """
-    if not _is_stopped(script):
+    finish()
+    if not is_stopped(script):
         return _let_back(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value
     told = fact("EmergencyStopCleared", cause=was, cleared_by=by)
     values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
     values["cooling"] = {}
-    _write(script, told, **values)
-    work = _work_of(script)
+    write(script, told, **values)
+    work = work_of(script)
     if work is not None:
         work.is_ticking = False
         indexing.soon(script)
         work.blame = Blame()
-    logger.log_info(f"[assistant] emergency stop of {_name_of(script)} cleared by {by or 'code'}")
+    logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")
     return True, CLEARED
 
 
 def _let_back(script: Assistant) -> tuple[bool, str]:
     """Let those ask again who have to wait; without any there is nothing to clear."""
-    work = _work_of(script)
+    work = work_of(script)
     if work is None or not work.blame.people:
         return False, NOT_ACTIVE
     work.blame = Blame()
-    _write(script, cooling={}, consecutive_errors=0)
+    write(script, cooling={}, consecutive_errors=0)
     return True, WELCOME
-
-
-# ---- the steps of a stop -----------------------------------------------------------------------
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let nothing come between many cancellations.
-
-    The garbage that they make would be collected several times over, which takes longer than they.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        with bridge.all_at_once(), ExitStack() as held:
-            with _whatever_happens("calls that wait for a slot could not be held back"):
-                held.enter_context(services.pool().held())
-            yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _cancel(script: Assistant, lockout: Lockout) -> _Stopping:
-    """Cancel everything under way, in memory only: nothing starts from here on."""
-    before = state_of(script)
-    after = states.move(before, Move.KILL if lockout.cause is Cause.KILL else Move.HALT)
-    stopping = _Stopping(script, lockout, is_new=after is not before)
-    work = _work_of(script)
-    if work is not None:
-        with _whatever_happens("what was under way could not be counted"):
-            _count(stopping, work)
-        with _whatever_happens("something under way could not be cancelled"):
-            state.bump_epoch(script)
-            for running in tuple(work.beside):
-                running.cancel()
-        with _whatever_happens("what the store of memories is told could not be broken off"):
-            indexing.halt(script)
-        # Whoever was talking with it has to address it again to be told that it does not answer.
-        work.conversations.by_place.clear()
-    return stopping
-
-
-def _count(stopping: _Stopping, work: Work) -> None:
-    """Count what is under way: a turn at its model, at a tool, or waiting for a person."""
-    noted = _read(stopping.script, "current_tool_call") or {}
-    questions = approvals.pending(stopping.script)
-    asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
-    if work.in_flight is not None and "tool" in noted:
-        stopping.tools = (str(noted["tool"]),)
-    elif work.in_flight is not None:
-        stopping.calls = int(not asked_for & work.running)
-    stopping.calls += work.compacting is not None
-    stopping.questions = len(questions)
-
-
-def _store(stopping: _Stopping) -> None:
-    """Store the stop and empty the inbox, in one write."""
-    script, work, values = stopping.script, _work_of(stopping.script), {}
-    told: list[Fact] = []
-    with _whatever_happens("the stop could not be stored"):
-        if stopping.is_new:
-            lockout = stopping.lockout.as_stored()
-            values = {"emergency_stop": True, "lockout": lockout}
-            errors = _read(script, "consecutive_errors") or 0
-            told = [fact("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
-        if _is_ours(script):
-            waiting = work.inbox if work else state.read(script, "pending_events")
-            stopping.inbox = stopping.inbox or list(waiting)
-            if work is not None:
-                aside.void(script)
-            if cut_off := turns.recover(script, is_final=True):
-                logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
-            values |= {"pending_events": [], "current_tool_call": None}
-        _write(script, *told, **values)
-        stopping.is_stored = True
-    if work is not None:
-        work.inbox = []
-
-
-def _store_each(all_of_them: list[_Stopping]) -> None:
-    """Store one by one what could not be stored together, or was undone with it.
-
-    Where another process holds the database, to wait for it once more is enough.
-    """
-    for stopping in all_of_them:
-        stopping.is_stored = False
-        if _is_ours(stopping.script):
-            stopping.script.attributes.reset_cache()
-    for stopping in all_of_them:
-        began = time.monotonic()
-        _store(stopping)
-        if not stopping.is_stored and time.monotonic() - began > LOCKED_SECONDS:
-            return
-
-
-def _settle(stopping: _Stopping) -> Dropped:
-    """Tell everybody whom it concerns."""
-    script, lockout = stopping.script, stopping.lockout
-    if not stopping.is_stored:
-        _hold(script)
-    dropped = _return(stopping)
-    with _whatever_happens("the open questions could not be withdrawn"):
-        if _is_ours(script):
-            approvals.discard_all(script, f"{_name_of(script)} is stopped")
-    if not stopping.is_new:
-        return dropped
-    with _whatever_happens("its character could not be told"):
-        if (character := getattr(script, "obj", None)) is not None:
-            character.msg(incoming.notice(f"Emergency stop: {lockout.reason}"))
-    with _whatever_happens("the stop could not be recorded"):
-        facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
-        if any(facts.values()):
-            audit.record("dropped", script, **facts)
-    return dropped
-
-
-def _hold(script: Assistant) -> None:
-    """Hold the beat's gate in this process, where nothing can be stored."""
-    if (work := _work_of(script)) is not None:
-        work.is_ticking = True
-    told = f"{_name_of(script)}: the stop could not be stored, and holds until a restart."
-    _alert(Notice(told))
-
-
-def _return(stopping: _Stopping) -> Dropped:
-    """Give every waiting message back: each sender is told once, in private."""
-    by_person: dict[str, list[Event]] = {}
-    for stored in stopping.inbox:
-        with _whatever_happens("a waiting message cannot be read"):
-            event = Event.from_stored(stored)
-            sender = event.id if event.kind == TASK else event.person or event.sender_id
-            by_person.setdefault(sender, []).append(event)
-    told = Dropped(stopping.is_new, stopping.calls, stopping.tools, stopping.questions)
-    for events in by_person.values():
-        is_told = False
-        with _whatever_happens("a waiting message could not be returned"):
-            is_told = _tell(stopping.script, events[-1])
-        with _whatever_happens("a record could not be kept"):
-            step = "was told" if is_told else "could not be told"
-            stopping.script.work.decisions.note([e.number for e in events], "returned", step)
-        number, name = len(events), events[-1].sender_name
-        told += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
-    return told
-
-
-def _tell(script: Assistant, event: Event) -> bool:
-    """Tell a sender that no answer will come; to an assistant that would be one more message."""
-    if event.kind == TASK:
-        return task_waits.fail(event, "emergency_stop")
-    if script.obj is None or event.hops:
-        return False
-    person = incoming.find_being(event.sender_id)
-    return outgoing.tell(script.obj, person, RETURNED_LINE, hops=1)
-
-
-def _alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
-    until = f"Until: assistant emergency clear {name}" if name else ""
-    with _whatever_happens("staff could not be told"):
-        line = " ".join(filter(None, (told.line, dropped.describe(), until)))
-        outgoing.alert_staff(replace(told, line=line))
-
-
-# ---- script-like objects -----------------------------------------------------------------------
-
-
-@contextmanager
-def _whatever_happens(problem: str) -> Iterator[None]:
-    """A stop goes on, whatever of it fails."""
-    try:
-        yield
-    except Exception:
-        logger.log_trace(f"[assistant] emergency stop: {problem}")
-
-
-def _is_ours(script: Assistant) -> bool:
-    kept = getattr(script, "attributes", None)
-    return isinstance(kept, AttributeHandler) and hasattr(script, "work")
-
-
-def _work_of(script: Assistant) -> Work | None:
-    work = getattr(script, "work", None)
-    return work if isinstance(work, Work) else None
-
-
-def _has_questions(script: Assistant) -> bool:
-    return bool(_read(script, "questions"))
-
-
-def _is_stopped(script: Assistant) -> bool:
-    return bool(_read(script, "emergency_stop"))
-
-
-def _read(script: Assistant, name: str) -> Any:
-    return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
-
-
-def _write(script: Assistant, *facts: Fact, **values: Any) -> None:
-    """Store values; what nobody ever stored and is as by default needs no storing."""
-    if _is_ours(script):
-        known = script.attributes.has
-        changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
-        state.write(script, *facts, **changed)
-        return
-    for name, value in values.items():
-        setattr(script.db, name, value)
-    for told in facts:
-        audit.record(told.event, script, **told.details)
-
-
-def _name_of(script: Assistant) -> str:
-    named = getattr(script, "obj", None) or script
-    return str(getattr(named, "key", type(named).__name__))
-
-
-def _now(script: Assistant) -> float:
-    return float(getattr(script, "clock", reactor).seconds())

@@ -26,13 +26,14 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "9": ("tools",),
     "10": ("tasks",),
     "11": ("approvals",),
-    "12": ("emergency", "tool_execution"),
-    "13": ("agent",),
-    "14": ("assistant_account", "assistant_character", "consolidation"),
-    "15": ("assistant_script",),
-    "16": ("operations",),
-    "17": ("a2a", "api", "apps", "commands", "testing", "web"),
-    "18": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+    "12": ("emergency_steps",),
+    "13": ("emergency", "tool_execution"),
+    "14": ("agent",),
+    "15": ("assistant_account", "assistant_character", "consolidation"),
+    "16": ("assistant_script",),
+    "17": ("operations",),
+    "18": ("a2a", "api", "apps", "commands", "testing", "web"),
+    "19": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
 }
 # Django finds these folders by their names: each is part of the room that it serves.
 FOUND_BY_NAME = {"management": "apps", "migrations": "models"}

@@ -20,6 +20,7 @@ from evennia_ai.agent.failure_notices import (
 from evennia_ai.approvals import holding
 from evennia_ai.approvals.people import is_assistant
 from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.chain import is_of_chain
 from evennia_ai.core.hearing.inbox import OWN, SAVED_TURN, TASK, Event, Stored, talk_of
 from evennia_ai.core.hearing.perception import SPOKEN, Source
@@ -31,10 +32,10 @@ from evennia_ai.core.turn.conversation import last_act, parted
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
-from evennia_ai.errors import LimitReachedError, NobodyListensError
+from evennia_ai.errors import ConfigurationError, LimitReachedError, NobodyListensError
 from evennia_ai.memory import episodes
 from evennia_ai.messages import incoming, outgoing
-from evennia_ai.runtime import state, turns
+from evennia_ai.runtime import signals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, task_waits
@@ -117,6 +118,20 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         _note_answer(script, turn, stop)
     empty_queue(script, turn, stop)
     _follow(script, turn, stop, judged)
+
+
+def fail(script: Assistant, turn: Turn, error: Exception) -> None:
+    """Close a turn that broke: a wrong setting is told as it is, what nobody expected is logged."""
+    if isinstance(error, ConfigurationError):
+        close(script, turn, Stop(StopReason.LLM_ERROR, str(error), is_of_service=True))
+        return
+    told = repr(error)
+    if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
+        logger.log_trace(f"[assistant] {script.key}: the tick failed")
+    else:  # of a private turn without its words, which the error may quote
+        told = type(error).__name__
+        signals.log_fault(f"{script.key}: the tick failed, {told}", error)
+    close(script, turn, Stop(StopReason.LLM_ERROR, f"internal error: {told}"))
 
 
 def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | None = None) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
+from twisted.internet.defer import Deferred
+
 from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import NOT_YOURS
@@ -42,9 +44,7 @@ def _stop(call: Call) -> Result:
     return control.stop(call.script, reason, by=call.by)
 
 
-def _to_all(
-    call: Call, act: str, do: Callable[[list[Any]], Result[T]]
-) -> tuple[Result[T], list[str]]:
+def _to_all(call: Call, act: str, do: Callable[[list[Any]], T]) -> tuple[T, list[str]]:
     """Do an act to all assistants that somebody has a say over; the names of the others."""
     mine, refused = [], []
     for script in operations.list_assistants():
@@ -57,11 +57,11 @@ def _to_all(
     return do(mine), refused
 
 
-def _stop_all(call: Call) -> Result[AllStopped]:
+def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
     stop = partial(control.stop_all, reason=reason, by=call.by)
-    done, refused = _to_all(call, "emergency stop", stop)
-    return done.holding(AllStopped(done.data.stopped, refused))
+    stopped, refused = _to_all(call, "emergency stop", stop)
+    return stopped.addCallback(lambda done: done.holding(AllStopped(done.data.stopped, refused)))
 
 
 def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:

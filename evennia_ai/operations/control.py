@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any
 
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 from typing_extensions import TypedDict
 
 from evennia_ai import approvals, audit, emergency
@@ -255,9 +256,17 @@ def _stopped(dropped: Dropped) -> Stopped:
 
 def stop_all(
     scripts: Iterable[AssistantScript], reason: str, *, by: str = ""
-) -> Result[StoppedAll]:
-    """Emergency stop of several assistants: all are cancelled before anything else is done."""
-    count = emergency.stop_all(list(scripts), reason, by)
+) -> Deferred[Result[StoppedAll]]:
+    """Emergency stop of several assistants: all are cancelled before anything else is done.
+
+    Returns:
+        What was done, when it is stored for all of them.
+    """
+    stopped: Deferred[Result[StoppedAll]] = emergency.stop_all(list(scripts), reason, by)
+    return stopped.addCallback(_all_stopped)
+
+
+def _all_stopped(count: int) -> Result[StoppedAll]:
     if not count:
         return Result(True, "None of them was running; nothing is changed.", StoppedAll(0))
     told = f"{_some(count)} stopped, over restarts too, until: assistant emergency clear <name>"

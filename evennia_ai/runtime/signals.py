@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 from django.dispatch import Signal
 from evennia.utils import logger
@@ -72,6 +73,10 @@ FROM_RECORD: dict[str, _Row] = {
 }
 
 
+# Those that were started, by the names that they had then.
+RUNNING: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+
 def send(signal: Signal, assistant: Assistant | None, **named: object) -> None:
     """Send a signal; whatever its receivers do, this goes through."""
     if not signal.receivers:
@@ -123,12 +128,18 @@ class Relay:
             _pass(row, None, {**details, "name": name})
             return
         try:
-            script = self.find(name)
+            script = _running(name) or self.find(name)
         except Exception:
             logger.log_trace(f"[assistant] {event} of {name} could not be passed on")
             return
         if script is not None:
             _pass(row, script, details)
+
+
+def _running(name: str) -> Assistant | None:
+    """The assistant of that name in memory, where it runs; to ask the database takes longer."""
+    script = RUNNING.get(name)
+    return script if script is not None and script.pk and script.key == name else None
 
 
 def _pass(row: _Row, script: Assistant | None, details: Mapping[str, Any]) -> None:

@@ -8,11 +8,12 @@ from unittest import mock
 
 from django.db import DatabaseError, connection
 
-from evennia_ai import operations
+from evennia_ai import audit, operations
 from evennia_ai.core.safety.lockout import Cause, State
-from evennia_ai.emergency import state_of, stop_all, trigger_emergency_stop
+from evennia_ai.emergency import PORTION, state_of, stop_all, trigger_emergency_stop
 from evennia_ai.runtime import services
 from tests.shell.stopping import RETURNED, SafetyTest
+from tests.shell.support import pump
 
 
 class TestAll(SafetyTest):
@@ -24,7 +25,8 @@ class TestAll(SafetyTest):
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.tom, "whisper Brass = hello")
         with self.audited() as records:
-            assert 2 == stop_all([self.ada_script, brass_script], "a fire", "Tom")
+            stopped = stop_all([self.ada_script, brass_script], "a fire", "Tom")
+        assert 2 == stopped.result
         assert 2 == self.model.cancelled
         assert [RETURNED] == self.tom.heard_from(self.ada)
         assert [RETURNED.replace("Ada", "Brass")] == self.tom.heard_from(brass)
@@ -69,8 +71,8 @@ class TestAll(SafetyTest):
         """None left, none told."""
         brass_script, _ = self.make("Brass")
         operations.stop(brass_script, "first")
-        assert 1 == stop_all([self.ada_script, brass_script], "test", "Tom")
-        assert 0 == stop_all([self.ada_script, brass_script], "test", "Tom")
+        assert 1 == stop_all([self.ada_script, brass_script], "test", "Tom").result
+        assert 0 == stop_all([self.ada_script, brass_script], "test", "Tom").result
         assert 2 == len(self.sent_to_staff())
 
     def test_one_that_cannot_be_stored_spoils_no_other(self) -> None:
@@ -78,10 +80,47 @@ class TestAll(SafetyTest):
         brass_script, _ = self.make("Brass")
         writes = _SpoiledOnce()
         with connection.execute_wrapper(writes):
-            assert 2 == stop_all([self.ada_script, brass_script], "test", "Tom")
+            assert 2 == stop_all([self.ada_script, brass_script], "test", "Tom").result
         for script in (self.ada_script, brass_script):
             script.attributes.reset_cache()
             assert State.STOPPED is state_of(script)
+
+
+class TestMany(SafetyTest):
+    """More than are stored in one turn of the reactor."""
+
+    def many(self) -> list[Any]:
+        """Ada, and others enough for a second portion."""
+        return [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(PORTION))]
+
+    def test_the_last_ones_are_stored_later_and_do_not_act_before(self) -> None:
+        """Nobody starts meanwhile, what comes is returned, and each record says who did it."""
+        *first, last = self.many()
+        with self.audited() as records, audit.acting("Tom", "api"):
+            stopped = stop_all([*first, last], "a fire", "Tom")
+        assert [State.STOPPED] * PORTION == [state_of(script) for script in first]
+        assert (False, False) == (stopped.called, bool(last.db.emergency_stop))
+        last.enqueue(self.event("m1", self.tom))
+        last.at_repeat()
+        assert [] == self.model.bodies
+        with self.audited() as later:
+            pump()
+        assert (PORTION + 1, State.STOPPED, []) == (stopped.result, state_of(last), last.work.inbox)
+        assert [RETURNED.replace("Ada", last.key)] == self.tom.heard_from(last.obj)
+        stops = [facts for event, facts in records + later if event == "EmergencyStopTriggered"]
+        assert [("Tom", "api")] * (PORTION + 1) == [(each["by"], each["via"]) for each in stops]
+        assert 1 == len(self.sent_to_staff())
+
+    def test_what_is_left_is_stored_before_a_server_ends_or_one_is_cleared(self) -> None:
+        """A shutdown or reload right after the command finds all of them stopped."""
+        crowd = self.many()
+        stopped = stop_all(crowd, "a fire", "Tom")
+        crowd[0].at_server_shutdown()
+        assert (PORTION + 1, State.STOPPED) == (stopped.result, state_of(crowd[-1]))
+        operations.clear_all(crowd)
+        stopped = stop_all(crowd, "a fire", "Tom")
+        assert operations.clear(crowd[-1]).ok
+        assert (PORTION + 1, State.WAITING_FOR_EVENT) == (stopped.result, state_of(crowd[-1]))
 
 
 class TestOverALockout(SafetyTest):

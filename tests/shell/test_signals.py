@@ -199,7 +199,7 @@ class TestFromTheRecord(SignalTest):
             raise LookupError(name)
 
         with self.logged() as lines:
-            signals.Relay(fail)("EmergencyStopTriggered", "Ada", {})
+            signals.Relay(fail)("EmergencyStopTriggered", "Nobody", {})
         assert "could not be passed on" in str(lines)
 
     def test_where_nobody_listens_nobody_is_looked_for(self) -> None:

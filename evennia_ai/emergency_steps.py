@@ -1,0 +1,287 @@
+"""The steps of an emergency stop, in the order in which they are taken: cancel, store, settle."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from evennia.typeclasses.attributes import AttributeHandler
+from evennia.utils import logger
+from twisted.internet import reactor
+
+from evennia_ai import approvals, audit
+from evennia_ai.core.hearing.inbox import TASK, Event, Stored
+from evennia_ai.core.safety import lockout as states
+from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.dropped import Dropped
+from evennia_ai.core.safety.lockout import Cause, Lockout, Move, State
+from evennia_ai.core.safety.notices import Notice
+from evennia_ai.llm import bridge
+from evennia_ai.memory import indexing
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.runtime import services, state, turns
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.work import Work
+from evennia_ai.tasks import task_waits
+
+RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
+LOCKED_SECONDS = 1.0
+NOTHING = Dropped()
+
+
+@dataclass(slots=True)
+class Stopping:
+    """A stop on its way: what was found under way, and whether anything changes by it."""
+
+    script: Assistant
+    lockout: Lockout
+    is_new: bool
+    calls: int = 0
+    tools: tuple[str, ...] = ()
+    questions: int = 0
+    inbox: list[Stored] = field(default_factory=list)
+    is_stored: bool = False
+
+
+# ---- the state of an assistant -----------------------------------------------------------------
+
+
+def lockout_of(script: Assistant) -> Lockout | None:
+    """The lockout of an assistant; None when it may act, or when nobody wrote down why."""
+    return Lockout.from_stored(_read(script, "lockout")) if is_stopped(script) else None
+
+
+def state_of(script: Assistant) -> State:
+    """The state of an assistant: it may act or not, and acts or not."""
+    is_ticking = bool(getattr(work_of(script), "is_ticking", False))
+    return states.state_of(lockout_of(script), is_stopped(script), is_ticking)
+
+
+# ---- the steps of a stop -----------------------------------------------------------------------
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let nothing come between many cancellations.
+
+    The garbage that they make would be collected several times over, which takes longer than they.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with bridge.all_at_once(), ExitStack() as held:
+            with whatever_happens("calls that wait for a slot could not be held back"):
+                held.enter_context(services.pool().held())
+            yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def cancel(script: Assistant, lockout: Lockout) -> Stopping:
+    """Cancel everything under way, in memory only: nothing starts from here on."""
+    before = state_of(script)
+    after = states.move(before, Move.KILL if lockout.cause is Cause.KILL else Move.HALT)
+    stopping = Stopping(script, lockout, is_new=after is not before)
+    work = work_of(script)
+    if work is not None:
+        with whatever_happens("what was under way could not be counted"):
+            _count(stopping, work)
+        with whatever_happens("something under way could not be cancelled"):
+            state.bump_epoch(script)
+            for running in tuple(work.beside):
+                running.cancel()
+        with whatever_happens("what the store of memories is told could not be broken off"):
+            indexing.halt(script)
+        # Whoever was talking with it has to address it again to be told that it does not answer.
+        work.conversations.by_place.clear()
+    return stopping
+
+
+def _count(stopping: Stopping, work: Work) -> None:
+    """Count what is under way: a turn at its model, at a tool, or waiting for a person."""
+    noted = _read(stopping.script, "current_tool_call") or {}
+    questions = approvals.pending(stopping.script)
+    asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
+    if work.in_flight is not None and "tool" in noted:
+        stopping.tools = (str(noted["tool"]),)
+    elif work.in_flight is not None:
+        stopping.calls = int(not asked_for & work.running)
+    stopping.calls += work.compacting is not None
+    stopping.questions = len(questions)
+
+
+def store(stopping: Stopping) -> None:
+    """Store the stop and empty the inbox, in one write."""
+    script, work, values = stopping.script, work_of(stopping.script), {}
+    told: list[Fact] = []
+    with whatever_happens("the stop could not be stored"):
+        if stopping.is_new:
+            lockout = stopping.lockout.as_stored()
+            values = {"emergency_stop": True, "lockout": lockout}
+            errors = _read(script, "consecutive_errors") or 0
+            told = [fact("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
+        if _is_ours(script):
+            waiting = work.inbox if work else state.read(script, "pending_events")
+            stopping.inbox = stopping.inbox or list(waiting)
+            if work is not None:
+                aside.void(script)
+            if cut_off := turns.recover(script, is_final=True):
+                logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
+            values |= {"pending_events": [], "current_tool_call": None}
+        write(script, *told, **values)
+        stopping.is_stored = True
+    if work is not None:
+        work.inbox = []
+
+
+def store_each(all_of_them: list[Stopping]) -> bool:
+    """Store one by one what could not be stored together, or was undone with it.
+
+    Returns:
+        False where another process holds the database: to wait for it once more is enough.
+    """
+    for stopping in all_of_them:
+        stopping.is_stored = False
+        if _is_ours(stopping.script):
+            stopping.script.attributes.reset_cache()
+    for stopping in all_of_them:
+        began = time.monotonic()
+        store(stopping)
+        if not stopping.is_stored and time.monotonic() - began > LOCKED_SECONDS:
+            return False
+    return True
+
+
+def settle(stopping: Stopping) -> Dropped:
+    """Tell everybody whom it concerns."""
+    script, lockout = stopping.script, stopping.lockout
+    if not stopping.is_stored:
+        _hold(script)
+    dropped = _return(stopping)
+    with whatever_happens("the open questions could not be withdrawn"):
+        if _is_ours(script):
+            approvals.discard_all(script, f"{name_of(script)} is stopped")
+    if not stopping.is_new:
+        return dropped
+    with whatever_happens("its character could not be told"):
+        if (character := getattr(script, "obj", None)) is not None:
+            character.msg(incoming.notice(f"Emergency stop: {lockout.reason}"))
+    with whatever_happens("the stop could not be recorded"):
+        facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
+        if any(facts.values()):
+            audit.record("dropped", script, **facts)
+    return dropped
+
+
+def _hold(script: Assistant) -> None:
+    """Hold the beat's gate in this process, where nothing can be stored."""
+    if (work := work_of(script)) is not None:
+        work.is_ticking = True
+    told = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
+    alert(Notice(told))
+
+
+def _return(stopping: Stopping) -> Dropped:
+    """Give every waiting message back: each sender is told once, in private."""
+    by_person: dict[str, list[Event]] = {}
+    for stored in stopping.inbox:
+        with whatever_happens("a waiting message cannot be read"):
+            event = Event.from_stored(stored)
+            sender = event.id if event.kind == TASK else event.person or event.sender_id
+            by_person.setdefault(sender, []).append(event)
+    told = Dropped(stopping.is_new, stopping.calls, stopping.tools, stopping.questions)
+    for events in by_person.values():
+        is_told = False
+        with whatever_happens("a waiting message could not be returned"):
+            is_told = _tell(stopping.script, events[-1])
+        with whatever_happens("a record could not be kept"):
+            step = "was told" if is_told else "could not be told"
+            stopping.script.work.decisions.note([e.number for e in events], "returned", step)
+        number, name = len(events), events[-1].sender_name
+        told += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
+    return told
+
+
+def _tell(script: Assistant, event: Event) -> bool:
+    """Tell a sender that no answer will come; to an assistant that would be one more message."""
+    if event.kind == TASK:
+        return task_waits.fail(event, "emergency_stop")
+    if script.obj is None or event.hops:
+        return False
+    person = incoming.find_being(event.sender_id)
+    return outgoing.tell(script.obj, person, RETURNED_LINE, hops=1)
+
+
+def alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
+    """Tell staff of a stop, and how one ends it."""
+    until = f"Until: assistant emergency clear {name}" if name else ""
+    with whatever_happens("staff could not be told"):
+        line = " ".join(filter(None, (told.line, dropped.describe(), until)))
+        outgoing.alert_staff(replace(told, line=line))
+
+
+# ---- script-like objects -----------------------------------------------------------------------
+
+
+@contextmanager
+def whatever_happens(problem: str) -> Iterator[None]:
+    """A stop goes on, whatever of it fails."""
+    try:
+        yield
+    except Exception:
+        logger.log_trace(f"[assistant] emergency stop: {problem}")
+
+
+def _is_ours(script: Assistant) -> bool:
+    kept = getattr(script, "attributes", None)
+    return isinstance(kept, AttributeHandler) and hasattr(script, "work")
+
+
+def work_of(script: Assistant) -> Work | None:
+    """The memory of an assistant that runs; None of anything else."""
+    work = getattr(script, "work", None)
+    return work if isinstance(work, Work) else None
+
+
+def has_questions(script: Assistant) -> bool:
+    """True where people are asked something for it."""
+    return bool(_read(script, "questions"))
+
+
+def is_stopped(script: Assistant) -> bool:
+    """True where the flag is up, whoever put it up."""
+    return bool(_read(script, "emergency_stop"))
+
+
+def _read(script: Assistant, name: str) -> Any:
+    return state.read(script, name) if _is_ours(script) else getattr(script.db, name, None)
+
+
+def write(script: Assistant, *facts: Fact, **values: Any) -> None:
+    """Store values; what nobody ever stored and is as by default needs no storing."""
+    if _is_ours(script):
+        known = script.attributes.has
+        changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
+        state.write(script, *facts, **changed)
+        return
+    for name, value in values.items():
+        setattr(script.db, name, value)
+    for told in facts:
+        audit.record(told.event, script, **told.details)
+
+
+def name_of(script: Assistant) -> str:
+    """The name that staff read."""
+    named = getattr(script, "obj", None) or script
+    return str(getattr(named, "key", type(named).__name__))
+
+
+def now(script: Assistant) -> float:
+    """Seconds on its clock."""
+    return float(getattr(script, "clock", reactor).seconds())
