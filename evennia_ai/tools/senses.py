@@ -125,7 +125,7 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
     if name.strip().casefold() in ("here", "room", "the room"):
         return room
     # Whoever spoke is there, also when the place does not show them, and is mostly who is meant.
-    asking = [being for being in room.contents if f"#{being.id}" == preferred_id]
+    asking: list[GameObject] = [being for being in room.contents if f"#{being.id}" == preferred_id]
     if any(names_of(being, character)[0] == _wanted(name) for being in asking):
         return asking[0]
     near = seen_around(character)
