@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
 
-from evennia.scripts.models import ScriptDB
 from evennia.scripts.scripts import DefaultScript
 from evennia.utils import logger
 from evennia.utils.utils import lazy_property
@@ -33,7 +32,7 @@ from evennia_ai.agent import (
     warming,
 )
 from evennia_ai.agent.failure_notices import notify_failure
-from evennia_ai.agent.holders import InMemory, Settings
+from evennia_ai.agent.holders import InMemory, NearBody, Settings
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
@@ -44,7 +43,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
-from evennia_ai.llm.endpoints import Endpoint, from_provider
+from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
@@ -71,20 +70,11 @@ def tag_of(key: str) -> str:
     return f"{TAG_PREFIX}{key.casefold()}"
 
 
-class AssistantScript(DefaultScript):
+class AssistantScript(NearBody, DefaultScript):
     """Moves one character. Everything it keeps is described in `runtime.state.DEFAULTS`."""
 
     clock: Clock = reactor
     work: Work = None  # type: ignore[assignment]  # until it is started
-
-    @property
-    def obj(self) -> Any:
-        """The being it moves, or None. Evennia's own way to it takes three times as many calls."""
-        return self.db_obj if self.db_account_id is None else self.db_account
-
-    @obj.setter
-    def obj(self, being: object) -> None:
-        ScriptDB.obj.fset(self, being)
 
     @cached_property  # unlike Evennia's, it is no call once it is there; it is read 80 times a turn
     def attributes(self) -> WatchedAttributes:
@@ -249,7 +239,7 @@ class AssistantScript(DefaultScript):
         dropped = state.push(self, event)
         state.write(self, pending_events=self.work.inbox)
         self._turn_away(dropped)
-        self._beat_in(state.hearing_config(self).batch_seconds)
+        self.beat_soon(state.hearing_config(self).batch_seconds, is_called=True)
 
     def push(self, event: Event) -> None:
         """Take an event in that somebody stores with what else he changes."""
@@ -261,14 +251,12 @@ class AssistantScript(DefaultScript):
             self.work.decisions.note([event.number], "dropped", "the inbox was full")
             notify_failure(self, event)
 
-    def beat_soon(self, after_seconds: float = 0.0) -> None:
+    def beat_soon(self, after_seconds: float = 0.0, *, is_called: bool = False) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
-        if self.work is not None and queueing.is_called(self):
-            self._beat_in(after_seconds)
-
-    def _beat_in(self, seconds: float) -> None:
-        if seconds > 0:
-            self.clock.callLater(seconds, self._beat)
+        if self.work is None or not (is_called or queueing.is_called(self)):
+            return
+        if after_seconds > 0:
+            self.clock.callLater(after_seconds, self._beat)
         else:
             services.pacer().call(self._beat)
 
@@ -284,11 +272,7 @@ class AssistantScript(DefaultScript):
         Raises:
             ConfigurationError: what is set does not fit together.
         """
-        return self._endpoint(services.endpoint())
-
-    def _endpoint(self, game: Endpoint) -> Endpoint:
-        provider, model = state.read(self, "llm_provider"), state.read(self, "llm_model")
-        return from_provider(provider, model, game)
+        return preparation.endpoint_of(self, services.endpoint())
 
     def client(self) -> UnifiedLLMClient | FallbackClient:
         """A client for its model, and for those that stand in when it fails.
@@ -304,7 +288,7 @@ class AssistantScript(DefaultScript):
             extra=state.read(self, "llm_extra_params"),
         )
         game, own = services.endpoint(), state.read(self, "llm_fallback_models")
-        first = self._endpoint(game)
+        first = preparation.endpoint_of(self, game)
         return services.pool().client(first, generation, services.fallbacks(own, first, game))
 
     def _skips(self) -> Skip | None:

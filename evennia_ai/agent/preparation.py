@@ -26,6 +26,7 @@ from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm import local
+from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.memory import grounding, modes, recalling
@@ -97,6 +98,16 @@ def scene_of(
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),
     )
+
+
+def endpoint_of(script: Assistant, game: Endpoint) -> Endpoint:
+    """The model that answers for an assistant: its own, or the game's.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    provider, model = state.read(script, "llm_provider"), state.read(script, "llm_model")
+    return from_provider(provider, model, game)
 
 
 def is_small(client: Client) -> bool:
