@@ -17,7 +17,7 @@ WIDTH, VALUE_WIDTH = 78, 40
 # In this order; a setting stands under the first heading with a word its name begins with.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Who it is": (
-        *("persona", "guidelines", "examples", "thinking_lines", "failure_line"),
+        *("persona", "guidelines", "card_notes", "examples", "thinking_lines", "failure_line"),
         *("pronouns", "plain_speech", "stage_directions"),
     ),
     "When it acts": (

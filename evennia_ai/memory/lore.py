@@ -55,7 +55,7 @@ def matching(
     deepest = max((lore.terms.depth for lore in known), default=1)
     said = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
     found = told_of(known, said, ask.holds, estimate)
-    return [piece for entry in found for piece in _pieces(entry, ask)]
+    return [piece for each in found for piece in _pieces(each, ask)]
 
 
 def _said_before(turn: Turn | None) -> Iterator[str]:
@@ -65,9 +65,12 @@ def _said_before(turn: Turn | None) -> Iterator[str]:
         yield " ".join(map(str, (message.get("content") or "", *calls)))
 
 
-def _pieces(entry: Recollection, ask: Asking) -> Iterator[Recollection]:
-    """An entry with its macros filled in, in pieces of which none is cut when it is told."""
-    rest = ask.fill(entry.text)
+def _pieces(lore: Lore, ask: Asking) -> Iterator[Recollection]:
+    """An entry with its macros filled in; that of a book in pieces, of which none is cut."""
+    entry, rest = lore.entry, ask.fill(lore.entry.text)
+    if not lore.terms.book:
+        yield replace(entry, text=rest)
+        return
     for _ in range(MOST_PIECES):
         piece = cut_at_sentence(rest, LONGEST_PIECE)
         yield replace(entry, text=piece)

@@ -27,7 +27,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings import signed, update_settings
 from evennia_ai.runtime import state
 
-LONGEST_SHOWN, MOST_LINES = 300, 30
+LONGEST_SHOWN, MOST_LINES, MOST_NAMED = 300, 30, 100
 JSON, PNG = "json", "png"
 KINDS = (JSON, PNG)
 
@@ -72,8 +72,9 @@ def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
 
 
 def _unused(use: CardUse) -> list[str]:
-    fields = [f"{name}: kept, and not used" for name in use.unused]
-    return [*fields, *use.book.unused]
+    fields = [f"{one_line(name, 60)}: kept, and not used" for name in use.unused[:MOST_NAMED]]
+    more = len(use.unused) - len(fields)
+    return [*fields, *([f"{more} further fields"] if more else []), *use.book.unused]
 
 
 def _lines(shown: CardShown) -> list[str]:

@@ -137,7 +137,7 @@ def _check_yaml(text: str) -> None:
             raise ValueError(f"line {line}: a name stands there twice, or is no text")
 
 
-def _mappings(node: Any) -> Iterator[Any]:
+def _mappings(node: object) -> Iterator[Any]:
     if isinstance(node, yaml.MappingNode):
         yield node
         for _, value in node.value:
@@ -147,7 +147,7 @@ def _mappings(node: Any) -> Iterator[Any]:
             yield from _mappings(each)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Data without what YAML knows and JSON does not, such as dates."""
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import struct
 import tracemalloc
@@ -104,6 +105,27 @@ def test_texts_take_the_place_of_others_so_called() -> None:
     then = png.with_texts(first, [("chara", b"3")])
     assert [b"IHDR", b"IDAT", b"tEXt", b"tEXt", b"IEND"] == [each.kind for each in then]
     assert [b"title\x002", b"chara\x003"] == [each.data for each in then[2:4]]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        picture(chunk(b"tEXt", b"") * 600_000),
+        picture(chunk(b"zTXt", b"chara\0\0" + BOMB)),
+        b'{"name": "E", "character_book": {"entries": [' + b"{}," * 1_000_000 + b"{}]}}",
+    ],
+    ids=["chunks", "bomb", "entries"],
+)
+def test_what_is_made_to_grow_does_not(raw: bytes) -> None:
+    """Many small parts, or one that swells."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(ImportFileError):
+            read_card(raw)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert MOST_HELD > peak
 
 
 def _mutated(chance: random.Random, seeds: list[bytes]) -> bytes:

@@ -24,7 +24,7 @@ SEED = 6
 MOST_SHOWN = 12
 # In form these are right, and in meaning they need not be, which no schema can tell: a room that is
 # there, a name without signs that nobody sees, a setting and its value, a moment in words, a choice
-# that is offered, what one tool takes, a text that is not about the assistant itself.
+# that is offered, what one tool takes, a text that is not about the assistant itself, a card.
 MEANT = (
     ("POST", "assistants/"),
     ("POST", "adopt/"),
@@ -43,6 +43,10 @@ MEANT = (
     ("PATCH", "assistants/{key}/me/memory/{id}/"),
     ("POST", "lore/"),
     ("PATCH", "lore/{memory}/"),
+    ("POST", "lore/packs/"),
+    ("POST", "cards/"),
+    ("POST", "cards/preview/"),
+    ("PUT", "assistants/{key}/card/"),
 )
 # Whoever has no right at all is refused before anything is read: of these a request or two will do.
 BRIEF = tuple(

@@ -177,6 +177,12 @@ class TestImporting(CardTest):
         with override_settings(EVENNIA_AI_IMPORT_FOLDER="server/none"):
             assert "make that folder" in self.typed("assistant import edda.png")
 
+    def test_its_lore_is_no_memory(self) -> None:
+        """Whoever lets her forget all has the card's lore still."""
+        self.given("assistant import edda.png = ada")
+        operations.forget_all(self.ada_script, by="Tom")
+        assert 1 == rows.of(self.ada_script.pk, kind=MemoryKind.LORE).count()
+
     def test_it_ends_with_the_assistant(self) -> None:
         """Card and lore go, and nothing is left of them."""
         self.given("assistant import edda.png")

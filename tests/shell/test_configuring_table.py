@@ -24,6 +24,7 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("persona", "You keep {things}.", "You keep {things}."),
     ("reflection_interval", "720", 720),
     ("guidelines", "Hum a little., Wave.", ["Hum a little.", "Wave."]),
+    ("card_notes", "How to play: dry.", "How to play: dry."),
     ("examples", '[["hi", "Hello."]]', [["hi", "Hello."]]),
     ("system_prompt", "You are {name}.", "You are {name}."),
     ("system_prompt_native", "You are {name}.", "You are {name}."),

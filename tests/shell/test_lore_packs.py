@@ -198,6 +198,14 @@ class TestConditions(PackTest):
                 told = self.told("whisper Ada = hello")
                 assert ("hello" in told, "It rains." in told) == (True, False), path
 
+    def test_it_leaves_room_for_memories(self) -> None:
+        """However much of it is constant."""
+        self.remember("The atlas is in the east tower.", kind="fact", audience=WORLD)
+        entries = [{"id": n, "text": n * 1_000, "constant": True} for n in "abcd"]
+        self.changed({"pack": "harbour", "entries": entries})
+        told = self.told("whisper Ada = Where is the atlas?")
+        assert (True, True) == ("aaaa" in told, "The atlas is in the east tower." in told)
+
     def test_what_is_long_is_told_whole(self) -> None:
         """In pieces of which none is cut."""
         words = " ".join(f"Word {number} of it is here." for number in range(40))

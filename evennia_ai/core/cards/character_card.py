@@ -10,9 +10,10 @@ import binascii
 import json
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from evennia_ai.core.cards import png
@@ -21,6 +22,8 @@ from evennia_ai.errors import ImportFileError
 
 MOST_BYTES = 8 * 1024 * 1024
 DEEPEST = 60
+# Objects and lists of a card; each takes many times the two letters that it may be written with.
+MOST_PARTS = 100_000
 # As text chunks of a picture call them. The newer one goes first where both are there.
 CCV3, CHARA = "ccv3", "chara"
 V2, V3 = "chara_card_v2", "chara_card_v3"
@@ -131,6 +134,8 @@ def _number(digits: str) -> float:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    if text.count("{") + text.count("[") > MOST_PARTS:
+        raise ImportFileError(f"the card has more than {MOST_PARTS:,} objects and lists")
     try:
         read = json.loads(text, parse_constant=_refuse, parse_float=_number)
         if _is_deep(read):
@@ -144,11 +149,19 @@ def _parsed(text: str) -> dict[str, Any]:
     return read
 
 
-def _is_deep(value: object, left: int = DEEPEST) -> bool:
-    if isinstance(value, (dict, list)):
-        parts = value.values() if isinstance(value, dict) else value
-        return not left or any(_is_deep(part, left - 1) for part in parts)
-    return False
+def _is_deep(value: object) -> bool:
+    """True for things in things too deeply; level by level, as a recursion takes seconds."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        parts = chain.from_iterable(_parts(each) for each in level)
+        level = [part for part in parts if isinstance(part, (dict, list))]
+    return bool(level)
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _fields(card: Mapping[str, Any]) -> Mapping[str, Any]:

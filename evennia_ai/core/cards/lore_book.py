@@ -54,11 +54,12 @@ class LoreBook:
 def lore_of_card(card: CharacterCard) -> LoreBook:
     """The lore in a card."""
     book = card.data.get("character_book") or {}
-    raws = book.get("entries") or []
+    every = book.get("entries") or []
+    raws = every[:MOST_ENTRIES]
     entries, unused = [], []
     for number, raw in enumerate(raws):
         name = f"character_book entry {number} ({_name_of(raw)})"
-        reason = _why_not(raw, number)
+        reason = _why_not(raw)
         if reason:
             unused.append(f"{name}: {reason}")
             continue
@@ -69,6 +70,8 @@ def lore_of_card(card: CharacterCard) -> LoreBook:
         for name in _UNUSED
         if (count := sum(bool(raw.get(name)) for raw in raws))
     ]
+    if len(every) > len(raws):
+        unused.append(f"character_book: of {len(every):,} entries the first {len(raws):,} are told")
     if book.get("recursive_scanning"):
         unused.append("character_book.recursive_scanning: lore is looked for in what is said alone")
     return LoreBook(tuple(entries), tuple(unused))
@@ -84,7 +87,7 @@ def _text_of(raw: Mapping[str, Any]) -> str:
     return strip_control(_DECORATOR.sub("", raw.get("content") or "")).strip()
 
 
-def _why_not(raw: Mapping[str, Any], number: int) -> str:
+def _why_not(raw: Mapping[str, Any]) -> str:
     """Why an entry is not told; "" where it is."""
     text = _text_of(raw)
     if raw.get("enabled") is False:
@@ -93,8 +96,6 @@ def _why_not(raw: Mapping[str, Any], number: int) -> str:
         return "it says nothing"
     if len(text) > LONGEST_ENTRY:
         return f"it has more than {LONGEST_ENTRY:,} characters"
-    if number >= MOST_ENTRIES:
-        return f"only the first {MOST_ENTRIES:,} entries are told"
     if raw.get("constant") is True or _words(raw, "keys"):
         return ""
     return "its keys are regular expressions" if raw.get("keys") else "it has no keys"

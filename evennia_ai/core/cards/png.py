@@ -16,6 +16,8 @@ from evennia_ai.errors import ImportFileError
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 LONGEST_TEXT = 4 * 1024 * 1024
 LONGEST_KEYWORD = 79
+# A picture is written in a few hundred; a million empty ones would take twenty times their file.
+MOST_CHUNKS = 20_000
 # A length, a kind and a checksum stand around what a chunk holds.
 _AROUND = 12
 _WIDTH, _HEIGHT = 400, 600
@@ -48,6 +50,8 @@ def read_chunks(raw: bytes) -> list[Chunk]:
         chunk = _chunk_at(raw, place)
         if not found and chunk.kind != b"IHDR":
             raise ImportFileError(f"the PNG file begins with {_shown(chunk.kind)}, not with IHDR")
+        if len(found) >= MOST_CHUNKS:
+            raise ImportFileError(f"the PNG file has more than {MOST_CHUNKS:,} chunks")
         found.append(chunk)
         place += len(chunk.data) + _AROUND
     return found

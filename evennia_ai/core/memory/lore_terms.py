@@ -104,7 +104,7 @@ def told_of(
     said: Sequence[str],
     holds: Callable[[Condition], bool],
     count: Callable[[str], int],
-) -> list[Recollection]:
+) -> list[Lore]:
     """The lore that is told.
 
     What is constant comes first, then what is named, then the rest of the place; each by
@@ -124,7 +124,7 @@ def told_of(
     ]
     fit = [item for item in found if all(map(holds, item[2].terms.when))]
     fit.sort(key=lambda item: (not item[0], not item[1], *_rank(item[2])))
-    return [lore.entry for lore in _within([lore for *_, lore in fit], count)]
+    return list(_within([lore for *_, lore in fit], count))
 
 
 def _rank(lore: Lore) -> tuple[int, int, int]:
