@@ -80,7 +80,6 @@ async def _warm(script: Assistant) -> None:
 
 
 async def _read_ahead(script: Assistant) -> None:
-    await _compare_ahead(script)
     client = services.pool().trial_client(script.endpoint())
     hint = UNASKED if preparation.is_small(client) else ""
     scene = preparation.scene_of(script, client, ContextType.TICK_EVENT, hint=hint)
@@ -88,6 +87,7 @@ async def _read_ahead(script: Assistant) -> None:
     reading = client.chat_completion([*head, user_message(GREETING)], max_tokens=1)
     _reading.append(reading)
     try:
+        await _compare_ahead(script)  # meanwhile, for the model is another process
         await reading
     finally:
         _reading.remove(reading)
@@ -119,6 +119,7 @@ def _tell(failure: Failure, script: Assistant) -> None:
 
 def forget() -> None:
     """Drop what is under way, and warm all anew: in tests others have the same numbers."""
+    give_way()
     for warming in tuple(_going):
         warming.cancel()
     _warmed.clear()

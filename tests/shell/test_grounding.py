@@ -173,7 +173,7 @@ class TestThePrompt(SmallModelTest):
         assert grounded_examples(is_plain=True) == examples
 
     def test_it_writes_what_is_said_and_nothing_around_it(self) -> None:
-        """A third of the tokens of a call; it ends with the line."""
+        """Less than half the tokens of a call; it ends with the line."""
         self.ask("say @Ada is the stair loose?", completion("Hold the rail: it is loose."))
         body = self.model.bodies[-1]
         assert "response_format" not in body

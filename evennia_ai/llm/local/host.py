@@ -22,6 +22,7 @@ HOPELESS_EXIT = 78
 KEY_VARIABLE = "EVENNIA_AI_LOCAL_API_KEY"
 """Environment variable with the key that requests have to hold: other users cannot read it."""
 
+BATCH_TOKENS = 64
 # The model's own code replaces our signal handlers some time after it has started.
 _REARM_SECONDS = 0.5
 _REARM_TIMES = 10
@@ -85,6 +86,8 @@ def _serve(options: argparse.Namespace) -> Any:
     params.n_parallel = options.slots
     params.cache_ram_mib = options.prefix_cache_mib
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
+    # Only between two batches is a call dropped that nobody waits for, and whoever asks let in.
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
     # Waiting threads sleep; spinning would take time from the game.
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     params.use_jinja = True
