@@ -85,7 +85,8 @@ class ModelInMemory:
         from twisted.internet.defer import succeed
 
         self.last_request = body
-        return succeed(self._answer if "tools" in body else self._summary)
+        names = [tool["function"]["name"] for tool in body.get("tools", ())]
+        return succeed(self._answer if "whisper" in names else self._summary)
 
 
 def _completion(message: Mapping[str, Any]) -> bytes:

@@ -97,7 +97,7 @@ def _reach_goal(body: Mapping[str, Any]) -> bytes:
 
 
 def _sum_up(body: Mapping[str, Any]) -> bytes:
-    if "tools" in body:
+    if any(tool["function"]["name"] == "whisper" for tool in body.get("tools", ())):
         return _whisper()
     return completion("Tom asked about storms, and was told about them.", usage=TOKENS)
 

@@ -59,7 +59,7 @@ class WeekModel:
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Answer one request."""
         messages: Sequence[Mapping[str, Any]] = body["messages"]
-        if body.get("tools"):
+        if any(tool["function"]["name"] == "say" for tool in body.get("tools", ())):
             self._count("turn")
             self.prompts.append("\n".join(str(m.get("content") or "") for m in messages))
             return succeed(completion(None, _thanks(messages), usage=USAGE))
@@ -81,7 +81,7 @@ def _thanks(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, An
 
 
 def night_answer(prompt: str, told: str) -> tuple[str, str]:
-    """What is answered to a prompt without tools, and what it was about."""
+    """What is answered to a prompt that is no turn's, and what it was about."""
     parts = _parts(told)
     for known, name, answer in _ANSWERS:
         if known[:150] in prompt:
