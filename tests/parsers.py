@@ -19,10 +19,10 @@ from evennia_ai.core.memory import (
     portraits,
     reflection,
 )
-from evennia_ai.core.safety import audit_events, persona
+from evennia_ai.core.safety import audit_events, guidelines, persona
 from evennia_ai.core.text import characters, reading
 from evennia_ai.core.text import cleaning as text
-from evennia_ai.core.turn import assessment, compaction, projects, speech, tokens
+from evennia_ai.core.turn import assessment, compaction, goal_parts, projects, speech, tokens
 from evennia_ai.llm import complaints, replies
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES
 from evennia_ai.mcp import listing
@@ -145,6 +145,13 @@ def _read_reply(body: bytes, mode: str) -> object:
         return str(error)
 
 
+def _guideline(given: str) -> object:
+    try:
+        return guidelines.proposed((), given, given)
+    except ValueError as error:
+        return str(error)
+
+
 def _arguments(given: str) -> object:
     try:
         return reading.plain_arguments(given)
@@ -190,6 +197,8 @@ PARSERS: dict[str, Parser] = {
     "core.extraction.plain_text": extraction.plain_text,
     "core.portraits.read_portrait": portraits.read_portrait,
     "core.reflection.read_questions": lambda t: reflection.read_questions(t, 3),
+    "core.goal_parts.read_parts": goal_parts.read_parts,
+    "core.guidelines.proposed": _guideline,
     "core.assessment.read_assessment": assessment.read_assessment,
     "core.assessment.assess": lambda t: assessment.assess([_event(t)]),
     "core.compaction.clean_summary": compaction.clean_summary,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from uuid import uuid4
 
 import evennia
@@ -98,29 +97,32 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    body = _next_step(script) if why is ActReason.GOAL else SPEAK_UP
-    event = Event(
+    missed = _missed(script) if why is ActReason.GOAL else ""
+    return turns.of_goal(script, event_of(script, why, missed))
+
+
+def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
+    """The event of an act of its own.
+
+    Args:
+        missed: a sentence on times that were missed.
+    """
+    return Event(
         id=f"own{uuid4().hex[:12]}",
         kind=OWN,
         source="emit",
         sender_id="",
         sender_name="",
-        body=body,
+        body=_next_step(goals.of(script), missed) if why is ActReason.GOAL else SPEAK_UP,
         trust=1.0,
         rule=0,
         hops=0,
-        at=now,
+        at=script.clock.seconds(),
     )
-    return turns.of_goal(script, event)
 
 
-def _next_step(script: Assistant) -> str:
-    """The goal that is worked on next, in words for the model, and what it is a part of.
-
-    Times that came meanwhile begin now; of those that were missed staff and the model are told.
-    """
-    missed = _missed(script, goals.come_due(script, config(script).late_seconds))
-    known = goals.of(script)
+def _next_step(known: tree.Goals, missed: str) -> str:
+    """The goal that is worked on next, in words for the model, and what it is a part of."""
     goal = tree.next_step(known)
     if goal is None:
         return MISSED_ONLY.format(missed=missed) if missed else SPEAK_UP
@@ -131,8 +133,12 @@ def _next_step(script: Assistant) -> str:
     return NEXT_STEP.format(id=goal["id"], text=goal["text"], whole=whole, time=time, missed=missed)
 
 
-def _missed(script: Assistant, missed: Sequence[tree.Missed]) -> str:
-    """A sentence for the model on times that were missed, of which staff are told as well."""
+def _missed(script: Assistant) -> str:
+    """Begin the goals whose time has come; a sentence on those that were missed, or "".
+
+    Staff are told of these as well.
+    """
+    missed = goals.come_due(script, config(script).late_seconds)
     if not missed:
         return ""
     lines = [

@@ -32,6 +32,7 @@ from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError
 from evennia_ai.llm.fallback import Client
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
 
 DEADLINE_SECONDS = 120.0
@@ -120,7 +121,7 @@ async def compact(
         CancelledError: it was cancelled, as by an emergency stop.
     """
     work, outcome = script.work, Outcome()
-    asking = _Asking(script, client, count, outcome, Fence(script, work, work.epoch))
+    asking = _Asking(script, client, count, outcome, Fence.of(script))
     old, kept = rules.split(work.history, state.read(script, "compact_preserve_window"))
     if not old or client.provider_name == "local" or work.compact_after == math.inf:
         outcome.detail = "there is nothing to sum up"
@@ -145,20 +146,6 @@ async def compact(
     finally:
         work.compact_after = script.clock.seconds() + wait
     return outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """The life and the epoch in which something began that the model is asked for."""
-
-    script: Assistant
-    work: Work
-    epoch: int
-
-    def check(self) -> None:
-        """Raise StaleEpochError when that is over."""
-        if self.script.work is not self.work or self.work.epoch != self.epoch:
-            raise StaleEpochError(self.epoch, self.script.work.epoch)
 
 
 @dataclass(slots=True)

@@ -43,11 +43,19 @@ def memory_client(script: Assistant) -> MemoryService | None:
     return services.memory() if state.memory_config(script).enabled else None
 
 
+def ticks_since_reflection(script: Assistant) -> int:
+    """The beats since it last thought things over; 0 for one that never did."""
+    last = state.read(script, "reflection_state").get("last_reflection")
+    rate = state.read(script, "tick_rate")
+    return 0 if last is None else int((script.clock.seconds() - last) // rate)
+
+
 # Names that only read: nothing is stored under them.
 VIEWS: dict[str, Callable[[Assistant], Any]] = {
     "activity_since_wake": lambda script: modes.activity(script) if script.work else 0,
     "estimated_tokens": lambda script: script.work.context_tokens if script.work else 0,
     "memory_links": memory_links,
+    "ticks_since_reflection": ticks_since_reflection,
 }
 VIEWS_IN_MEMORY: dict[str, Callable[[Assistant], Any]] = {
     "active_sub_agents": delegations.count_of,

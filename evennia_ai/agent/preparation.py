@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -125,7 +126,8 @@ def pattern_of(
         ConfigurationError: `execution_config` is wrong.
     """
     assessment = assessment or assess(turn.events, _signals(script, turn))
-    return compose_pattern(_execution(script), scene.context, assessment)
+    pattern = compose_pattern(_execution(script), scene.context, assessment)
+    return replace(pattern, reasons=(f"context {scene.context.context_type}", *pattern.reasons))
 
 
 def _execution(script: Assistant) -> ExecutionConfig:

@@ -21,6 +21,7 @@ from evennia_ai.api.fields import (
     Word,
 )
 from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.goal_times import LONGEST_WHEN
 from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
 from evennia_ai.operations.assistants import LONGEST_PATH
@@ -365,4 +366,9 @@ class Prompted(Strict):
         choices=["sizes", "messages"],
         required=False,
         help_text="The tokens of each component, or the messages themselves.",
+    )
+    context = Word(
+        choices=[str(kind) for kind in ContextType],
+        required=False,
+        help_text="The context that it is entered in; without it `tick_event`.",
     )

@@ -6,10 +6,11 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import existing, require
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import (
     Result,
-    prompts,
     settings,
+    shown_prompts,
     undoing,
 )
 from evennia_ai.operations.edits import Edit
@@ -63,7 +64,10 @@ def _unset(call: Call) -> Result:
 
 def _prompt(call: Call) -> Result:
     is_whole = call.query.get("show") == "messages"
-    result = prompts.show_prompt(call.script, call.account, is_whole=is_whole)
+    context = call.query.get("context") or ContextType.TICK_EVENT
+    result = shown_prompts.show_prompt(
+        call.script, call.account, is_whole=is_whole, context=context
+    )
     if not result.ok:
         raise problem(Problem.CONFLICT, result.message)
     return result
@@ -131,8 +135,8 @@ ROWS = (
         Route("GET", f"{ONE}prompts/", "prompts", "show prompts", SETTINGS),
         _prompt,
         "See what an assistant's model would be sent",
-        "The prompt that a whisper of yours would cause.",
-        result=prompts.ShownPrompt,
+        "The prompt that a whisper of yours would cause, or what is asked in another context.",
+        result=shown_prompts.ShownPrompt,
         says="text",
         query=requests.Prompted,
     ),

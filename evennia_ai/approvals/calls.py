@@ -7,14 +7,16 @@ from typing import Any
 
 from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.describing import consequences, describe_call
-from evennia_ai.approvals.people import who_may_allow
+from evennia_ai.approvals.people import right_for, who_may_allow
 from evennia_ai.approvals.presence import look_later
 from evennia_ai.core.safety.questions import TOOL_PREFIX, ApprovalRequest, Question
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ToolError
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
+from evennia_ai.tools import REGISTRY
 
 MOST_OPEN = 20
 
@@ -23,18 +25,23 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     """Ask whoever may allow a call, and tell the model that it has to wait."""
     asked = {"tool": call.name, "arguments": dict(call.arguments)}
     waiting = store.pending(script)
-    known = next((question for question in waiting if question.call == asked), None)
+    is_one = right_for(call.name) is not None  # a change is decided before the next is proposed
+    alike = (q for q in waiting if q.call == asked or (is_one and q.call.get("tool") == call.name))
+    known = next(alike, None)
     if known is not None:
         text = f"question {known.number} about this is open already; wait for the answer"
         return ToolResult(False, text, Fault.NOT_RUN)
     if len(waiting) >= MOST_OPEN:
         text = f"not done: {len(waiting)} questions are open already; wait for the answers"
         return ToolResult(False, text, Fault.NOT_RUN)
-    people = who_may_allow(script, turn.event)
+    people = who_may_allow(script, turn.event, call.name)
     if not people:
         text = "not done: nobody who could allow it can be asked now"
         return ToolResult(False, text, Fault.DENIED)
-    question = telling.ask_these(_question(script, turn, call, people), people)
+    try:
+        question = telling.ask_these(_question(script, turn, call, people), people)
+    except ToolError as error:
+        return ToolResult(False, str(error), Fault.FAILED, error)
     telling.record("question_asked", script, question, people=question.people)
     store.put(script, question)
     telling.announce()
@@ -45,12 +52,16 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
 
 
 def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Any]) -> Question:
+    tool = REGISTRY.get(call.name)
+    words = tool.question(script.obj, turn, call.arguments) if tool is not None else ""
+    if not words:
+        what = describe_call(turn, call, people, services.remote_servers())
+        words = f"may I do this: {what}?"
     number, now = store.next_number(), script.clock.seconds()
-    what = describe_call(turn, call, people, services.remote_servers())
     asking = ApprovalRequest(
         key=f"call {number}",
         kind=f"{TOOL_PREFIX}{call.name}",
-        prompt=f"may I do this: {what}?",
+        prompt=words,
         detail=consequences(script),
         actor=script.obj.key,
     )

@@ -27,6 +27,7 @@ from evennia_ai.runtime.rights import (
     meets,
     seen,
 )
+from evennia_ai.tools import REGISTRY
 
 ASKER, STAFF = "asker", "staff"
 
@@ -97,11 +98,26 @@ def may_answer(script: Assistant, question: Question, person: Being, *, is_staff
         return False
     if question.is_waited_for:
         return may_decide(script, question, person)
+    right = right_for(str(question.call["tool"]))
+    if right is not None:
+        return _has(head_of(script, question), person, right)
     return is_staff or person_of(person) in question.people
 
 
-def who_may_allow(script: Assistant, event: Event) -> list[Any]:
-    """The people asked before a dangerous call: asker, staff online, or who meets a condition."""
+def right_for(tool: str) -> Right | None:
+    """The right that a yes to a call of a tool needs; None: none but to be asked."""
+    found = REGISTRY.get(tool)
+    return found.confirmed_by if found is not None else None
+
+
+def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
+    """The people asked before a dangerous call: asker, staff online, or who meets a condition.
+
+    Where the tool names a right it is those online who have it.
+    """
+    right = right_for(tool)
+    if right is not None:
+        return [account for account in _online() if _has(script, account, right)]
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
         being = find_being(event.sender_id)

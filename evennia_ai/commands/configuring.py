@@ -17,13 +17,14 @@ WIDTH, VALUE_WIDTH = 78, 40
 # In this order; a setting stands under the first heading with a word its name begins with.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Who it is": (
-        *("persona", "examples", "thinking_lines", "failure_line"),
+        *("persona", "guidelines", "examples", "thinking_lines", "failure_line"),
         *("pronouns", "plain_speech", "stage_directions"),
     ),
     "When it acts": (
         "enabled",
         "tick_rate",
         "autonomy_config",
+        "reflection_interval",
         "sleep_schedule",
         "max_pending_events",
     ),

@@ -8,12 +8,12 @@ from typing import Any
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import AssistantScript, Result, prompts
+from evennia_ai.operations import AssistantScript, Result, prompts, shown_prompts
 
 EDIT = "edit"
 # What may be typed where a name could stand.
 VERBS = {
-    "prompt": ("show", EDIT),
+    "prompt": ("show", EDIT, *ContextType),
     "component": ("list", "set", EDIT, "on", "off", "delete"),
     "template": ("list", "set", EDIT, "apply", "delete"),
     "context": ("list", *ContextType),
@@ -25,7 +25,7 @@ LOOKS = ("", "show", "list")
 def _changes(verb: str, rest: str) -> bool:
     """True where the words after a name change something; a context is looked at by its name."""
     verb = verb.casefold()
-    return bool(rest.strip()) if verb in tuple(ContextType) else verb not in LOOKS
+    return (rest if verb in tuple(ContextType) else verb).strip().casefold() not in LOOKS
 
 
 class PromptWords(WordCommand):
@@ -78,9 +78,14 @@ class PromptWords(WordCommand):
             self.show_how()
 
     def _prompt(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
-        if rest or verb not in ("", "show"):
+        context, act = (verb, rest) if verb in tuple(ContextType) else ("", f"{verb} {rest}")
+        act = act.strip().casefold()
+        if act not in ("", "show"):
             return None
-        return prompts.show_prompt(script, self.caller, is_whole=verb == "show")
+        context = context or ContextType.TICK_EVENT
+        return shown_prompts.show_prompt(
+            script, self.caller, is_whole=act == "show", context=context
+        )
 
     def _component(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
@@ -127,10 +132,11 @@ class PromptWords(WordCommand):
 WORDS = {
     "prompt": Word(
         PromptWords._prompts,
-        "assistant prompt <name> [show | edit [<setting>]]",
-        "What its model is sent when you whisper to it, and how large each part is; show has "
-        "the whole of it, edit opens who it is in the editor, or another text: system_prompt, "
-        "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
+        "assistant prompt <name> [<context>] [show | edit [<setting>]]",
+        "What its model is sent when you whisper to it, or in another context, such as reflection, "
+        "and how large each part is; show has the whole of it, edit opens who it is in the editor, "
+        "or another text: system_prompt, system_prompt_native, compact_prompt, failure_line, "
+        "thinking_lines.",
     ),
     "component": Word(
         PromptWords._components,

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import zip_longest
 
 from django.db.models import QuerySet
 
-from evennia_ai.agent.compaction import Fence
 from evennia_ai.consolidation import superseding
-from evennia_ai.consolidation.derive_memories import memories_of, nearest, shown, unknown
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.derive_memories import memories_of, unknown
+from evennia_ai.consolidation.night import Night, Session
 from evennia_ai.consolidation.superseding import Pair
 from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_derived
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.safety.audit_events import fact
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.safety.budget import Purpose
+from evennia_ai.core.turn.contexts import ContextType, Part
 from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
+from evennia_ai.memory.evidence import KNOWN_FACTS, Evidence, nearest, shown
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
+from evennia_ai.tools.inner_calls import Asker, config_of
 
 AT_ONCE = 20
 LOOKED_AT = 400
 # Of what is known, so many facts for each entry, and so many in all.
 NEAR_EACH, MOST_KNOWN = 4, 24
-PURPOSE = "consolidation"
-
-Ask = Callable[[list[Message]], Awaitable[str]]
 
 
 @dataclass(slots=True)
@@ -97,19 +96,23 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
     return pending.exclude(id__in=skipped)
 
 
-async def sort_out(script: Assistant, batch: Batch, ask: Ask, fence: Fence) -> None:
+async def sort_out(
+    asker: Asker | Session, batch: Batch, context_type: ContextType, purpose: Purpose
+) -> None:
     """Let the model draw facts from a batch.
-
-    Args:
-        ask: one model call, which is paid for.
 
     Raises:
         AssistantError: as of `Asker.ask`.
     """
+    script, fence = asker.script, asker.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
-    known = await _known(script, sources, audience, fence)
+    context = config_of(script, context_type)
+    is_told = context.shows(Part.MEMORIES)
+    known = await _known(script, sources, audience, fence) if is_told else []
     asked = facts_request(shown(script, sources), shown(script, known))
-    drawn = read_derived(await ask(asked), len(sources), len(known))
+    evidence = Evidence(script, fence, audience, known, KNOWN_FACTS)
+    reply = await asker.ask(asked, context_type, purpose, evidence)
+    drawn = read_derived(reply, len(sources), len(known))
     if drawn is None:
         return
     batch.is_read = True
@@ -145,7 +148,7 @@ async def consolidate(night: Night) -> bool:
     batch = next_batch(night.script, skipped)
     if batch is None:
         return False
-    await sort_out(night.script, batch, partial(night.ask, purpose=PURPOSE), night.fence)
+    await sort_out(night, batch, ContextType.SLEEP_CONSOLIDATE, Purpose.CONSOLIDATION)
     if not batch.is_read:
         numbers = [entry.id for entry in batch.entries]
         night.keep(cursor={"skipped": [*skipped, *numbers]})

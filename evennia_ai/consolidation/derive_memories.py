@@ -4,41 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from uuid import UUID, uuid5
 
-from evennia_ai.agent.compaction import Fence
-from evennia_ai.core.memory.extraction import DerivedMemory, Shown
+from evennia_ai.core.memory.extraction import DerivedMemory
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
     SourceType,
-    is_audience,
     point_of,
 )
 from evennia_ai.core.safety import persona
 from evennia_ai.core.text import dates
-from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.memory.consent import names_of
+from evennia_ai.memory.evidence import days_of
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Sought
-from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
 
-LONGEST_QUERY = 1_000
 _SPACE = UUID("6b1f0a52-6a0e-4c37-9d2c-0f8a6d3b7e11")
-
-
-def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
-    """The days on which memories were made, in the game's time zone."""
-    now = modes.hour(script)
-    return [dates.moment(memory.at, now).date() for memory in memories]
-
-
-def shown(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
-    """Memories as a model is shown them at night: each with its day."""
-    days = days_of(script, memories)
-    return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
 
 
 def memories_of(
@@ -89,38 +71,6 @@ def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]
         tags=(item.about,) if item.about else (),
         cites=cites,
     )
-
-
-async def nearest(
-    script: Assistant,
-    text: str,
-    audience: str,
-    *,
-    kinds: Sequence[str],
-    limit: int,
-    fence: Fence,
-) -> list[Recollection]:
-    """Memories of one audience that hold and have most to do with a text, the nearest first.
-
-    Where the store cannot tell, the newest ones.
-    """
-    hits = None
-    if is_audience(audience) and not indexing.problem(script):
-        service, query = services.memory(), text[:LONGEST_QUERY]
-        sought = Sought(script.pk, query, (audience,), limit * 4)
-        hits = await paying.search(script, service, sought, person="")
-        fence.check()
-    found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
-    ranked = [found[hit.key] for hit in hits or () if hit.key in found]
-    fit = [
-        memory
-        for memory in ranked
-        if memory.audience == audience and memory.kind in kinds and memory.superseded_at is None
-    ]
-    if not fit:
-        latest = rows.current(script.pk, audience=audience, kind__in=kinds).order_by("-at", "-id")
-        fit = rows.values(latest[:limit])
-    return fit[:limit]
 
 
 def unknown(

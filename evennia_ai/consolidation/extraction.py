@@ -6,17 +6,19 @@ Every turn stands in the journal already, so what is done is what the night woul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from evennia_ai.consolidation import consolidating
-from evennia_ai.consolidation.asking import Asker, fence_of
 from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn import compaction as rules
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.memory import indexing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
+from evennia_ai.tools.inner_calls import Asker
 
 MOST_BATCHES = 5
 
@@ -41,14 +43,22 @@ async def extract(
         return
     if asker is None:
         shares = rules.shares(messages or (), estimate)
-        asker = Asker(script, script.client(), fence_of(script), shares=shares)
-    await draw(script, asker, consolidating.PURPOSE, why="before a summary", batches=MOST_BATCHES)
+        asker = Asker(script, script.client(), Fence.of(script), shares=shares)
+    await draw(
+        script,
+        asker,
+        ContextType.PRE_COMPACTION,
+        Purpose.CONSOLIDATION,
+        why="before a summary",
+        batches=MOST_BATCHES,
+    )
 
 
 async def draw(
     script: Assistant,
     asker: Asker,
-    purpose: str,
+    context_type: ContextType,
+    purpose: Purpose,
     *,
     why: str,
     batches: int,
@@ -57,7 +67,7 @@ async def draw(
     """Draw facts from some batches, each of which is stored whole.
 
     Args:
-        purpose: of the model calls, for the ledger.
+        context_type, purpose: of the model calls.
         why: for the audit log.
         skipped: numbers of entries that are left out.
 
@@ -73,9 +83,7 @@ async def draw(
         batch = consolidating.next_batch(script, left)
         if batch is None:
             break
-        await consolidating.sort_out(
-            script, batch, partial(asker.ask, purpose=purpose), asker.fence
-        )
+        await consolidating.sort_out(asker, batch, context_type, purpose)
         asker.fence.check()
         if not batch.is_read:
             left += [entry.id for entry in batch.entries]

@@ -1,41 +1,83 @@
-"""A night under way: how far it is, whom it may ask, and the one way its results are stored."""
+"""Work with the memories under way, by night or by day: whom it may ask, and how it is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from evennia_ai.agent.compaction import Fence
-from evennia_ai.consolidation.asking import Asker, PutOffError
 from evennia_ai.core.memory import night as rules
+from evennia_ai.core.memory.extraction import Request
 from evennia_ai.core.safety.audit_events import Fact
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import modes
+from evennia_ai.memory.evidence import Evidence
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.state import ExtraWrites
+from evennia_ai.tools.inner_calls import Asker, PutOffError
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class Night:
-    """One piece of a night's work.
+class Session:
+    """Work with the memories that nobody waits for, and the one way its results are stored.
 
     Attributes:
-        progress: how far the night is; see `core.memory.night`.
         asker: whom it asks; None: no model is there for it.
         absence: why there is none.
-        is_changed: the progress is not stored yet.
     """
 
     script: Assistant
     fence: Fence
-    progress: dict[str, Any]
     asker: Asker | None = None
     absence: str = ""
+
+    async def ask(
+        self,
+        request: Request,
+        context_type: ContextType,
+        purpose: str,
+        evidence: Evidence | None = None,
+    ) -> str:
+        """The model's answer, as `Asker.ask`."""
+        if self.asker is None:
+            raise PutOffError(self.absence)
+        return await self.asker.ask(request, context_type, purpose, evidence)
+
+    def keep(
+        self,
+        *facts: Fact,
+        extra_writes: ExtraWrites | None = None,
+        counted: Mapping[str, int] = NOTHING,
+        **values: Any,
+    ) -> None:
+        """Store a piece's results, all or none of them.
+
+        Args:
+            extra_writes: writes rows, in the same transaction.
+            counted: what was done, for people.
+
+        Raises:
+            StaleEpochError: it was stopped or reset meanwhile.
+        """
+        self.fence.check()
+        state.write(self.script, *facts, extra_writes=extra_writes, **values)
+
+
+@dataclass(slots=True)
+class Night(Session):
+    """One piece of a night's work.
+
+    Attributes:
+        progress: how far the night is; see `core.memory.night`.
+        is_changed: the progress is not stored yet.
+    """
+
+    progress: dict[str, Any] = field(default_factory=dict)
     is_changed: bool = False
 
     @property
@@ -43,12 +85,16 @@ class Night:
         """The progress of the step, as the step itself understands it."""
         return dict(self.progress["cursor"])
 
-    async def ask(self, messages: list[Message], purpose: str) -> str:
-        """One model call, as `Asker.ask`."""
-        if self.asker is None:
-            raise PutOffError(self.absence)
+    async def ask(
+        self,
+        request: Request,
+        context_type: ContextType,
+        purpose: str,
+        evidence: Evidence | None = None,
+    ) -> str:
+        """The model's answer, as `Asker.ask`; what it used is counted with the night."""
         try:
-            return await self.asker.ask(messages, purpose)
+            return await Session.ask(self, request, context_type, purpose, evidence)
         finally:
             self._count_tokens()
 
@@ -61,23 +107,20 @@ class Night:
         self,
         *facts: Fact,
         extra_writes: ExtraWrites | None = None,
-        cursor: Mapping[str, Any] | None = None,
         counted: Mapping[str, int] = NOTHING,
+        cursor: Mapping[str, Any] | None = None,
         **values: Any,
     ) -> None:
         """Store a piece's results together with how far the night is then, all or none of it.
 
         Args:
-            extra_writes: writes rows, in the same transaction.
             cursor: how far the step is then; None: as far as before.
-            counted: what was done, for people.
 
         Raises:
             StaleEpochError: it was stopped or reset meanwhile.
         """
-        self.fence.check()
         values |= self.moved(cursor, counted)
-        state.write(self.script, *facts, extra_writes=extra_writes, **values)
+        Session.keep(self, *facts, extra_writes=extra_writes, **values)
         self.note_kept(values)
 
     def moved(

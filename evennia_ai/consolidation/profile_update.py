@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evennia_ai.consolidation import derive_memories
 from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory.extraction import Shown
 from evennia_ai.core.memory.portraits import Portrait, nudge, portrait_request, read_portrait
 from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.text import dates
-from evennia_ai.memory import modes, profiles
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.memory import evidence, modes, profiles
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile
 from evennia_ai.runtime.assistant import Assistant
@@ -73,11 +74,12 @@ async def _look(
     known = [item for item in profile.attributes if item["audience"] == audience]
     now = modes.hour(night.script)
     known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
-    asked = portrait_request(profile.name, derive_memories.shown(night.script, group), known_shown)
-    portrait = read_portrait(await night.ask(asked, "profiles"))
+    asked = portrait_request(profile.name, evidence.shown(night.script, group), known_shown)
+    reply = await night.ask(asked, ContextType.SLEEP_CONSOLIDATE, Purpose.PROFILES)
+    portrait = read_portrait(reply)
     if portrait is None:
         return None
-    days = derive_memories.days_of(night.script, group)
+    days = evidence.days_of(night.script, group)
     settled = (dates.settled(text, days) for text in portrait.attributes)
     return replace(portrait, attributes=tuple(settled))
 

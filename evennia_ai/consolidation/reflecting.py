@@ -1,4 +1,6 @@
-"""Step "reflect": what has come together is thought over, and what follows from it is kept.
+"""Reflection: what has come together is thought over, and what follows from it is kept.
+
+By night it is the step "reflect"; by day it is done in a quiet moment (`consolidation.awake`).
 
 A round goes through some audiences, each apart and in a piece of its own: what follows from what
 one person said in private is known to that person alone.
@@ -13,8 +15,7 @@ from typing import Any
 from django.db.models import Count, Max, Sum
 
 from evennia_ai.consolidation import derive_memories
-from evennia_ai.consolidation.asking import PutOffError
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.night import Session
 from evennia_ai.core.memory.extraction import DerivedMemory, read_derived
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.reflection import (
@@ -24,10 +25,14 @@ from evennia_ai.core.memory.reflection import (
     read_questions,
 )
 from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.budget import Purpose
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import indexing
+from evennia_ai.memory.evidence import Evidence, nearest, shown
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.tools.inner_calls import PutOffError
 
 MOST_STATEMENTS = 30
 EVIDENCE = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
@@ -37,28 +42,31 @@ Round = dict[str, Any]
 Rested = list[tuple[Recollection, list[Recollection]]]
 
 
-async def reflect(night: Night) -> bool:
+async def reflect(session: Session, threshold: int | None = None) -> bool:
     """One audience of a round, with which a round may begin and end.
+
+    Args:
+        threshold: importance with which a round begins; None: as `memory_config` says.
 
     Returns:
         Whether there was anything to do.
     """
-    script = night.script
+    script = session.script
     reflection = state.read(script, "reflection_state")
-    underway: Round | None = reflection.get("round") or _round(script, reflection)
+    underway: Round | None = reflection.get("round") or due(script, threshold)
     if underway is None:
         return False
     audience, *others = underway["groups"]
-    questions, made = await _think(night, audience, underway)
+    questions, made = await _think(session, audience, underway)
     if state.read(script, "reflection_state") != reflection:  # somebody was forgotten meanwhile
-        night.keep()
+        session.keep()
         return True
     kept = derive_memories.unknown(script, _as_it_was(script, made))
     told = _told(underway, questions, kept)
     after = _after(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
     counted = {"questions": len(questions), "insights": len(kept)}
-    night.keep(told, extra_writes=write, counted=counted, reflection_state=after)
+    session.keep(told, extra_writes=write, counted=counted, reflection_state=after)
     indexing.soon(script)
     return True
 
@@ -75,11 +83,13 @@ def _sums(script: Assistant, since: int) -> dict[str, tuple[int, int]]:
     return {audience: (importance, count) for audience, importance, count in found}
 
 
-def _round(script: Assistant, reflection: dict[str, Any]) -> Round | None:
-    """A round, where one is due."""
-    since = reflection.get("since", 0)
+def due(script: Assistant, threshold: int | None = None) -> Round | None:
+    """A round, where one is due; see `reflect`."""
+    since = state.read(script, "reflection_state").get("since", 0)
     sums = _sums(script, since)
-    named = groups(sums, state.memory_config(script).reflection_threshold)
+    if threshold is None:
+        threshold = state.memory_config(script).reflection_threshold
+    named = groups(sums, threshold)
     if not named:
         return None
     newest = rows.of(script.pk, kind=MemoryKind.JOURNAL).aggregate(newest=Max("id"))["newest"]
@@ -101,13 +111,13 @@ def _told(underway: Round, questions: Sequence[str], kept: Sequence[Recollection
     return fact("ReflectionRecorded", context=context)
 
 
-async def _think(night: Night, audience: str, underway: Round) -> tuple[list[str], Rested]:
+async def _think(session: Session, audience: str, underway: Round) -> tuple[list[str], Rested]:
     """The questions about what one audience knows, and what follows of it.
 
     Raises:
         PutOffError: the model asks nothing.
     """
-    script, config = night.script, state.memory_config(night.script)
+    script, config = session.script, state.memory_config(session.script)
     new = rows.current(
         script.pk,
         kind=MemoryKind.JOURNAL,
@@ -118,34 +128,36 @@ async def _think(night: Night, audience: str, underway: Round) -> tuple[list[str
     statements = list(new.order_by("-importance", "-id")[:MOST_STATEMENTS])
     if not statements:  # forgotten since the round began
         return [], []
-    texts = [row.text for row in statements]
-    asked = questions_request(texts, config.reflection_questions)
-    questions = read_questions(await night.ask(asked, "reflection"), config.reflection_questions)
+    asked = questions_request([row.text for row in statements], config.reflection_questions)
+    evidence = Evidence(script, session.fence, audience, rows.values(statements))
+    reply = await session.ask(asked, ContextType.REFLECTION, Purpose.REFLECTION, evidence)
+    questions = read_questions(reply, config.reflection_questions)
     if questions is None:
         raise PutOffError("the model asked no question that could be read")
     found: Rested = []
     for question in questions:
-        found += await _conclude(night, question, audience)
+        found += await _conclude(session, question, audience)
     return questions, found
 
 
-async def _conclude(night: Night, question: str, audience: str) -> Rested:
+async def _conclude(session: Session, question: str, audience: str) -> Rested:
     """The model's conclusions from what has to do with a question."""
-    script = night.script
-    evidence = await derive_memories.nearest(
+    script = session.script
+    near = await nearest(
         script,
         question,
         audience,
         kinds=EVIDENCE,
         limit=state.memory_config(script).reflection_evidence,
-        fence=night.fence,
+        fence=session.fence,
     )
-    asked = insights_request(question, derive_memories.shown(script, evidence))
-    reply = await night.ask(asked, "reflection")
-    drawn: list[DerivedMemory] = read_derived(reply, len(evidence), name="insight") or []
-    made = derive_memories.memories_of(script, MemoryKind.INSIGHT, drawn, evidence)
+    asked = insights_request(question, shown(script, near))
+    evidence = Evidence(script, session.fence, audience, near)
+    reply = await session.ask(asked, ContextType.REFLECTION_CONT, Purpose.REFLECTION, evidence)
+    drawn: list[DerivedMemory] = read_derived(reply, len(near), name="insight") or []
+    made = derive_memories.memories_of(script, MemoryKind.INSIGHT, drawn, near)
     return [
-        (memory, [evidence[i] for i in item.cites])
+        (memory, [near[i] for i in item.cites])
         for item, memory in zip(drawn, made, strict=True)
         if memory is not None
     ]

@@ -20,7 +20,6 @@ from evennia_ai.consolidation import (
     scoring,
     tidying,
 )
-from evennia_ai.consolidation.asking import Asker, PutOffError, fence_of
 from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.schedule import SleepMove, move_at, night_end
@@ -34,7 +33,9 @@ from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
+from evennia_ai.tools.inner_calls import Asker, PutOffError
 
 SMALL = "the embedded model is asked nothing at night"
 NO_BUDGET = "sleep_schedule.token_budget is 0"
@@ -72,9 +73,11 @@ def move_of(script: Assistant) -> SleepMove | None:
     wanted = modes.nights(script)
     if is_called or script.work.aside:
         return None
-    if not wanted.enabled:
-        return SleepMove.FACTS if awake.is_due(script) else None
-    if modes.is_talking(script):
+    if not wanted.enabled and awake.is_due(script):
+        return SleepMove.FACTS
+    if awake.may_reflect(script):
+        return SleepMove.THOUGHT
+    if not wanted.enabled or modes.is_talking(script):
         return None
     is_night = night_end(modes.hour(script), wanted) is not None
     was_awake = is_night and modes.was_awake(script)
@@ -111,6 +114,8 @@ def rest(script: Assistant) -> Deferred[bool]:
         return step(script).addCallback(lambda _: True)
     if move is SleepMove.FACTS:
         awake.begin(script)
+    elif move is SleepMove.THOUGHT:
+        awake.begin_reflection(script)
     elif move is SleepMove.NIGHT:
         put_to_sleep(script, move.value)
     elif move is not None:
@@ -150,7 +155,7 @@ async def _piece(script: Assistant) -> None:
 
 def _open(script: Assistant) -> Night:
     progress = state.read(script, "consolidation_progress")
-    night = Night(script, fence_of(script), progress)
+    night = Night(script, Fence.of(script), progress=progress)
     budget = modes.nights(script).token_budget
     try:
         client = script.client()

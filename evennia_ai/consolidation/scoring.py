@@ -5,6 +5,8 @@ from __future__ import annotations
 from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory.extraction import of_one_audience, read_scores, scoring_request
 from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.safety.budget import Purpose
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory_store import rows
 
 AT_ONCE = 20
@@ -29,7 +31,8 @@ async def score(night: Night) -> bool:
     entries = of_one_audience(found, AT_ONCE)
     if not entries:
         return False
-    reply = await night.ask(scoring_request([entry.text for entry in entries]), "importance")
+    asked = scoring_request([entry.text for entry in entries])
+    reply = await night.ask(asked, ContextType.SLEEP_CONSOLIDATE, Purpose.IMPORTANCE)
     scores = read_scores(reply, len(entries)) or {}
 
     def write() -> None:

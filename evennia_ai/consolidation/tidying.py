@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from evennia_ai.agent import compaction
-from evennia_ai.consolidation.asking import PutOffError
 from evennia_ai.consolidation.extraction import extract
 from evennia_ai.consolidation.night import Night
 from evennia_ai.consolidation.reflecting import importance_since
@@ -18,6 +17,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.memory import indexing, retention
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
+from evennia_ai.tools.inner_calls import PutOffError
 
 AT_ONCE = 500
 

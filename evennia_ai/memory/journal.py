@@ -86,7 +86,7 @@ def write(
     known = rows.of(script.pk, audience=audience, kind=kind, text=words).first()
     if known is not None:
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
-    kept_tags = core.tags_of(tags)
+    kept_tags, script.work.has_news = core.tags_of(tags), True
     memory = Recollection(
         key=rows.new_key(),
         kind=kind,

@@ -47,5 +47,6 @@ def note(script: Assistant, person: str, at: float | None = None, words: str = "
     talk = going_on(script, person) or Talk(ended, ended)
     work.talks = {name: old for name, old in work.talks.items() if going_on(script, name)}
     work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words)
+    work.has_news = True
     if work.unsorted is not None:
         work.unsorted += 1

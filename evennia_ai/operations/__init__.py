@@ -4,7 +4,8 @@ Each gives a `Result` with a sentence and a typed value; commands and other fron
 and format, nothing more. The modules by what they are about:
 
     being there   assistants, adoption, lifecycle, removing, naming, guarding (of names), leftovers
-    acting        control, models, tools, questions, conversation, goals, prompts, texts
+    acting        control, models, tools, questions, conversation, goals
+    prompts       prompts, shown_prompts, texts
     hearing       hearing, listening, explaining, traces
     settings      settings, setting_rows, setting_checks, edits, undoing
     memory        memories, memory_rows, memory_upkeep, own_memory, lore, profiles, exports

@@ -128,8 +128,20 @@ def why(
         lines.append(
             f"All of it: assistant why {name} {row['number'] or ''} full".replace("  ", " ")
         )
+    lines += _beside(script) if is_full and is_staff else []
     look.note(script, "what was heard")
     return Result(True, "\n".join([*lines, *look.hint()]), Why(dict(row)))
+
+
+def _beside(script: Assistant) -> list[str]:
+    """Lines about its newest model calls that nobody waited for, each in a context of its own."""
+    calls, now = list(script.work.inner_calls)[-MOST_LISTED:], script.clock.seconds()
+    lines = ["Beside its turns:"] if calls else []
+    for call in reversed(calls):
+        looked = f"; called {', '.join(call.tools)}" if call.tools else ""
+        told = f"{call.context} ({call.purpose}), {amount(call.tokens)} tokens{looked}"
+        lines.append(f"  {timedelta(seconds=max(0, round(now - call.at)))} ago  {told}")
+    return lines
 
 
 def _row(

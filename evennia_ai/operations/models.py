@@ -18,8 +18,8 @@ from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.prompts import next_prompt
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.shown_prompts import next_prompt
 from evennia_ai.runtime import services
 
 OFFERED = ("local", SCRIPTED)

@@ -1,7 +1,15 @@
 """The text an assistant's model is given: who it is, how it answers, and the conversation."""
 
-from evennia_ai.prompts.compose import compose, stable_head, told_components
+from evennia_ai.prompts.compose import compose, compose_inner, stable_head, told_components
 from evennia_ai.prompts.placeholders import facts_of
 from evennia_ai.prompts.scene import Scene, stage
 
-__all__ = ["Scene", "compose", "facts_of", "stable_head", "stage", "told_components"]
+__all__ = [
+    "Scene",
+    "compose",
+    "compose_inner",
+    "facts_of",
+    "stable_head",
+    "stage",
+    "told_components",
+]

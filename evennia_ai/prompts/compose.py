@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from json import dumps
 
+from evennia_ai.core.memory.extraction import LONGEST_ENTRY, Request
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data
 from evennia_ai.core.turn.compaction import fit
-from evennia_ai.core.turn.contexts import Part
+from evennia_ai.core.turn.contexts import MAIN_PARTS, Part
 from evennia_ai.core.turn.conversation import Message, turn_text, user_message
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
@@ -26,6 +27,10 @@ from evennia_ai.prompts.scene import Scene
 MOST_RESERVE = 1000
 # What is of this moment has at most this part of the context each; the talk has all that is left.
 TAIL_SHARE = 0.1
+# What an inner context is shown is cut entry by entry until it fits, to so many characters each.
+LENGTHS = (LONGEST_ENTRY, 1_000, 500, 250, 125)
+# The placeholders of parts that hold what an inner context is about.
+OF_PARTS = {Part.MEMORIES: "memories", Part.GOALS: "goals"}
 Value = Callable[[str], str]
 # A component's id and its text as the model reads it.
 Told = tuple[int, str]
@@ -63,6 +68,49 @@ def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:
     value = _values(scene, turn, specs)
     filled = ((c.id, _filled(text, value)) for c, text in scene.texts(specs))
     return [(number, text) for number, text in filled if text]
+
+
+def compose_inner(scene: Scene, request: Request, specs: Specs) -> Prompt:
+    """The prompt of a call that nobody waits for: the parts of its context, and the request.
+
+    What is asked always stands last in the head: no text of a game or an assistant replaces it.
+    """
+    most, tools = scene.most_tokens, sum(map(scene.tokens_of_tool, specs.values()))
+    room = most - min(most // 4, MOST_RESERVE) - tools
+    for longest in LENGTHS:
+        messages = _inner_messages(scene, request, specs, longest)
+        size = count_messages(messages, scene.count)
+        if size <= room:
+            break
+    return Prompt(messages, tools + size, most, scene.count, tools)
+
+
+def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) -> list[Message]:
+    main = MAIN_PARTS[scene.context.context_type]
+    told = {main: request.told(is_known=False, longest=longest)}
+    known = request.told(is_known=True, longest=longest)
+    if known and scene.shows(Part.MEMORIES):
+        before = told.get(Part.MEMORIES, "")
+        told[Part.MEMORIES] = "\n\n".join(filter(None, (before, known)))
+    named = {OF_PARTS[part]: text for part, text in told.items() if part in OF_PARTS}
+    of_scene = _values(scene, Turn(0, ()), specs)
+
+    def value(name: str) -> str:
+        return named[name] if name in named else of_scene(name)
+
+    system, *others = _head(scene, value, specs)
+    asked = "\n\n".join(filter(None, (str(system["content"]), request.prompt)))
+    tail = [(number, text) for number, text in _tail(scene, value, specs) if number not in told]
+    tail += [(int(part), _framed(scene, part, text, value)) for part, text in told.items()]
+    texts = [text for _, text in sorted(tail)]
+    return [{"role": "system", "content": asked}, *others, user_message("\n\n".join(texts))]
+
+
+def _framed(scene: Scene, part: Part, text: str, value: Value) -> str:
+    """What a call is about, in the words that the context has around it; it is never left out."""
+    frame = scene.context.component_overrides.get(part, "")
+    filled = fill(frame, value)
+    return filled if OF_PARTS.get(part) in placeholders_in(frame) else f"{filled}\n{text}".strip()
 
 
 def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:

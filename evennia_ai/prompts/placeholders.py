@@ -37,7 +37,7 @@ PLACEHOLDERS = {
     "persona": Placeholder("who it is and what it knows: `db.persona`", is_stable=True),
     "tick_rate": Placeholder("seconds between beats", is_stable=True),
     "reflection_interval": Placeholder(
-        "beats between reflections; empty while there are none", is_stable=True
+        "beats between reflections; empty where only importance counts", is_stable=True
     ),
     "tool_schemas": Placeholder("the tools on offer, as JSON", is_stable=True),
     "speaker": Placeholder("who is answered"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evennia_ai.core.safety.guidelines import told
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.contexts import (
     CONTEXTS,
@@ -45,6 +46,7 @@ class Scene:
         hint: what a small model answers from, a line behind the event; "": the model is told
             everything, and finds itself what bears on it.
         context: what is shown and how much of it.
+        guidelines: how it behaves, a line each, told with who it is.
         goals: what it wants, a line each.
         notes: values of placeholders that other rooms give: tick_rate, memories, ...
         facts: gives the values of those about where it is; called only where a text has one.
@@ -65,6 +67,7 @@ class Scene:
     hears_history: bool = True
     hint: str = ""
     context: ContextConfig = CONTEXTS[ContextType.TICK_EVENT]
+    guidelines: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     facts: Facts = dict
@@ -105,6 +108,8 @@ class Scene:
             return self.context.component_overrides[component.id]
         if component.id != Part.SYSTEM_PROMPT:
             return component.content
+        if self.context.is_inner:  # what such a call is asked stands in its request
+            return ""
         return self.template or self._own_rules(tools)
 
     def instructions(self, tools: Iterable[str]) -> str:
@@ -145,7 +150,10 @@ class Scene:
         if placeholder == "name":
             return one_line(self.name, 60)
         if placeholder == "persona":
-            return " ".join(filter(None, (self.text or BLAND, self.pronouns)))
+            who = " ".join(filter(None, (self.text or BLAND, self.pronouns)))
+            # A small model and one that thinks for itself are told no manners.
+            is_told = not (self.is_grounded or self.context.is_inner)
+            return "\n".join(filter(None, (who, told(self.guidelines) if is_told else "")))
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
         return self.notes.get(placeholder, "")
@@ -178,11 +186,16 @@ def stage(
     own = read("system_prompt_native" if is_native else "system_prompt")
     context = _context(context_type, game_contexts, read("context_configs"))
     config = ExecutionConfig.from_stored(read("execution_config"))
-    notes = {"tick_rate": f"{read('tick_rate'):g}", **more.pop("notes", {})}
+    notes = {
+        "tick_rate": f"{read('tick_rate'):g}",
+        "reflection_interval": str(read("reflection_interval") or ""),
+        **more.pop("notes", {}),
+    }
     return Scene(
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
         examples=tuple(read("examples")),
+        guidelines=tuple(read("guidelines")),
         context=context,
         allows_several=compose_pattern(config, context).calls_per_reply > 1,
         components=registry.components,

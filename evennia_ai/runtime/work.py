@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
@@ -26,6 +26,23 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.checkpoint import Extensions
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.slots import Seat
+
+MOST_INNER_CALLS = 20
+
+
+class InnerCall(NamedTuple):
+    """A model call in a context that nobody watches.
+
+    Attributes:
+        at: seconds on the clock.
+        tools: names of those that the model called.
+    """
+
+    at: float
+    context: str
+    purpose: str
+    tokens: int
+    tools: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -66,6 +83,10 @@ class Work:
         resting: the Deferred of a step of its sleep, or of facts drawn while awake, or None.
         unsorted: entries of the journal that no facts were drawn from; None: not counted yet.
         sort_after: seconds on the clock before which none are drawn while awake; None: not set.
+        inner_calls: its newest model calls in contexts that nobody watches.
+        reflect_after: seconds on the clock before which it thinks nothing over while awake; None:
+            not set.
+        has_news: something may have come into its journal since it looked whether to do so.
         indexing: what is known of its memories in the store; see `memory.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `memory.lore`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
@@ -119,6 +140,9 @@ class Work:
     resting: Any = None
     unsorted: int | None = None
     sort_after: float | None = None
+    reflect_after: float | None = None
+    has_news: bool = True
+    inner_calls: deque[InnerCall] = field(default_factory=lambda: deque(maxlen=MOST_INNER_CALLS))
     indexing: Any = None
     lore: Any = None
     trace_due: float = 0.0

@@ -13,6 +13,7 @@ from evennia_ai.core.turn.signatures import as_annotated, hints_of, spec_from_fu
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime.assistant import Character
+from evennia_ai.runtime.rights import Right
 
 When = Callable[[Any, Turn], bool]
 
@@ -31,6 +32,8 @@ class Tool(ABC):
         cache_ttl: seconds a success is kept at most; None: as long as its scope.
         is_idempotent: whether it may be tried again although it is not of the safe kind.
         needs_confirmation: whether a person has to say yes before it is run.
+        confirmed_by: the right over the assistant that whoever says yes needs; None: whom
+            `confirm_by` names is asked.
         heard_by: who comes to know what it is given: "nobody" or "anybody"; "": as its category
             says. In a private turn what anybody may hear is held back.
         group: the tools that it is shown with, where it is shown by need; None: always shown.
@@ -46,6 +49,7 @@ class Tool(ABC):
     cache_ttl: float | None = None
     is_idempotent: bool = False
     needs_confirmation: bool = False
+    confirmed_by: Right | None = None
     heard_by: str = ""
     group: ToolGroup | None = None
 
@@ -59,6 +63,14 @@ class Tool(ABC):
         Raises:
             ToolError: it cannot be done; the text is for the model.
         """
+
+    def question(self, character: Character, turn: Turn, arguments: Mapping[str, Any]) -> str:
+        """The question before a call that needs a yes; "": whether it may do that, with what.
+
+        Raises:
+            ToolError: there is nothing to ask; the text is for the model.
+        """
+        return ""
 
     def is_useful(self, character: Character, turn: Turn) -> bool:
         """True where there is any use for it now; else the model is not shown it.

@@ -8,7 +8,10 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime import goals
 from evennia_ai.runtime.assistant import Character
+from evennia_ai.tools import planning
 from evennia_ai.tools.registry import tool
+
+PLANNING_SECONDS = 130.0
 
 
 def _has_goal(character: Character, turn: Turn) -> bool:
@@ -66,15 +69,25 @@ def create_goal(
     return f"goal {number} is set"
 
 
-@tool(category="safe_chain", useful_when=_is_own, heard_by="anybody")
-def split_goal(character: Character, number: int, parts: list[str], turn: Turn) -> str:
+@tool(
+    category="safe_chain",
+    useful_when=_is_own,
+    heard_by="anybody",
+    timeout_seconds=PLANNING_SECONDS,
+)
+async def split_goal(
+    character: Character, number: int, parts: list[str] | None = None, *, turn: Turn
+) -> str:
     """Split one of your goals that is too large for a step. Its parts are worked on instead of it.
 
     Args:
         number: the goal's number.
-        parts: what is to be reached first, next and last: two to seven sentences.
+        parts: what is to be reached first, next and last: two to seven sentences; leave it out to
+            have it thought through.
     """
     _require_own(character, turn)
+    if parts is None:
+        parts = await planning.parts_for(character.assistant_script, number)
     try:
         numbers = goals.split(character.assistant_script, number, parts)
     except ValueError as error:

@@ -42,6 +42,9 @@ TIME = _group(
     "time", "time date day today tonight hour clock late early midnight noon night month year"
 )
 STATE = _group("state", "token budget quota workload backlog overload", "your state")
+GUIDELINES = _group(
+    "guidelines", "guideline manner behave behaviour behavior conduct", "from now on", "in future"
+)
 FAR = _group(
     "far",
     "page channel announce broadcast message send inform notify online absent",

@@ -24,6 +24,7 @@ BUILT_IN = tuple(
         "places",
         "control",
         "self_state",
+        "guidelines",
         "notes",
         "goals",
         "memory",

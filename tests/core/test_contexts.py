@@ -9,6 +9,7 @@ import pytest
 from evennia_ai.core.turn.contexts import (
     CONTEXTS,
     FULL,
+    MAIN_PARTS,
     ContextConfig,
     ContextFields,
     ContextType,
@@ -241,9 +242,30 @@ def test_what_keeps_it_safe_stays(
 def test_an_inner_context_may_do_with_less() -> None:
     """Fewer kinds of tools, and an event is nothing it needs."""
     changed = REFLECTION.changed(
-        {"allowed_tool_categories": ["safe_chain"], "enabled_components": [0]}
+        {"allowed_tool_categories": ["safe_chain"], "enabled_components": [0, 5000]}
     )
-    assert ({"safe_chain"}, (0,)) == (changed.allowed_tool_categories, changed.enabled_components)
+    got = (changed.allowed_tool_categories, changed.enabled_components)
+    assert ({"safe_chain"}, (0, 5000)) == got
+
+
+@pytest.mark.parametrize("kind", sorted(MAIN_PARTS), ids=str)
+def test_an_inner_context_has_no_key_that_means_nothing_there(kind: ContextType) -> None:
+    """Where nothing is said or done, what bounds speech and acts is refused by name."""
+    for name in ("terminal_ends_loop", "dangerous_requires_confirm", "allows_sub_agents"):
+        with pytest.raises(
+            ConfigurationError, match=rf"context_configs.{kind} has no key '{name}'"
+        ):
+            CONTEXTS[kind].changed({name: True})
+
+
+@pytest.mark.parametrize("kind", sorted(MAIN_PARTS), ids=str)
+def test_an_inner_context_shows_what_it_is_about(kind: ContextType) -> None:
+    """The part that holds it cannot be left out, and is shown from the start."""
+    context, main = CONTEXTS[kind], int(MAIN_PARTS[kind])
+    assert (True, False) == (context.is_inner, EVENT.is_inner)
+    assert main in context.enabled_components
+    with pytest.raises(ConfigurationError, match=rf"leaves out {main};"):
+        context.changed({"enabled_components": [0]})
 
 
 def test_overrides_must_be_a_mapping() -> None:

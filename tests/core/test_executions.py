@@ -219,3 +219,5 @@ def test_calls_beside_a_tick() -> None:
     """A summary's calls and tokens are told of by themselves."""
     details = {"purpose": "summary", "calls": 2, "prompt_tokens": 9, "completion_tokens": 4}
     assert fact("UsageCounted", **details) == executions.usage_counted("summary", 2, 9, 4)
+    inner = executions.usage_counted("summary", 2, 9, 4, context="reflection")
+    assert fact("UsageCounted", **details, context="reflection") == inner

@@ -20,6 +20,20 @@ PEOPLE = (
         "test_the_games_caps_need_an_admin",
     ),
     guard(
+        "only who may set an assistant up says yes to its guidelines",
+        "approvals/people.py",
+        "        return _has(head_of(script, question), person, right)",
+        "        return True",
+        "test_a_player_cannot_allow_it",
+    ),
+    guard(
+        "nobody else talks an assistant into a guideline",
+        "tools/guidelines.py",
+        "        if not _began(character, turn):",
+        "        if False:",
+        "test_a_player_cannot_bring_it_about",
+    ),
+    guard(
         "no assistant has a say over assistants",
         "runtime/rights/bodies.py",
         'if getattr(person, "assistant_script", None) is not None and not person.sessions.count():',

@@ -110,7 +110,7 @@ STOPPING = (
     ),
     guard(
         "a summary of older talk is dropped by a stop",
-        "agent/compaction.py",
+        "runtime/fence.py",
         "        if self.script.work is not self.work or self.work.epoch != self.epoch:",
         "        if False:",
         "test_b11_a_summary_that_comes_with_the_stop_is_dropped",

@@ -84,7 +84,7 @@ def night_answer(prompt: str, told: str) -> tuple[str, str]:
     """What is answered to a prompt without tools, and what it was about."""
     parts = _parts(told)
     for known, name, answer in _ANSWERS:
-        if prompt.startswith(known[:150]) or prompt == known:
+        if known[:150] in prompt:
             return name, json.dumps(answer(parts))
     return "summary", NOTHING
 

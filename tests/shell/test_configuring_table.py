@@ -22,6 +22,8 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("sleep_schedule.enabled", "yes", {"enabled": True}),
     ("sleep_start_hour", "23", {"sleep_start_hour": 23}),
     ("persona", "You keep {things}.", "You keep {things}."),
+    ("reflection_interval", "720", 720),
+    ("guidelines", "Hum a little., Wave.", ["Hum a little.", "Wave."]),
     ("examples", '[["hi", "Hello."]]', [["hi", "Hello."]]),
     ("system_prompt", "You are {name}.", "You are {name}."),
     ("system_prompt_native", "You are {name}.", "You are {name}."),

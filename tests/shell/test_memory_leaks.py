@@ -150,7 +150,7 @@ class TestLeaks(MemoryTest):
 
     def is_beside(self, body: Any) -> bool:
         """Whether it is no part of a turn: a summary, or what facts are drawn from."""
-        return not body.get("tools")
+        return all(tool["function"]["name"] != "say" for tool in body.get("tools", ()))
 
     def check_alone(self, sent: str) -> None:
         """What is sent for nobody, as when facts are drawn from talk, mixes no two people's."""

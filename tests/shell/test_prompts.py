@@ -9,7 +9,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
-from evennia_ai.operations import prompts
+from evennia_ai.operations.shown_prompts import show_prompt
 from evennia_ai.prompts import facts_of
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, says, whispers
@@ -63,7 +63,7 @@ class TestShowing(PromptTest):
         """Whoever looks sees their own talk, not Mira's whispers."""
         self.ask("whisper Ada = my secret", whispers("I keep it.", "Mira"), person=self.mira)
         assert "my secret" not in self.assistant("prompt ada show")
-        hers = prompts.show_prompt(self.ada_script, self.mira, is_whole=True)
+        hers = show_prompt(self.ada_script, self.mira, is_whole=True)
         assert "my secret" in hers.message
 
     def test_looking_changes_nothing(self) -> None:

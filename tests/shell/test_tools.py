@@ -28,6 +28,7 @@ class TestSchemas(ToolTest):
             "noop": ("safe_chain", []),
             "find_tools": ("safe_chain", ["query"]),
             "my_state": ("safe_chain", []),
+            "propose_guideline": ("dangerous", []),
             "time": ("safe_chain", []),
             "write_note": ("safe_chain", ["text"]),
             "read_notes": ("safe_chain", []),

@@ -10,7 +10,7 @@ from evennia.utils import create, logger
 
 from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import prompts
+from evennia_ai.operations.shown_prompts import show_prompt
 from evennia_ai.runtime import state
 from evennia_ai.tools import TOOL_REGISTRY
 from tests.shell import game_tools
@@ -100,7 +100,7 @@ class TestUseful(UsefulCase):
     def test_prompt_shows_the_same(self) -> None:
         """`assistant prompt` counts the tools that the model would read of."""
         count = len(self.shown_to("whisper Ada = hello"))
-        assert f"tools ({count})" in prompts.show_prompt(self.ada_script, self.tom).message
+        assert f"tools ({count})" in show_prompt(self.ada_script, self.tom).message
 
 
 @override_settings(EVENNIA_AI_TOOL_MODULES=["tests.shell.game_tools"])

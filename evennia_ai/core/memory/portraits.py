@@ -6,10 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.core.memory.extraction import DATA, DATES, Shown, plain_text, request
+from evennia_ai.core.memory.extraction import (
+    DATA,
+    DATES,
+    KNOWN,
+    Request,
+    Shown,
+    plain_text,
+    request,
+)
 from evennia_ai.core.text.cleaning import one_line, without_thoughts
 from evennia_ai.core.text.reading import first_object
-from evennia_ai.core.turn.conversation import Message
 
 MOST_ATTRIBUTES = 8
 MOST_LOOKED_AT = 5 * MOST_ATTRIBUTES
@@ -45,15 +52,13 @@ class Portrait:
     favour: int = 0
 
 
-def portrait_request(
-    name: str, observations: Sequence[Shown], known: Sequence[Shown]
-) -> list[Message]:
+def portrait_request(name: str, observations: Sequence[Shown], known: Sequence[Shown]) -> Request:
     """Asks what is known of somebody."""
     return request(
         PORTRAIT,
         ("The being", [Shown(one_line(name, LONGEST_NAME))]),
         ("Observations", observations),
-        ("Known already", known),
+        (KNOWN, known),
     )
 
 

@@ -1,11 +1,18 @@
-"""Thinking things over at night: the questions, the insights with what they rest on, and when."""
+"""Thinking things over: the questions, the insights with what they rest on, and when."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evennia_ai.core.memory.extraction import DATA, DATES, Shown, plain_text, read_list, request
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.memory.extraction import (
+    DATA,
+    DATES,
+    Request,
+    Shown,
+    plain_text,
+    read_list,
+    request,
+)
 
 FEWEST_ENTRIES = 3
 MOST_GROUPS = 3
@@ -32,7 +39,7 @@ Answer with one JSON list and nothing else; it is empty where nothing follows:
 [{{"insight": "Tom trusts people who keep promises.", "entries": [1, 4], "importance": 6}}, ...]"""
 
 
-def questions_request(statements: Sequence[str], count: int) -> list[Message]:
+def questions_request(statements: Sequence[str], count: int) -> Request:
     """Asks what is worth asking."""
     return request(
         QUESTIONS.replace("{count}", str(count)),
@@ -46,7 +53,7 @@ def read_questions(text: str, count: int) -> list[str] | None:
     return list(dict.fromkeys(found))[:count] or None
 
 
-def insights_request(question: str, statements: Sequence[Shown]) -> list[Message]:
+def insights_request(question: str, statements: Sequence[Shown]) -> Request:
     """Asks what follows from some statements."""
     return request(INSIGHTS, ("Question", [Shown(question)]), ("Statements", statements))
 

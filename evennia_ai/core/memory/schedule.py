@@ -23,6 +23,7 @@ class SleepMove(StrEnum):
     NIGHT = "it is night"
     REST = "a piece of the night's work"
     FACTS = "a talk is over, or much was said"
+    THOUGHT = "it is quiet, and there may be something to think over"
 
 
 def move_at(

@@ -41,6 +41,7 @@ class Purpose(StrEnum):
     FACTS_AWAKE = "facts_awake"
     PROFILES = "profiles"
     REFLECTION = "reflection"
+    PLANNING = "planning"
 
 
 class CallState(StrEnum):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from evennia_ai.core.hearing.perception import MAX_AGENT_HOPS, AddressedBy, ChannelConfig, Mode
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.hearing.staleness import StaleAnswers
+from evennia_ai.core.safety.guidelines import LONGEST_GUIDELINE, MOST_GUIDELINES, checked
 from evennia_ai.core.settings.budget import OwnCaps
 from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
 from evennia_ai.core.settings.model import (
@@ -30,12 +31,13 @@ from evennia_ai.core.text.phrasing import StageDirections
 from evennia_ai.core.text.pronouns import Pronouns
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.compaction import PRESERVE_WINDOW
-from evennia_ai.core.turn.contexts import LEAST_TOKEN_BUDGET, ContextFields, ContextType
+from evennia_ai.core.turn.contexts import LEAST_TOKEN_BUDGET, ContextFields, ContextType, fields_of
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.errors import ConfigurationError
 
 A_DAY_SECONDS = 86_400
 Names = tuple[Line, ...]
+Guidelines = Annotated[tuple[Line, ...], AfterValidator(checked)]
 Pair = Annotated[tuple[Line, ...], Field(min_length=2, max_length=2)]
 # The keys of JSON are texts.
 Id = Annotated[int, WithJsonSchema({"type": "string", "pattern": r"^\d+$"})]
@@ -63,7 +65,20 @@ class AssistantSettings(SettingsGroup):
     tick_rate: Whole = setting(
         5, "seconds between beats; an event does not wait for one", ge=1, le=A_DAY_SECONDS
     )
+    reflection_interval: Whole = setting(
+        0,
+        "beats after which it thinks things over while awake, however little came together; 0: "
+        "only at `memory_config.reflection_threshold`",
+        ge=0,
+        le=1_000_000_000,
+    )
     persona: Text = setting("", "who it is and what it knows, told to the model")
+    guidelines: Guidelines = setting(
+        (),
+        "lines on how it behaves, below its rules; it may propose one, and a person decides",
+        note=f"at most {MOST_GUIDELINES} of at most {LONGEST_GUIDELINE} characters each",
+        example="['Keep to one sentence.']",
+    )
     examples: tuple[Pair, ...] = setting(
         (),
         "pairs of what is asked and how it answers, shown to a small model",
@@ -86,7 +101,7 @@ class AssistantSettings(SettingsGroup):
         default={},
         description="context: the fields of it that are set differently",
         json_schema_extra={
-            "properties": {str(kind): schema_of(ContextFields) for kind in ContextType},
+            "properties": {str(kind): schema_of(fields_of(kind)) for kind in ContextType},
             "additionalProperties": False,
             "examples": ['{"tick_event": {"max_iterations": 3}}'],
         },

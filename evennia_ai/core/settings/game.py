@@ -148,7 +148,7 @@ _STATE: dict[str, tuple[Any, str]] = {
     "scheduled_wake_time": (None, "when it wakes, as an ISO date and time"),
     "consolidation_progress": ({}, "how far a night's work has come"),
     "last_night": ({}, "what the last night came to"),
-    "facts_awake": ({}, "calls of this day that drew facts while it was awake"),
+    "facts_awake": ({}, "what it did of this day with its memories while it was awake"),
     "reflection_state": ({}, "importance come together since it reflected"),
     "current_goals": ({}, "what it is after by itself"),
     "questions": ([], "questions that nobody answered yet"),

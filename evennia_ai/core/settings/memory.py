@@ -80,6 +80,13 @@ class MemoryConfig(SettingsGroup):
         ge=0,
         le=100,
     )
+    awake_reflections_per_day: Whole = setting(
+        2,
+        "times a day at most that it thinks things over while awake, in a quiet moment; 0: only at "
+        "night. One that sleeps by its schedule does it by day only with `reflection_interval`.",
+        ge=0,
+        le=100,
+    )
 
 
 class SleepSchedule(SettingsGroup):

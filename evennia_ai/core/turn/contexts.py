@@ -109,8 +109,8 @@ Overrides = Annotated[
 ]
 
 
-class ContextFields(SettingsGroup):
-    """The fields of a context that may be set; the others stay as the context has them."""
+class InnerFields(SettingsGroup):
+    """The fields of an inner context that may be set; the others stay as the context has them."""
 
     enabled_components: Parts = setting(
         FULL,
@@ -141,11 +141,16 @@ class ContextFields(SettingsGroup):
     allowed_tool_categories: frozenset[ToolCategory] | None = setting(
         None, "kinds of tools on offer; None: all.", note=f"of {listed(ToolCategory)}"
     )
+    allows_multi_tool: Flag = setting(True, "whether a reply may hold more than one call.")
+
+
+class ContextFields(InnerFields):
+    """The fields of a context in which it speaks and acts."""
+
     terminal_ends_loop: Flag = setting(True, "whether it is over when the assistant has spoken.")
     dangerous_requires_confirm: Flag = setting(
         False, "whether a person has to agree to every dangerous call."
     )
-    allows_multi_tool: Flag = setting(True, "whether a reply may hold more than one call.")
     allows_sub_agents: Flag = setting(True, "whether a task may be handed to another assistant.")
 
 
@@ -155,6 +160,11 @@ class ContextConfig(ContextFields):
     context_type: ContextType
     name: str
     description: str
+
+    @property
+    def is_inner(self) -> bool:
+        """True where nobody waits and nobody watches."""
+        return self.context_type in MAIN_PARTS
 
     def shows(self, number: int) -> bool:
         """True for a shown component: a part by its own id, another with the part before it."""
@@ -171,7 +181,7 @@ class ContextConfig(ContextFields):
                 safe would be gone.
         """
         path = path or f"context_configs.{self.context_type}"
-        given = ContextFields.from_stored(overrides, path)
+        given = fields_of(self.context_type).from_stored(overrides, path)
         if not given.model_fields_set:
             return self
         changes = {name: getattr(given, name) for name in given.model_fields_set}
@@ -200,27 +210,49 @@ class ContextConfig(ContextFields):
             )
 
 
-def _needed(context_type: ContextType) -> set[int]:
-    """The rules stand in the system prompt; and without its event a tick has nothing to answer."""
-    if context_type is ContextType.TICK_EVENT:
-        return {Part.SYSTEM_PROMPT, Part.EVENT}
-    return {Part.SYSTEM_PROMPT}
-
-
-JOURNAL_TOOLS = frozenset(
-    ("add_journal_entry", "read_journal", "search_journal", "recall_memories", "noop")
+# The part that holds what a call in an inner context is about.
+MAIN_PARTS: Mapping[ContextType, Part] = MappingProxyType(
+    {
+        ContextType.REFLECTION: Part.HISTORY,
+        ContextType.REFLECTION_CONT: Part.TOOL_RESULT,
+        ContextType.SLEEP_CONSOLIDATE: Part.MEMORIES,
+        ContextType.GOAL_DECOMPOSE: Part.GOALS,
+        ContextType.PRE_COMPACTION: Part.HISTORY,
+    }
 )
-MEMORY_TOOLS = frozenset(("store_memory", "recall_memories"))
+# The context in which one goes on after a tool.
+AFTER_TOOL: Mapping[ContextType, ContextType] = MappingProxyType(
+    {ContextType.REFLECTION: ContextType.REFLECTION_CONT}
+)
+
+
+def fields_of(context_type: ContextType) -> type[InnerFields]:
+    """The fields of a context that may be set."""
+    return InnerFields if context_type in MAIN_PARTS else ContextFields
+
+
+def _needed(context_type: ContextType) -> set[int]:
+    """The rules stand in the system prompt, and without its subject a call has nothing to answer.
+
+    A turn of its own is begun by an event that tells it so itself.
+    """
+    if context_type is ContextType.TICK_AUTONOMOUS:
+        return {Part.SYSTEM_PROMPT}
+    return {Part.SYSTEM_PROMPT, MAIN_PARTS.get(context_type, Part.EVENT)}
+
+
+# What is kept comes out of the answer, which has to name what it rests on: tools only read.
+READING_TOOLS = frozenset(("read_journal", "search_journal", "recall_memories"))
 UNSEEN = frozenset((ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED))
 
 
-def _unseen(
+def _inner(
     context_type: ContextType,
     name: str,
     description: str,
     parts: tuple[int, ...],
     iterations: int,
-    tools: frozenset[str] = JOURNAL_TOOLS,
+    tools: frozenset[str] = READING_TOOLS,
 ) -> ContextConfig:
     """A context in which nobody waits and nobody watches: it may neither speak nor act."""
     return ContextConfig(
@@ -249,29 +281,28 @@ _TABLE = (
         name="on its own",
         description="nobody spoke, and there is a goal to work on",
     ),
-    _unseen(
+    _inner(
         ContextType.REFLECTION,
         "reflection",
         "thinking over what happened",
         (Part.SYSTEM_PROMPT, Part.CHARACTER, Part.HISTORY),
         3,
     ),
-    _unseen(
+    _inner(
         ContextType.REFLECTION_CONT,
         "reflection, next step",
-        "going on after a tool of a reflection",
+        "concluding from what was looked up in a reflection",
         (Part.SYSTEM_PROMPT, Part.TOOL_RESULT),
         2,
     ),
-    _unseen(
+    _inner(
         ContextType.SLEEP_CONSOLIDATE,
         "sleep",
-        "sorting memories",
+        "sorting memories, by night or in a pause",
         (Part.SYSTEM_PROMPT, Part.MEMORIES),
         10,
-        MEMORY_TOOLS | JOURNAL_TOOLS,
     ),
-    _unseen(
+    _inner(
         ContextType.GOAL_DECOMPOSE,
         "planning",
         "breaking a goal into smaller ones",
@@ -279,7 +310,7 @@ _TABLE = (
         1,
         frozenset(),
     ),
-    _unseen(
+    _inner(
         ContextType.PRE_COMPACTION,
         "before forgetting",
         "keeping the facts of a talk that is about to be shortened",

@@ -133,14 +133,21 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fa
     )
 
 
-def usage_counted(purpose: str, calls: int, prompt_tokens: int, completion_tokens: int) -> Fact:
-    """The fact of model calls beside a tick, such as those of a summary."""
+def usage_counted(
+    purpose: str, calls: int, prompt_tokens: int, completion_tokens: int, *, context: str = ""
+) -> Fact:
+    """The fact of model calls beside a tick, such as those of a summary.
+
+    Args:
+        context: in which they were made, or "" for none.
+    """
     return fact(
         USAGE,
         purpose=purpose,
         calls=calls,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
+        **({"context": context} if context else {}),
     )
 
 

@@ -1,0 +1,89 @@
+"""An assistant's own guidelines: lines on how it behaves, which stand below its rules.
+
+It may propose one line more, another in its place, or one less, and a person decides. What speaks
+of rules, rights, limits or secrets is no guideline and is not even asked about. That look at the
+words is coarse: what counts is the person, and that the rules stand above whatever is written here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evennia_ai.core.text.cleaning import one_line, quote
+
+MOST_GUIDELINES = 10
+LONGEST_GUIDELINE = 140
+FRAME = "Your own guidelines, which never go over the rules:"
+FORBIDDEN = (
+    "a guideline says how you speak and behave; rules, rights, limits, secrets and what you "
+    "remember of people are not yours to change"
+)
+_NO_MANNERS = re.compile(
+    r"\b(?:ignor\w+|disregard\w*|overrid\w+|bypass\w*|circumvent\w*|obey\w*|disobey\w*|jailbreak\w*"
+    r"|rules?|instructions?|system prompt|prompts?|safety|safeguards?|restrictions?|limits?"
+    r"|permissions?|privileges?|rights?|admins?|staff|owners?|confirm\w*|approv\w+|budget|tokens?"
+    r"|passwords?|secrets?|private|confidential|reveal\w*|pretend\w*|human|an ai)\b",
+    re.IGNORECASE,
+)
+
+
+def checked(lines: Sequence[str]) -> tuple[str, ...]:
+    """Guidelines as they are stored.
+
+    Raises:
+        ValueError: they are too many or too long; the text says what would be right.
+    """
+    if len(lines) > MOST_GUIDELINES or any(len(line) > LONGEST_GUIDELINE for line in lines):
+        raise ValueError(
+            f"at most {MOST_GUIDELINES} texts of at most {LONGEST_GUIDELINE} characters each"
+        )
+    return tuple(one_line(line, LONGEST_GUIDELINE) for line in lines)
+
+
+def told(lines: Sequence[str]) -> str:
+    """Guidelines as the model reads them; "" for none."""
+    return "\n".join([FRAME, *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def proposed(kept: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
+    """The guidelines as they would be then.
+
+    Args:
+        text: the new one; "": none.
+        replaces: the words of the one that goes; "": none.
+
+    Raises:
+        ValueError: nothing would change, or it is not for an assistant to propose.
+    """
+    line, old = " ".join(text.split()), " ".join(replaces.split())
+    if not line and not old:
+        raise ValueError("say what the guideline is, or which one goes")
+    if len(line) > LONGEST_GUIDELINE:
+        raise ValueError(f"a guideline has at most {LONGEST_GUIDELINE} characters: one sentence")
+    if _NO_MANNERS.search(line):
+        raise ValueError(FORBIDDEN)
+    place = _place(kept, old) if old else None
+    left = [each for index, each in enumerate(kept) if index != place]
+    if line and any(each.casefold() == line.casefold() for each in left):
+        raise ValueError("that is one of your guidelines already")
+    if line and len(left) >= MOST_GUIDELINES:
+        raise ValueError(f"you have {MOST_GUIDELINES} guidelines; say which one goes")
+    if line:
+        left.insert(len(left) if place is None else place, one_line(line, LONGEST_GUIDELINE))
+    if tuple(left) == tuple(kept):
+        raise ValueError("nothing would change")
+    return tuple(left)
+
+
+def difference(kept: Sequence[str], new: Sequence[str]) -> str:
+    """The difference of two sets of guidelines in one line: what goes, and what comes."""
+    gone = [f"- {quote(line)}" for line in kept if line not in new]
+    return "; ".join([*gone, *(f"+ {quote(line)}" for line in new if line not in kept)])
+
+
+def _place(kept: Sequence[str], old: str) -> int:
+    found = [index for index, line in enumerate(kept) if line.casefold() == old.casefold()]
+    if not found:
+        raise ValueError(f"none of your guidelines is {quote(one_line(old, LONGEST_GUIDELINE))}")
+    return found[0]

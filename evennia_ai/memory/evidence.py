@@ -1,0 +1,124 @@
+"""Memories that bear on a question: shown to a model that thinks, or looked up by itself.
+
+All of them are of one audience, so that what follows from them is known to nobody else. Each has a
+number, and what is looked up is numbered on, for what is concluded has to name what it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from types import MappingProxyType
+
+from evennia_ai.core.memory.extraction import Shown, numbered
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_audience
+from evennia_ai.core.text import dates
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.memory import indexing, modes, paying
+from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.port import Sought
+from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
+
+LONGEST_QUERY = 1_000
+AT_ONCE, MOST_AT_ONCE = 10, 20
+Kinds = tuple[MemoryKind, ...]
+# The tools by which a model may look something up while it thinks, and where each of them looks.
+LOOKS: Mapping[str, Kinds] = MappingProxyType(
+    {
+        "read_journal": (MemoryKind.JOURNAL,),
+        "search_journal": (MemoryKind.JOURNAL,),
+        "recall_memories": (MemoryKind.FACT, MemoryKind.INSIGHT),
+    }
+)
+KNOWN_FACTS: Mapping[str, Kinds] = MappingProxyType({"recall_memories": (MemoryKind.FACT,)})
+
+
+def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
+    """The days on which memories were made, in the game's time zone."""
+    now = modes.hour(script)
+    return [dates.moment(memory.at, now).date() for memory in memories]
+
+
+def shown(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
+    """Memories as a model is shown them while it thinks: each with its day."""
+    days = days_of(script, memories)
+    return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
+
+
+async def nearest(
+    script: Assistant,
+    text: str,
+    audience: str,
+    *,
+    kinds: Sequence[str],
+    limit: int,
+    fence: Fence,
+) -> list[Recollection]:
+    """Memories of one audience that hold and have most to do with a text, the nearest first.
+
+    Where the store cannot tell, the newest ones.
+    """
+    hits = None
+    if is_audience(audience) and not indexing.problem(script):
+        service, query = services.memory(), text[:LONGEST_QUERY]
+        sought = Sought(script.pk, query, (audience,), limit * 4)
+        hits = await paying.search(script, service, sought, person="")
+        fence.check()
+    found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
+    ranked = [found[hit.key] for hit in hits or () if hit.key in found]
+    fit = [
+        memory
+        for memory in ranked
+        if memory.audience == audience and memory.kind in kinds and memory.superseded_at is None
+    ]
+    return fit[:limit] or _newest(script, audience, kinds, limit)
+
+
+def _newest(
+    script: Assistant, audience: str, kinds: Sequence[str], limit: int
+) -> list[Recollection]:
+    latest = rows.current(script.pk, audience=audience, kind__in=kinds).order_by("-at", "-id")
+    return rows.values(latest[:limit])
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The memories that a model was shown, and the tools by which it may look up more.
+
+    Attributes:
+        found: in the order of their numbers, from 1; what is looked up comes after them.
+        looks: tools, each with the kinds of memories among which it looks.
+    """
+
+    script: Assistant
+    fence: Fence
+    audience: str
+    found: list[Recollection] = field(default_factory=list)
+    looks: Mapping[str, Kinds] = field(default_factory=lambda: LOOKS)
+
+    async def look_up(self, call: ToolCall) -> ToolResult:
+        """Run one of these tools, whose arguments fit its schema.
+
+        Raises:
+            StaleEpochError: it was stopped or reset meanwhile.
+        """
+        kinds, given = self.looks[call.name], call.arguments
+        limit = max(1, min(MOST_AT_ONCE, int(given.get("limit", AT_ONCE))))
+        words = str(given.get("words") or given.get("query") or "").strip()
+        if call.name != "read_journal" and not words:
+            return ToolResult(False, "say in a few words what you look for", Fault.BAD_ARGUMENTS)
+        if words:
+            memories = await nearest(
+                self.script, words, self.audience, kinds=kinds, limit=limit, fence=self.fence
+            )
+        else:
+            memories = _newest(self.script, self.audience, kinds, limit)
+        keys = {memory.key for memory in self.found}
+        new = [memory for memory in memories if memory.key not in keys]
+        first = len(self.found) + 1
+        self.found += new
+        told = numbered(shown(self.script, new), first=first)
+        return ToolResult(True, told or "there is nothing more than you were shown")

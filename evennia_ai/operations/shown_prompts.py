@@ -1,0 +1,186 @@
+"""What an assistant's model is sent, as people look at it: the next prompt, in any context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
+
+from evennia_ai.agent import autonomy, preparation
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.overheard import tellable
+from evennia_ai.core.turn import conversation
+from evennia_ai.core.turn.autonomy import ActReason
+from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, Part
+from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.engine.ports import Prompt, Specs
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import evidence, grounding
+from evennia_ai.messages import incoming
+from evennia_ai.operations.result import Result, note
+from evennia_ai.prompts import Scene, compose, compose_inner, told_components
+from evennia_ai.runtime import names, turns
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.tool_execution import toolbox
+from evennia_ai.tools import inner_calls
+from evennia_ai.tools.showing import shown
+
+EXAMPLE = "hello"
+
+
+def no_context(name: str) -> Result[Any]:
+    """The refusal of a name that no context has."""
+    return Result(False, f"There is no context {name!r}; there are {', '.join(ContextType)}.")
+
+
+def _turn_for(script: Assistant, being: Being) -> Turn:
+    """The turn that a whisper of this person's would begin: nobody else's private words in it."""
+    person = incoming.person_of(being)
+    event = Event(
+        id="shown",
+        kind="message",
+        source="whisper",
+        sender_id=f"#{being.id}",
+        sender_name=names.name_of(being, script.obj),
+        body=EXAMPLE,
+        trust=0.9,
+        rule=3,
+        hops=0,
+        at=script.clock.seconds(),
+        person=person,
+    )
+    work = script.work
+    overheard = tellable(work.overheard, person)
+    return Turn(work.epoch, (event,), overheard, conversation.known_to(work.history, person))
+
+
+class NextPrompt(NamedTuple):
+    """The prompt that a short whisper would cause, and what it is made of."""
+
+    scene: Scene
+    turn: Turn
+    specs: Specs
+    prompt: Prompt
+
+
+def next_prompt(
+    script: AssistantScript, being: Being, context_type: ContextType = ContextType.TICK_EVENT
+) -> NextPrompt:
+    """The prompt that a whisper of somebody's would cause now, or a turn of its own.
+
+    Raises:
+        ConfigurationError: there is none, for something is set wrongly or it has no body.
+    """
+    if script.obj is None:
+        raise ConfigurationError("it has no body")
+    client = script.client()
+    if context_type is ContextType.TICK_EVENT:
+        turn = _turn_for(script, being)
+    else:
+        turn = turns.of_goal(script, autonomy.event_of(script, ActReason.GOAL))
+    hint = grounding.ground_by_words(script, turn).hint if preparation.is_small(client) else ""
+    scene = preparation.scene_of(script, client, context_type, hint=hint)
+    pattern = preparation.pattern_of(script, turn, scene)
+    is_small = not client.supports_tools
+    tools = toolbox(script, turn, pattern, is_small=is_small, is_grounded=scene.is_grounded)
+    specs = shown(script.obj, turn, tools.specs())
+    return NextPrompt(scene, turn, specs, compose(scene, turn, specs))
+
+
+class ShownPrompt(TypedDict):
+    """The next prompt: the sizes of its components, or its messages."""
+
+    tokens: NotRequired[Annotated[dict[int, int], note("By component; -1: tools.")]]
+    total: NotRequired[int]
+    messages: NotRequired[list[dict[str, object]]]
+
+
+def show_prompt(
+    script: AssistantScript,
+    being: Being,
+    *,
+    is_whole: bool = False,
+    context: str = ContextType.TICK_EVENT,
+) -> Result[ShownPrompt]:
+    """The components of the next prompt with their sizes, or the whole of it.
+
+    Args:
+        being: whoever looks: it is the prompt that a whisper of theirs would cause.
+        context: the context that is entered; in an inner one something made up stands for memories.
+    """
+    if context not in tuple(ContextType):
+        return no_context(context)
+    context_type = ContextType(context)
+    try:
+        if context_type in MAIN_PARTS:
+            return _inner_prompt(script, context_type, is_whole=is_whole)
+        scene, turn, specs, prompt = next_prompt(script, being, context_type)
+    except ConfigurationError as error:
+        return Result(False, f"{script.key} has no prompt now: {error}")
+    if is_whole:
+        return _whole(prompt)
+    sizes = _sizes(scene, turn, specs, prompt)
+    of_itself = context_type is ContextType.TICK_AUTONOMOUS
+    began = "by itself" if of_itself else f"asked by {being.key}"
+    lines = [f"{script.key}, {began}: tokens of each component, in order"]
+    for number, component in scene.components.items():
+        lines.append(f"  {number:>4}  {component.key:<22} {_size_or_why(scene, number, sizes):>9}")
+    lines.append(f"        tools ({len(specs)}){'':<12} {sizes[-1]:>9}")
+    lines.append(
+        f"  together {prompt.tokens} of {prompt.max_tokens} tokens ({prompt.usage_ratio:.0%})"
+    )
+    return Result(True, "\n".join(lines), {"tokens": sizes, "total": prompt.tokens})
+
+
+def _whole(prompt: Prompt) -> Result[ShownPrompt]:
+    lines = [f"[{m['role']}]\n{_as_text(m)}" for m in prompt.messages]
+    return Result(True, "\n\n".join(lines), {"messages": prompt.messages})
+
+
+def _inner_prompt(
+    script: AssistantScript, context_type: ContextType, *, is_whole: bool
+) -> Result[ShownPrompt]:
+    """What the model is asked in a context that nobody watches."""
+    room = inner_calls.enter(script, script.client(), context_type, evidence.LOOKS)
+    prompt = compose_inner(room.scene, inner_calls.sample(script, context_type), room.specs)
+    if is_whole:
+        return _whole(prompt)
+    names = ", ".join(room.specs) or "none"
+    lines = [
+        f"{script.key}, context {context_type}: what its model is asked there, without memories",
+        f"  together {prompt.tokens} of {prompt.max_tokens} tokens",
+        f"  at most  {room.most_calls} model calls for one answer",
+        f"  tools    {names} ({prompt.tool_tokens} tokens)",
+    ]
+    return Result(
+        True, "\n".join(lines), {"tokens": {-1: prompt.tool_tokens}, "total": prompt.tokens}
+    )
+
+
+def _as_text(message: Mapping[str, Any]) -> str:
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    return message["content"] or "\n".join(f"{call['name']} {call['arguments']}" for call in calls)
+
+
+def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, int]:
+    """Tokens by component id, the tools under -1."""
+    sizes = {number: scene.tokens_of(text) for number, text in told_components(scene, turn, specs)}
+    told = conversation.turn_text((), turn.overheard)
+    event = conversation.user_message(conversation.turn_text(turn.events))
+    kept = [message for message in prompt.messages if message in turn.history]
+    return sizes | {
+        -1: sum(count_tool(spec, scene.tokens_of) for spec in specs.values()),
+        int(Part.OVERHEARD): scene.tokens_of(told) if told else 0,
+        int(Part.HISTORY): count_messages(kept, scene.tokens_of),
+        int(Part.EVENT): count_message(event, scene.tokens_of),
+    }
+
+
+def _size_or_why(scene: Scene, number: int, sizes: Mapping[int, int]) -> str:
+    if not scene.components[number].enabled:
+        return "off"
+    return str(sizes[number]) if sizes.get(number) else "-"

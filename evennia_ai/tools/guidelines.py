@@ -1,0 +1,96 @@
+"""A tool by which the assistant proposes how it is to behave; a person who may set it up decides.
+
+The call is a question at the one door, with the difference. On a yes it is run by hand, and stored
+as any edit of that person's: recorded, and taken back by `assistant undo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.safety import guidelines
+from evennia_ai.core.turn.toolspec import ToolCategory
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ToolDeniedError, ToolError
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Character
+from evennia_ai.runtime.rights import Right, has_right, is_staff
+from evennia_ai.tools.base import Tool
+from evennia_ai.tools.groups import GUIDELINES
+from evennia_ai.tools.orders import givers
+from evennia_ai.tools.registry import register
+
+FOR_SETTING_UP = "your guidelines are changed with whoever may set you up, and with nobody else"
+
+
+def _sets_up(character: Character, being: Any) -> bool:
+    account = getattr(being, "account", None) or being
+    staff = is_staff(being) or is_staff(account)
+    return has_right(character.assistant_script, being, Right.CONFIGURE, is_staff=staff)
+
+
+def _began(character: Character, turn: Turn) -> bool:
+    """True in a turn of its own, and where each who began the turn may set it up."""
+    return all(event.kind == OWN or _may(event.person, character) for event in turn.events)
+
+
+def _may(person: str, character: Character) -> bool:
+    being = find_being(person) if person else None
+    return being is not None and _sets_up(character, being)
+
+
+@register
+class ProposeGuideline(Tool):
+    """One line of its guidelines, proposed."""
+
+    name = "propose_guideline"
+    description = (
+        "Propose a line on how you speak and behave from now on, or that one of yours goes. "
+        "Somebody has to say yes first."
+    )
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "the new line, one short sentence"},
+            "replaces": {"type": "string", "description": "the line of yours that goes, as it is"},
+        },
+        "required": [],
+    }
+    category = ToolCategory.DANGEROUS
+    needs_confirmation = True
+    confirmed_by = Right.CONFIGURE
+    group = GUIDELINES
+
+    def is_useful(self, character: Character, turn: Turn) -> bool:
+        """True where nobody else can talk it into a proposal."""
+        return _began(character, turn)
+
+    def question(self, character: Character, turn: Turn, arguments: Mapping[str, Any]) -> str:
+        """The difference, as whoever decides reads it."""
+        if not _began(character, turn):
+            raise ToolDeniedError(FOR_SETTING_UP)
+        kept = state.read(character.assistant_script, "guidelines")
+        return f"may I change my guidelines: {guidelines.difference(kept, _new(kept, arguments))}?"
+
+    def execute(self, character: Character, turn: Turn | None = None, **arguments: Any) -> str:
+        """Change them, after the yes, or by order of somebody who may."""
+        people = givers(turn) if turn is not None else ()
+        if not all(_sets_up(character, person) for person in people):
+            raise ToolDeniedError(FOR_SETTING_UP)
+        script = character.assistant_script
+        kept = state.read(script, "guidelines")
+        new = _new(kept, arguments)
+        state.write(script, guidelines=new)
+        return f"your guidelines are changed: {guidelines.difference(kept, new)}"
+
+
+def _new(kept: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    try:
+        return guidelines.proposed(
+            kept, str(arguments.get("text", "")), str(arguments.get("replaces", ""))
+        )
+    except ValueError as error:
+        raise ToolError(str(error)) from None

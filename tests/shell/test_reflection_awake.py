@@ -1,0 +1,216 @@
+"""Reflection by day: when enough came together or time passed, in a quiet moment, a few a day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.errors import ModelStatusError
+from evennia_ai.llm.scripted import completion
+from evennia_ai.memory import talks
+from evennia_ai.models import ModelCall
+from evennia_ai.operations.prompts import _bare_scene
+from evennia_ai.prompts.placeholders import fill
+from evennia_ai.runtime import state
+from tests.shell.sleep_case import HOUR, NightCase
+from tests.shell.support import pump
+
+QUARTER = 900.0
+
+
+class DayCase(NightCase):
+    """Ada has no nights, and draws no facts awake; Tom talks with her."""
+
+    def setUp(self) -> None:
+        """She was started long ago; thirty of importance are worth a thought."""
+        super().setUp()
+        self.config = {"awake_calls_per_day": 0, "reflection_threshold": 30}
+        self.set(sleep_schedule={"enabled": False}, memory_config=self.config)
+        self.beat()
+        self.clock.advance(HOUR)
+
+    def talk(self, count: int = 6, owner: str = "", importance: int = 5) -> None:
+        """Tom says things, and is answered."""
+        topic = "cellar" if owner else "harbour"
+        for number in range(count):
+            self.note(f"Tom said: {number} of the {topic}.", owner, importance=importance)
+            talks.note(self.ada_script, self.persons["Tom"])
+
+    def pause(self, seconds: float = QUARTER) -> None:
+        """Nobody says anything for a while, and her timer fires."""
+        self.clock.advance(seconds)
+        self.beat()
+
+    @property
+    def thoughts(self) -> int:
+        """How often she asked herself what is worth a question."""
+        return len(self.asked("questions"))
+
+    @property
+    def today(self) -> dict[str, Any]:
+        """What is stored of this day."""
+        found: dict[str, Any] = state.read(self.ada_script, "facts_awake")
+        return found
+
+
+class TestWhen(DayCase):
+    """Enough came together, or the interval is over; and it is quiet."""
+
+    def test_at_the_threshold_when_a_talk_is_over(self) -> None:
+        """Not before either; insights cite what they rest on and stay with their audience."""
+        self.talk(5)
+        self.pause()
+        assert 0 == self.thoughts
+        self.talk(1)
+        self.pause(HOUR - 1)
+        assert 0 == self.thoughts, "it looks once an hour"
+        self.pause(1)
+        assert 1 == self.thoughts
+        assert ["People mind the harbour."] == self.texts("insight")
+        (insight,) = self.stored("insight")
+        assert self.here == insight.audience
+        assert insight.cites
+        assert {"reflection"} == set(ModelCall.objects.values_list("purpose", flat=True))
+        reflection = state.read(self.ada_script, "reflection_state")
+        assert (0, False) == (reflection["cumulative_importance"], "round" in reflection)
+
+    def test_each_audience_apart(self) -> None:
+        """What one told in private is thought over alone, and nobody else comes to know of it."""
+        self.talk(4)
+        self.talk(4, owner="Tom")
+        self.pause()
+        assert 2 == self.thoughts
+        assert 2 == len({row.audience for row in self.stored("insight")})
+
+    def test_after_an_interval(self) -> None:
+        """However little came together, but not for nothing, and not before it is over."""
+        self.set(reflection_interval=2 * int(HOUR) // 5)
+        self.talk(3, importance=1)
+        self.pause()
+        assert 1 == self.thoughts, "it never did before"
+        self.talk(3, importance=1)
+        self.pause(HOUR)
+        assert 1 == self.thoughts
+        self.pause(HOUR)
+        assert 2 == self.thoughts
+        self.pause(24 * HOUR)
+        assert 2 == self.thoughts, "nothing was said since"
+        assert self.ada_script.db.ticks_since_reflection >= 24 * HOUR // 5
+
+    def test_not_while_somebody_waits_or_talks(self) -> None:
+        """Whoever speaks is answered first; then it is no quiet moment."""
+        self.talk()
+        self.clock.advance(QUARTER)
+        self.tom.execute_cmd("whisper Ada = hello")
+        self.beat()
+        assert ["turn"] == self.model.kinds
+
+    def test_nobody_waits_for_it(self) -> None:
+        """While it thinks whoever speaks is answered, and the next audience waits."""
+        self.talk(4)
+        self.talk(4, owner="Tom")
+        self.model.holds.add("insights")
+        self.pause()
+        self.tom.execute_cmd("whisper Ada = hello")
+        pump()
+        assert ["questions", "insights", "turn"] == self.model.kinds
+        self.model.holds.clear()
+        for _ in range(2):
+            self.model.answer(completion("[]"))
+            pump()
+        assert 1 == self.thoughts
+        assert "round" in state.read(self.ada_script, "reflection_state")
+
+    def test_a_few_a_day(self) -> None:
+        """The next day there are as many again."""
+        for _ in range(4):
+            self.talk()
+            self.pause(HOUR)
+        assert (2, 2) == (self.thoughts, self.today["reflections"])
+        self.pause(24 * HOUR)
+        assert (3, 1) == (self.thoughts, self.today["reflections"])
+
+    def test_idle_it_costs_no_statement(self) -> None:
+        """Once it looked and nothing was due, however long that is."""
+        self.talk(2)
+        self.pause()
+        for _ in range(5):
+            self.clock.advance(HOUR)
+            with self.assertNumQueries(0):
+                self.beat()
+
+    def test_one_with_nights_does_it_at_night(self) -> None:
+        """Unless it has an interval."""
+        for interval, expected in ((0, 0), (1, 1)):
+            self.set(sleep_schedule={"enabled": True, "sleep_start_hour": 20})
+            self.set(reflection_interval=interval)
+            self.talk()
+            self.pause()
+            with self.subTest(interval=interval):
+                assert expected == self.thoughts
+
+
+class TestHeld(DayCase):
+    """What keeps it from thinking, and loses nothing."""
+
+    def setUp(self) -> None:
+        """Enough came together."""
+        super().setUp()
+        self.talk()
+
+    def test_switched_off(self) -> None:
+        """By its own setting, or with the memory."""
+        for off in ({"awake_reflections_per_day": 0}, {"enabled": False}):
+            self.set(memory_config={**self.config, **off})
+            self.pause(HOUR)
+            with self.subTest(off=off):
+                assert 0 == self.thoughts
+
+    def test_the_embedded_model_is_not_asked(self) -> None:
+        """The demo brain draws no conclusions."""
+        self.set(llm_provider="local")
+        self.pause(HOUR)
+        assert [] == self.model.bodies
+
+    def test_an_emergency_stop(self) -> None:
+        """Nothing is begun; what is under way is dropped, and stored as it was."""
+        self.model.holds.add("questions")
+        self.pause()
+        assert 1 == len(self.model.waiting)
+        operations.stop(self.ada_script, "a test")
+        pump()
+        assert (0, 1) == (len(self.model.waiting), self.model.cancelled)
+        assert [] == self.texts("insight")
+        self.pause(HOUR)
+        assert 1 == self.thoughts
+
+    def test_a_cap(self) -> None:
+        """Where the budget has no room nothing is asked, and what came together stays."""
+        self.set(budget_config={"assistant": {"tokens_per_day": 10}})
+        self.pause()
+        assert [] == self.model.bodies
+        self.set(budget_config={})
+        self.pause(HOUR)
+        assert 1 == self.thoughts
+
+    def test_a_model_that_fails(self) -> None:
+        """It counts as one of the day, and is tried again later."""
+        self.model.down = ModelStatusError(400, "no")
+        self.pause()
+        assert (0, 1) == (len(self.texts("insight")), self.today["reflections"])
+        self.model.down = None
+        self.talk(1)
+        self.pause(HOUR)
+        assert 1 == len(self.texts("insight"))
+
+
+class TestPlaceholder(DayCase):
+    """`{reflection_interval}`."""
+
+    def test_it_is_filled(self) -> None:
+        """With the beats, or with nothing where importance alone counts."""
+        for interval, expected in ((0, "every  beats"), (720, "every 720 beats")):
+            self.set(reflection_interval=interval)
+            scene = _bare_scene(self.ada_script, ContextType.REFLECTION)
+            assert expected == fill("every {reflection_interval} beats", scene.value)
