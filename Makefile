@@ -67,7 +67,7 @@ docs:  ## renew the tables that are made from the code
 bench:  ## measure, and compare with others
 	@$(SUITE) bench
 
-endpoints:  ## get the model endpoints of others that tests/endpoints asks
+endpoints:  ## get what tests/endpoints asks of others: endpoints of models, a reader of cards
 	@bash .ci/endpoints.sh
 
 browser:  ## get what the browser tests need: Chromium and the webclient's libraries

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Gets the endpoints of others that tests/endpoints asks: the LiteLLM proxy, aimock and llmock. Each
-# stays in a folder of its own under .venvs; nothing of the machine is changed. Does nothing when
-# all is there in the versions that are asked for.
+# Gets what tests/endpoints asks of others: the LiteLLM proxy, aimock, llmock, and a reader of
+# character cards. Each stays in a folder of its own under .venvs; nothing of the machine is changed.
+# Does nothing when all is there in the versions that are asked for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=$PWD/.venvs/endpoints

@@ -2,6 +2,7 @@
 
 AssistantError
 ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
+├── ImportFileError         a card or a pack that is brought in is wrong; the text says where
 ├── NameTakenError          people would take one for another by this name; the text says for whom
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
 │   ├── StoppedError            an emergency stop is active: nothing is sent
@@ -38,6 +39,10 @@ class AssistantError(Exception):
 
 class ConfigurationError(AssistantError):
     """A setting is wrong. The text names the setting, its value and what would be right."""
+
+
+class ImportFileError(AssistantError):
+    """A file that is brought in is wrong. The text says what, where, and what would be right."""
 
 
 class NameTakenError(AssistantError):

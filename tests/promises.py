@@ -207,4 +207,41 @@ INNER = (
         ),
     ),
 )
-PROMISES = (*INNER, *GOALS, *MEMORY, *NAMES, *RUNNING, *TOGETHER)
+BROUGHT = (
+    Promise(
+        "character cards, V1 to V3, PNG and JSON, in and out without loss",
+        "`assistant import`, `assistant export`; read and written by `@lenml/char-card-reader`",
+        (
+            "tests/core/test_character_cards.py::test_json_comes_out_as_it_went_in",
+            "tests/core/test_character_cards.py::test_any_card_comes_back",
+            "tests/core/test_png.py::test_a_thousand_mutated_cards_neither_crash_nor_grow",
+            "tests/endpoints/test_character_cards.py::test_ours_are_read_there",
+            "tests/endpoints/test_character_cards.py::test_theirs_is_read_here_and_goes_back",
+        ),
+    ),
+    Promise(
+        "what a card orders is data, below our rules",
+        "`db.card_notes`, quoted; what is kept but unused is shown before it is stored",
+        (
+            "tests/shell/test_cards.py::test_notes_stand_below_the_rules_and_quoted",
+            "tests/shell/test_cards.py::test_it_is_shown_before_it_is_stored",
+        ),
+    ),
+    Promise(
+        "macros",
+        "`{{char}}`, `{{user}}`, `{{time}}` and others; a game's own by `EVENNIA_AI_MACROS`",
+        (
+            "tests/shell/test_macros.py::test_a_persona_and_lore",
+            "tests/shell/test_macros.py::test_a_games_own",
+        ),
+    ),
+    Promise(
+        "lore packs",
+        "`assistant lore import`, `export`; tags, conditions, quest states",
+        (
+            "tests/shell/test_lore_packs.py::test_what_goes_out_comes_in_again",
+            "tests/shell/test_lore_packs.py::test_each_kind_of_condition",
+        ),
+    ),
+)
+PROMISES = (*INNER, *GOALS, *MEMORY, *NAMES, *RUNNING, *TOGETHER, *BROUGHT)

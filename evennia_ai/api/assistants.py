@@ -67,7 +67,7 @@ def _list(call: Call) -> AssistantPage:
 # ---- one ---------------------------------------------------------------------------------------
 
 
-def _with_room(call: Call) -> dict[str, Any] | Result:
+def with_room(call: Call) -> dict[str, Any] | Result:
     """The body as given, with the room itself in place of its name; or the error."""
     given = dict(call.body)
     if "location" not in given:
@@ -92,7 +92,7 @@ def made(call: Call, result: Result) -> Result[Any]:
 
 
 def _create(call: Call) -> Result:
-    given = _with_room(call)
+    given = with_room(call)
     if isinstance(given, Result):
         return given
     key = given.pop("key")
@@ -100,7 +100,7 @@ def _create(call: Call) -> Result:
 
 
 def _update(call: Call) -> Result:
-    given = _with_room(call)
+    given = with_room(call)
     if isinstance(given, Result):
         return given
     if "location" in given:

@@ -84,9 +84,14 @@ def read_json(raw: bytes, most_depth: int) -> Any:
 
 
 class JsonParser(BaseParser):
-    """Reads JSON; a body that is empty counts as one without anything in it."""
+    """Reads JSON; a body that is empty counts as one without anything in it.
+
+    Attributes:
+        most_bytes: those of a body where more than `body_bytes` are read.
+    """
 
     media_type = "application/json"
+    most_bytes = 0
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: object = None
@@ -97,9 +102,10 @@ class JsonParser(BaseParser):
             ProblemError: it is too long.
         """
         config = api_config()
-        raw = stream.read(config.body_bytes + 1)
-        if len(raw) > config.body_bytes:
-            raise ProblemError(413, f"The body is longer than {config.body_bytes:,} bytes.")
+        most = max(self.most_bytes, config.body_bytes)
+        raw = stream.read(most + 1)
+        if len(raw) > most:
+            raise ProblemError(413, f"The body is longer than {most:,} bytes.")
         return read_json(raw, config.body_depth) if raw.strip() else {}
 
 

@@ -23,6 +23,7 @@ from evennia_ai.api.base import ApiView
 from evennia_ai.api.fields import MOST_NUMBER, PERSON
 from evennia_ai.api.results import PROBLEM, response_of
 from evennia_ai.api.rows import Row
+from evennia_ai.core.cards.lore_pack import PACK_NAME
 from evennia_ai.operations.rights import ACTS, OF_THE_BODY, Right
 
 TOLD = {
@@ -65,6 +66,7 @@ PATHS: Mapping[str, tuple[dict[str, Any], str]] = {
     "number": (_NUMBER, "As the list shows it."),
     "version": (_NUMBER, "Of the assistant's record."),
     "name": (_NAME, "As the list shows it."),
+    "pack": ({"type": "string", "pattern": PACK_NAME}, "Its name."),
     "memory": (_KEY, "The `key` that the list shows."),
     "id": (_ID, "As the list shows it."),
     "person": (_PERSON, "`account-3` is a player, by the number of the account; `object-12` not."),

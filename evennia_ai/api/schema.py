@@ -21,6 +21,7 @@ from rest_framework.response import Response
 from evennia_ai.api import (
     accounting,
     assistants,
+    cards,
     control,
     goals,
     history,
@@ -56,6 +57,7 @@ TABLE: tuple[Row, ...] = (
     *memory.ROWS,
     *people_memory.ROWS,
     *lore.ROWS,
+    *cards.ROWS,
 )
 
 
@@ -71,6 +73,7 @@ TAGS: Mapping[str, str] = {
     memory.TAG: "What assistants remember, for staff.",
     people_memory.TAG: "What is remembered of people: their own say over it, and staff's.",
     lore.TAG: "What the game lets all its assistants know.",
+    cards.TAG: "What is brought in from other programs and games, and given back.",
     memory.SLEEP: "When assistants sleep and sort out what they remember.",
     monitoring.TAG: "For programs that watch the game.",
     tokens.TAG: "Saying who one is.",

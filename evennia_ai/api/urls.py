@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from evennia_ai.api import schema
 from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.endpoints import addresses
+from evennia_ai.core.cards.lore_pack import PACK_NAME
 
 app_name = "evennia_ai_api"
 
@@ -30,6 +31,12 @@ class MemoryKey(StringConverter):
     """The key of a memory."""
 
     regex = "[0-9a-f]{32}"
+
+
+class PackName(StringConverter):
+    """The name of a lore pack."""
+
+    regex = PACK_NAME.strip("^$")
 
 
 class OwnNumber(StringConverter):
@@ -68,6 +75,9 @@ register_converter(ShortNumber, "ai_number")
 
 
 register_converter(MemoryKey, "ai_memory")
+
+
+register_converter(PackName, "ai_pack")
 
 
 register_converter(OwnNumber, "ai_own")

@@ -8,6 +8,7 @@ from evennia_ai.commands import (
     access_tokens,
     asking,
     configuring,
+    importing,
     lifecycle,
     overview,
     passing,
@@ -30,6 +31,7 @@ class CmdAssistant(
     asking.AskingWords,
     access_tokens.TokenWords,
     lifecycle.LifecycleWords,
+    importing.ImportingWords,
     configuring.ConfiguringWords,
     undoing.UndoingWords,
     reaching.ReachingWords,
@@ -75,6 +77,8 @@ class CmdAssistant(
       assistant create [<name> [= <who it is>]]
                                            - alone it asks step by step
       assistant clone <name> = <new name>  - another one like it
+      assistant import <file> [= <name>]   - from a character card, after asking
+      assistant export <name>              - its character card, as a file
       assistant delete <name>              - for good, after asking
       assistant adopt <npc> [= <name>]     - give somebody of the game a mind
       assistant release <name>             - take it away; they are as before
@@ -95,6 +99,7 @@ class CmdAssistant(
       assistant component | template | context <name>
                                            - the parts of that, and changing them
       assistant goal <name>                - what it is after by itself
+      assistant lore                       - lore packs, in and out
       assistant history [<name>]           - the command history
       assistant tell <name> <instruction>  - let it do something at once
 
@@ -118,6 +123,7 @@ class CmdAssistant(
         **asking.WORDS,
         **access_tokens.WORDS,
         **lifecycle.WORDS,
+        **importing.WORDS,
         **configuring.WORDS,
         **undoing.WORDS,
         **reaching.WORDS,

@@ -19,7 +19,7 @@ from evennia_ai.core.memory.forgetting import (
     without_marked,
     without_names,
 )
-from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.memory.recollection import MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn import executions
@@ -46,8 +46,9 @@ def conclusions(assistant: int, keys: Collection[str]) -> set[str]:
 
 
 def forget_all(script: Assistant) -> int:
-    """Forget all that an assistant remembers. Returns how many memories that were."""
-    keys = list(rows.of(script.pk).values_list("key", flat=True))
+    """Forget all that an assistant remembers, but for its lore. Returns how many that were."""
+    found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
+    keys = list(found.values_list("key", flat=True))
 
     def write() -> None:
         rows.remove(script.pk, keys)

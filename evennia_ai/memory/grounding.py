@@ -29,6 +29,7 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_lin
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import episodes, journal, lore
+from evennia_ai.memory.lore_conditions import asking
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.prompts.examples import unaddressed
 from evennia_ai.runtime import services, state
@@ -96,7 +97,7 @@ def ground_by_words(script: Assistant, turn: Turn) -> Grounded:
 
 def texts_of(script: Assistant) -> list[str]:
     """The texts an assistant's lines are compared with before anybody has said one."""
-    return _texts([*[*_own(script), *_around(script.obj)][:MOST_NOTES], *DECOYS])
+    return _texts([*[*_own(script, None), *_around(script.obj)][:MOST_NOTES], *DECOYS])
 
 
 def _texts(notes: Sequence[Note]) -> list[str]:
@@ -122,22 +123,22 @@ def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], Asked]:
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
     asked = _asked(script, line, known)
-    notes = [*_own(script), *_lore(script, seeker), *_around(script.obj), *_said(known)]
+    notes = [*_own(script, turn), *_lore(script, seeker, turn), *_around(script.obj), *_said(known)]
     return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
 
 
-def _own(script: Assistant) -> Iterator[Note]:
+def _own(script: Assistant, turn: Turn | None) -> Iterator[Note]:
     """Notes of its persona and facts, and of the answers in its examples."""
     _, told = split_persona(state.read(script, "persona"))
-    for fact in told:
+    for fact in map(asking(script, turn).fill, told):
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
         yield Note(spoken, key=f"{asked} {spoken}", question=asked)
 
 
-def _lore(script: Assistant, seeker: Seeker) -> Iterator[Note]:
-    for entry in lore.known(script, seeker):
+def _lore(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
+    for entry in lore.known(script, seeker, turn):
         yield Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
 
 

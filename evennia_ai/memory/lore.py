@@ -1,59 +1,95 @@
 """Lore: what a game's staff wrote down of its world, found by words and places, without a model.
 
-It is a memory like others but that no store reads it. `assistant` is 0 for lore of all.
+It is a memory like others but that no store reads it. `assistant` is 0 for lore of all. Beside the
+lore that staff write there is that of an assistant's card, which it alone knows, and of lore packs.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
+from evennia_ai.core.memory.lore_terms import PLAIN, Lore, LoreTerms, folded, lore_of, told_of
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
-from evennia_ai.core.text.characters import few_marks
+from evennia_ai.core.text.cleaning import cut_at_sentence
+from evennia_ai.core.text.plain_data import from_stored, to_stored
+from evennia_ai.core.turn.tokens import estimate
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.memory.lore_conditions import Asking, asking
 from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
 
-MOST_TOLD = 4
 # What another process of the game changed is seen after this.
 FRESH_SECONDS = 60.0
-_WORD = re.compile(r"\w+")
+# What is longer is told in several lines, as no line of a prompt is longer.
+LONGEST_PIECE = 400
+MOST_PIECES = 50
 _changes = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Lore as it was read: each entry with its keywords as they are looked for."""
+    """Lore as it was read, with its keywords as they are looked for."""
 
     at: float
     changes: int
-    entries: tuple[tuple[Recollection, tuple[str, ...]], ...]
+    entries: tuple[Lore, ...]
 
 
-def matching(script: Assistant, text: str, seeker: Seeker) -> list[Recollection]:
+def matching(
+    script: Assistant, text: str, seeker: Seeker, turn: Turn | None = None
+) -> list[Recollection]:
     """The lore that belongs to what is said, or to the place, and may be known there.
 
-    Those with a keyword in the words come first, then by importance; four at most.
+    Args:
+        text: the newest words.
+        turn: whose talk before is looked through as well, and whose speaker conditions are about.
     """
-    said, audiences = _folded(text), set(seeker.audiences)
-    found: list[tuple[bool, Recollection]] = []
-    for entry, keywords in _entries(script):
-        if entry.audience in audiences:
-            is_named = any(keyword in said for keyword in keywords)
-            if is_named or entry.audience.startswith("room:"):
-                found.append((is_named, entry))
-    found.sort(key=lambda item: (not item[0], -item[1].importance))
-    return [entry for _, entry in found[:MOST_TOLD]]
+    known, ask = _known(script, seeker), asking(script, turn)
+    deepest = max((lore.terms.depth for lore in known), default=1)
+    said = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
+    found = told_of(known, said, ask.holds, estimate)
+    return [piece for each in found for piece in _pieces(each, ask)]
 
 
-def known(script: Assistant, seeker: Seeker) -> list[Recollection]:
+def _said_before(turn: Turn | None) -> Iterator[str]:
+    """What was said before, the newest first: by people, and by the calls that speak."""
+    for message in reversed(turn.history if turn is not None else ()):
+        calls = (call["function"]["arguments"] for call in message.get("tool_calls") or ())
+        yield " ".join(map(str, (message.get("content") or "", *calls)))
+
+
+def _pieces(lore: Lore, ask: Asking) -> Iterator[Recollection]:
+    """An entry with its macros filled in; that of a book in pieces, of which none is cut."""
+    entry, rest = lore.entry, ask.fill(lore.entry.text)
+    if not lore.terms.book:
+        yield replace(entry, text=rest)
+        return
+    for _ in range(MOST_PIECES):
+        piece = cut_at_sentence(rest, LONGEST_PIECE)
+        yield replace(entry, text=piece)
+        # Where a word is cut an ellipsis stands for the rest of it.
+        rest = rest[len(piece.removesuffix("…")) :].strip()
+        if not rest:
+            return
+
+
+def known(script: Assistant, seeker: Seeker, turn: Turn) -> list[Recollection]:
     """All lore that may be known where somebody asks, whatever is said."""
+    ask = asking(script, turn)
+    found = (lore for lore in _known(script, seeker) if all(map(ask.holds, lore.terms.when)))
+    return [replace(lore.entry, text=ask.fill(lore.entry.text)) for lore in found]
+
+
+def _known(script: Assistant, seeker: Seeker) -> list[Lore]:
     audiences = set(seeker.audiences)
-    return [entry for entry, _ in _entries(script) if entry.audience in audiences]
+    return [lore for lore in _entries(script) if lore.entry.audience in audiences]
 
 
 def entries(assistant: int = rows.SHARED) -> list[tuple[int, Recollection]]:
@@ -77,20 +113,68 @@ def add(
         audience: as `core.memory.recollection.is_audience` takes it: the world's, a room's, a
         faction's.
     """
-    entry = Recollection(
-        rows.new_key(),
+    entry = made(text, keywords=keywords, audience=audience, at=at, importance=importance)
+    insert(assistant, [(entry, PLAIN)])
+    return entry.key
+
+
+def made(
+    text: str,
+    *,
+    keywords: Sequence[str],
+    audience: str,
+    at: float,
+    importance: int = 5,
+    key: str = "",
+    place: str = "",
+) -> Recollection:
+    """Lore that is not stored yet.
+
+    Args:
+        key: by which it is known from then on; "": a new one.
+    """
+    return Recollection(
+        key or rows.new_key(),
         MemoryKind.LORE,
         text,
         audience,
+        place=place,
         trust=1.0,
         importance=importance,
         importance_by="manual",
         at=at,
         tags=tuple(keywords),
     )
-    rows.insert(assistant, [entry])
+
+
+def insert(assistant: int, lore: Sequence[tuple[Recollection, LoreTerms]]) -> None:
+    """Store lore, each with its terms."""
+    terms = {entry.key: stored(terms) for entry, terms in lore if terms != PLAIN}
+    rows.insert(assistant, [entry for entry, _ in lore], terms)
     _changed()
-    return entry.key
+
+
+def stored(terms: LoreTerms) -> dict[str, Any]:
+    """The terms of lore as a row has them; what is plain is not kept."""
+    kept, plain = to_stored(terms), to_stored(PLAIN)
+    return {name: value for name, value in kept.items() if value != plain[name]}
+
+
+def terms_of(column: Mapping[str, Any] | None) -> LoreTerms:
+    """The terms of lore from what a row has of them."""
+    return PLAIN if column is None else from_stored(LoreTerms, column)
+
+
+def remove_book(assistant: int, book: str) -> int:
+    """Remove all lore that came with a card or a pack. Returns how much there was."""
+    count, _ = of_book(assistant, book).delete()
+    _changed()
+    return int(count)
+
+
+def of_book(assistant: int, book: str) -> QuerySet[Memory]:
+    """The rows of lore that came with a card or a pack."""
+    return rows.of(assistant, kind=MemoryKind.LORE, terms__book=book)
 
 
 def change(key: str, *, assistant: int = rows.SHARED, **columns: Any) -> bool:
@@ -120,21 +204,13 @@ def _count_change() -> None:
     _changes += 1
 
 
-def _entries(script: Assistant) -> Iterable[tuple[Recollection, tuple[str, ...]]]:
+def _entries(script: Assistant) -> Iterable[Lore]:
     work, now = script.work, script.clock.seconds()
     kept: _Read | None = work.lore
     if kept is None or kept.changes != _changes or now - kept.at >= FRESH_SECONDS:
         shared, own = (rows.of(each, kind=MemoryKind.LORE) for each in (rows.SHARED, script.pk))
-        read = ((entry, _keywords(entry)) for entry in rows.values((shared | own).order_by("id")))
-        kept = work.lore = _Read(now, _changes, tuple(read))
+        found = list((shared | own).order_by("id"))
+        terms = (terms_of(row.terms) for row in found)
+        read = tuple(map(lore_of, rows.values(found), terms))
+        kept = work.lore = _Read(now, _changes, read)
     return kept.entries
-
-
-def _keywords(entry: Recollection) -> tuple[str, ...]:
-    return tuple(folded for folded in map(_folded, entry.tags) if folded.strip())
-
-
-def _folded(text: str) -> str:
-    """The words of a text, each between two blanks, in any case: what whole words are found in."""
-    words = _WORD.findall(unicodedata.normalize("NFKC", few_marks(text)).casefold())
-    return f" {' '.join(words)} "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TypeVar
 
 from evennia.utils import logger
@@ -105,7 +106,8 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
     seeker, sought = seeker_of(script, turn), _sought(script, turn)
     found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
-    memories = [*lore.matching(script, sought, seeker), *(found or ())]
+    told_lore = _within(lore.matching(script, sought, seeker, turn), _room(script) // 2)
+    memories = [*told_lore, *(found or ())]
     notes = notebook.newest(script, turn)
     text = told(memories, config, modes.hour(script), about=sought, most=_room(script))
     parts = text, notebook.told(notes), projects.told(script, turn)
@@ -122,6 +124,14 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     )
     _note(script, turn, memories, problem)
     return recalled
+
+
+def _within(lore_told: Sequence[Recollection], most: int) -> Sequence[Recollection]:
+    """The first of some lore, and what follows within so many characters: the rest is memories'."""
+    sizes = accumulate(len(entry.text) for entry in lore_told)
+    return [
+        e for n, (e, size) in enumerate(zip(lore_told, sizes, strict=True)) if not n or size <= most
+    ]
 
 
 def _room(script: Assistant) -> int:

@@ -70,6 +70,11 @@ def _bodies(being: GameObject) -> list[Any]:
     return list(being.get_all_puppets()) if isinstance(being, AccountDB) else [being]
 
 
+def bodies_of(body: GameObject, being_id: str) -> list[Any]:
+    """The characters of whoever speaks to an assistant in that body, by an event's `sender_id`."""
+    return _bodies(_being(body, being_id))
+
+
 def _shared_factions(script: Assistant, event: Event, being: GameObject) -> tuple[str, ...]:
     """The factions that the assistant, the person, and whoever else hears the answer belong to."""
     category = state.memory_config(script).faction_category

@@ -6,8 +6,9 @@ Nothing here commits: whoever calls it does so in a transaction together with wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -63,11 +64,20 @@ def new_key() -> str:
     return uuid4().hex
 
 
-def insert(assistant: int, memories: Iterable[Recollection]) -> None:
-    """Put memories into the table; those whose key is in it already stay as they are."""
+def insert(
+    assistant: int,
+    memories: Iterable[Recollection],
+    terms: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> None:
+    """Put memories into the table; those whose key is in it already stay as they are.
+
+    Args:
+        terms: of lore, by key, when it is told.
+    """
     made = [
         Memory(
             assistant=assistant,
+            terms=terms.get(memory.key),
             **_sound({name: getattr(memory, name) for name in _PLAIN}),
             **{name: list(getattr(memory, name)) for name in _LISTS},
         )

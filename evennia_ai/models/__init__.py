@@ -1,11 +1,11 @@
-"""The package's own tables: calls, audit log, memories, trace, tasks, access tokens.
+"""The package's own tables: calls, audit log, memories, cards, trace, tasks, access tokens.
 
-Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record and
-its snapshots, `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the
-tokens, `agent.tracing` the trace, `tasks.store` the tasks. Whoever deletes an assistant deletes
-its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars,
-times whole seconds since 1970 or as a column says; counters are added to in the database and never
-set from what a server process remembers, so that several server processes can share them.
+Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record,
+`memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
+`agent.tracing` the trace, `tasks.store` the tasks, `operations.cards` the cards. Whoever deletes an
+assistant deletes its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are
+whole nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
+database, never set from memory, so that several server processes can share them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
+
+from evennia_ai.models.card_file import CardFile as CardFile
 
 APP = "evennia_ai"
 REMOVED = (
@@ -171,6 +173,7 @@ class Memory(models.Model):
         is_consolidated: an entry of the journal from which facts were drawn.
         indexed_as: the embedding model that made its vector; "" none yet, "-" it needs none.
         is_removed: forgotten: its words are gone, a server still has to be rid of its vector.
+        terms: of lore, when it is told: `core.memory.lore_terms.LoreTerms`; None: by its tags.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -192,6 +195,7 @@ class Memory(models.Model):
     is_consolidated = models.BooleanField(default=False)
     indexed_as = models.CharField(max_length=SHORT, blank=True)
     is_removed = models.BooleanField(default=False)
+    terms = models.JSONField(null=True)
 
     class Meta:
         """Lookups of an assistant's memories, each by an index of its own.
@@ -360,8 +364,7 @@ class PendingTask(models.Model):
     """A task that a program asked of an assistant by a name of its own, and what came of it.
 
     Attributes:
-        id: of its event in the inbox.
-        assistant: number of the script that does it.
+        id, assistant: of its event in the inbox; number of the script that does it.
         person: in whose name it was asked ("*#3"), "" for the game itself.
         name: the program's own, one for each task.
         digest: SHA-256 of the words, in hexadecimal digits.
@@ -369,8 +372,7 @@ class PendingTask(models.Model):
         is_order: it was told to do something, and may act.
         ends_at: until when an answer is waited for, in seconds since 1970.
         state: open, answered or failed.
-        reason: why there is no answer, in one word.
-        answer: the report, or why there is none.
+        reason, answer: why there is no answer, in one word; the report, or why there is none.
     """
 
     id = models.CharField(max_length=SHORT, primary_key=True)

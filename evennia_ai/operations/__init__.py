@@ -9,6 +9,7 @@ and format, nothing more. The modules by what they are about:
     hearing       hearing, listening, explaining, traces
     settings      settings, setting_rows, setting_checks, edits, undoing
     memory        memories, memory_rows, memory_upkeep, own_memory, lore, profiles, exports
+    in and out    cards, lore_packs, imports
     rights, money rights, revealing (of private words), tokens, token_store, budget
     watching      auditing, audit_check, monitoring, observing, times, result
 """

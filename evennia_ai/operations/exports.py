@@ -78,6 +78,16 @@ def _slug(name: object) -> str:
 
 
 def _write(name: str, content: object) -> Path:
+    """Write plain data into a new file, as JSON.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
+    return _write_new(name, "json", text.encode("utf-8", "replace"))
+
+
+def _write_new(name: str, ending: str, content: bytes) -> Path:
     """Write a new file and tell where it is; what is there already stays.
 
     Raises:
@@ -85,17 +95,33 @@ def _write(name: str, content: object) -> Path:
     """
     folder = Path(settings.GAME_DIR) / "server" / FOLDER
     folder.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
-    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
     for number in count():
-        path = folder / f"{name}{f'-{number}' if number else ''}.json"
+        path = folder / f"{name}{f'-{number}' if number else ''}.{ending}"
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_OWNER)
         except FileExistsError:
             continue
-        with open(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(content)
         return path
     raise AssertionError("count never ends")  # pragma: no cover
+
+
+def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
+    """Write what was brought in, or can be, into a new file: a card or a lore pack.
+
+    Args:
+        name: a part of the file's name, in whatever letters.
+
+    Returns:
+        data: its path.
+    """
+    try:
+        path = _write_new(_slug(name), ending, content)
+    except OSError as error:
+        told = f"The file could not be written: {error.strerror or error}."
+        return Result(False, told, problem=Problem.UNAVAILABLE)
+    return Result(True, f"It is in {path}", str(path))
 
 
 def export_audit(script: AssistantScript) -> Result[Saved]:

@@ -82,7 +82,7 @@ def add_lore(
         audience: who may be told: "world", "room #2" or "faction <name>".
     """
     words, tags = cleaned(text), _keywords(keywords)
-    whom, place, problem = _audience(audience)
+    whom, place, problem = audience_of(audience)
     if not 1 <= importance <= 10:
         problem = problem or "importance must be a whole number from 1 to 10"
     problem = problem_of_text(words) or _problem_of_keywords(tags, whom) or problem
@@ -115,7 +115,7 @@ def change_lore(
     if entry is None:
         return _missing(key)
     whom, place, problem = (
-        (entry.audience, entry.place, "") if audience is None else _audience(audience)
+        (entry.audience, entry.place, "") if audience is None else audience_of(audience)
     )
     columns: dict[str, Any] = {"audience": whom, "place": place}
     if text is not None:
@@ -176,7 +176,14 @@ def _problem_of_keywords(tags: Sequence[str], audience: str) -> str:
     return ""
 
 
-def _audience(words: str) -> tuple[str, str, str]:
+def words_of_audience(row: Memory) -> str:
+    """The words that `audience_of` reads, of lore that is stored."""
+    if row.audience == WORLD:
+        return WORLD
+    return f"{ROOM if row.audience.startswith('room:') else FACTION}{row.place}"
+
+
+def audience_of(words: str) -> tuple[str, str, str]:
     """The audience, the place that is kept with it, and what is wrong, or ""."""
     given = " ".join(words.split())
     kind = given.casefold()

@@ -21,6 +21,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models import (
     AccessToken,
     BudgetTotal,
+    CardFile,
     EntityProfile,
     Memory,
     ModelCall,
@@ -80,6 +81,7 @@ def belongings() -> Belongings:
         "bodies without a mind": len([b for b in leftovers.bodies() if b.pk not in own]),
         "accounts": len(leftovers.accounts()),
         "memories, profiles and pieces of lore": _count(Memory, EntityProfile),
+        "character cards": _count(CardFile),
         "tokens of the API": _count(AccessToken),
         "calls in the ledger": _count(ModelCall),
         "events in the record": _count(RecordedEvent),
@@ -225,7 +227,7 @@ def _clear_tables(*, and_lore: bool) -> None:
     else:
         kept.append(rows.SHARED)
     with transaction.atomic():
-        for table in (Memory, EntityProfile):
+        for table in (Memory, EntityProfile, CardFile):
             table.objects.exclude(assistant__in=kept).delete()
         AccessToken.objects.all().delete()
         PendingTask.objects.all().delete()

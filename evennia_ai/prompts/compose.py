@@ -11,7 +11,7 @@ from functools import cache
 from json import dumps
 
 from evennia_ai.core.memory.extraction import LONGEST_ENTRY, Request
-from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data
+from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.core.turn.compaction import fit
 from evennia_ai.core.turn.contexts import MAIN_PARTS, Part
 from evennia_ai.core.turn.conversation import Message, turn_text, user_message
@@ -20,7 +20,14 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.prompts.components import HEAD
 from evennia_ai.prompts.examples import examples, grounded_examples
-from evennia_ai.prompts.placeholders import FACTS, fill, placeholders_in
+from evennia_ai.prompts.placeholders import (
+    WITH_MACROS,
+    fill,
+    fill_macros,
+    is_fact,
+    placeholders_in,
+    speaker_as_data,
+)
 from evennia_ai.prompts.scene import Scene
 
 # For the answer a quarter of the context stays free, but no more than this many tokens.
@@ -120,15 +127,16 @@ def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
         if name == "tool_schemas":
             return dumps([spec.as_function()["function"] for spec in specs.values()])
         if name == "speaker":
-            return _speaker(turn)
-        return facts().get(name, "") if name in FACTS else scene.value(name)
+            return speaker_as_data(turn.event.sender_name if turn.events else "")
+        if is_fact(name):
+            return facts().get(name, "")
+        told = scene.value(name)
+        if name in WITH_MACROS:
+            told = fill_macros(told, value)
+        # Quoted last, so that no name that is put in ends the quotes.
+        return quote(told) if name == "card_notes" and told else told
 
     return value
-
-
-def _speaker(turn: Turn) -> str:
-    sender = turn.event.sender_name if turn.events else ""
-    return name_as_data(sender) if sender else ""
 
 
 def _filled(text: str, value: Value) -> str:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote
+from evennia_ai.core.text.cleaning import name_as_data, one_line, place_as_data, quote
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime.game_functions import MACROS, macro_value, macros
 from evennia_ai.runtime.names import name_of
 
 _BRACES = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
+_MACRO = re.compile(r"\{\{([A-Za-z_]{1,40})\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,21 @@ PLACEHOLDERS = {
     "exits": Placeholder("the exits there"),
     "present": Placeholder("who else is there"),
     "time": Placeholder("date and time, in the game's time zone"),
+    "date": Placeholder("the date, in the game's time zone"),
+    "weather": Placeholder("the weather: `db.weather` of the room, or by a function of the game"),
     "goals": Placeholder("what it wants, a line each"),
     "memories": Placeholder("what it recalls of earlier"),
     "entities": Placeholder("what it knows of who is here"),
+    "card_notes": Placeholder(
+        "what its character card says of how to play it, quoted: `db.card_notes`", is_stable=True
+    ),
 }
-# Those that say where it is.
-FACTS = ("location", "location_desc", "exits", "present", "time")
+# Those that say where it is and when. A game may say them in another way.
+FACTS = ("location", "location_desc", "exits", "present", "time", "date", "weather")
 # As character cards spell them, mostly in doubled braces.
-ALIASES = {"char": "name", "user": "speaker"}
+ALIASES = {"char": "name", "user": "speaker", "room": "location"}
+# Texts in which macros, always in doubled braces, are filled in as they become part of a prompt.
+WITH_MACROS = ("persona", "card_notes")
 
 
 def placeholders_in(text: str) -> list[str]:
@@ -62,10 +71,19 @@ def placeholders_in(text: str) -> list[str]:
     return [ALIASES.get(name, name) for name in found]
 
 
+def is_fact(name: str) -> bool:
+    """True for what `facts_of` knows: where it is and when, and the game's own macros."""
+    return name in FACTS or name in macros()
+
+
+def _is_known(name: str) -> bool:
+    return name in PLACEHOLDERS or name in macros()
+
+
 def is_stable(text: str) -> bool:
     """True where the text comes out the same in every turn."""
-    known = (PLACEHOLDERS.get(name) for name in placeholders_in(text))
-    return all(item is None or item.is_stable for item in known)
+    known = [name for name in placeholders_in(text) if _is_known(name)]
+    return all(not is_fact(name) and PLACEHOLDERS[name].is_stable for name in known)
 
 
 def fill(text: str, value: Callable[[str], str]) -> str:
@@ -74,9 +92,51 @@ def fill(text: str, value: Callable[[str], str]) -> str:
     def put(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         name = ALIASES.get(name, name)
-        return value(name) if name in PLACEHOLDERS else match[0]
+        return value(name) if _is_known(name) else match[0]
 
     return _BRACES.sub(put, text)
+
+
+def fill_macros(text: str, value: Callable[[str], str]) -> str:
+    """A text of a persona, of lore or of a card with its macros filled in, in any case of letters.
+
+    Of what is known these are who speaks, who is spoken to, where and when, and what a game has of
+    its own; all other braces stay.
+    """
+
+    def put(match: re.Match[str]) -> str:
+        name = ALIASES.get(match[1].lower(), match[1].lower())
+        if name == "speaker":
+            return value(name) or "somebody"
+        return value(name) if name == "name" or is_fact(name) else match[0]
+
+    return _MACRO.sub(put, text) if "{{" in text else text
+
+
+def macros_of(body: GameObject, now: datetime, speaker: str) -> Callable[[str], str]:
+    """A function that fills in macros as they are at this moment.
+
+    Args:
+        now: in the game's time zone.
+        speaker: the name of whoever is answered, "" for nobody.
+    """
+    facts: dict[str, str] = {}
+
+    def value(name: str) -> str:
+        if not facts:
+            names = {
+                "name": one_line(str(getattr(body, "key", "")), 60),
+                "speaker": speaker_as_data(speaker),
+            }
+            facts.update(facts_of(body, now), **names)
+        return facts.get(name, "")
+
+    return lambda text: fill_macros(text, value)
+
+
+def speaker_as_data(name: str) -> str:
+    """The name of whoever is answered, for the model; "" for nobody."""
+    return name_as_data(name) if name else ""
 
 
 def check_text(text: str, path: str) -> None:
@@ -85,9 +145,9 @@ def check_text(text: str, path: str) -> None:
     Raises:
         ConfigurationError: there is one; the error lists those that are known.
     """
-    unknown = [name for name in placeholders_in(text) if name not in PLACEHOLDERS]
+    unknown = [name for name in placeholders_in(text) if not _is_known(name)]
     if unknown:
-        known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+        known = ", ".join(f"{{{name}}}" for name in (*PLACEHOLDERS, *macros()))
         raise ConfigurationError(f"{path} has {{{unknown[0]}}}, which is not known; known: {known}")
 
 
@@ -95,23 +155,41 @@ MOST_NAMED = 20
 _SOMEBODY = "evennia.objects.objects.DefaultCharacter"
 
 
+def check_macros() -> None:
+    """Refuse a macro of the game's that has the name of something else.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    taken = sorted({*PLACEHOLDERS, *ALIASES} - {*FACTS})
+    if clashing := [name for name in macros() if name in taken]:
+        raise ConfigurationError(
+            f"{MACROS} has {clashing[0]!r}, which is ours; of those that are known it may have "
+            f"{', '.join(FACTS)}"
+        )
+
+
 def facts_of(body: GameObject, now: datetime) -> Mapping[str, str]:
-    """The facts of this moment, for an assistant in that body.
+    """The facts of this moment, for an assistant in that body; the game's own go before ours.
 
     Args:
         now: in the game's time zone.
     """
-    time = f"{now:%Y-%m-%d %H:%M}"
+    own = {name: macro_value(name, body) for name in macros()}
+    return {"time": f"{now:%Y-%m-%d %H:%M}", "date": f"{now:%Y-%m-%d}", **_place_of(body), **own}
+
+
+def _place_of(body: GameObject) -> Mapping[str, str]:
     room = getattr(body, "location", None)
     if room is None:
-        return {"time": time}
+        return {}
     beings = [
         thing for thing in room.contents if thing != body and thing.is_typeclass(_SOMEBODY, False)
     ]
     return {
-        "time": time,
         "location": place_as_data(name_of(room, body)),
         "location_desc": quote(str(room.db.desc or "")),
         "exits": ", ".join(place_as_data(name_of(way, body)) for way in room.exits[:MOST_NAMED]),
         "present": ", ".join(name_as_data(name_of(being, body)) for being in beings[:MOST_NAMED]),
+        "weather": one_line(str(room.db.weather or "")),
     }

@@ -20,7 +20,7 @@ from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.pattern import compose_pattern
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.prompts.components import COMPONENTS, PromptComponent
+from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, native_rules
@@ -38,6 +38,7 @@ class Scene:
         max_tokens: the size of the model's context.
         text: who the assistant is and what it knows.
         pronouns: a sentence that tells how others speak of it, or "".
+        card_notes: what its character card says of how to play it, or "".
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
@@ -61,6 +62,7 @@ class Scene:
     max_tokens: int
     text: str = ""
     pronouns: str = ""
+    card_notes: str = ""
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
@@ -156,6 +158,8 @@ class Scene:
             return "\n".join(filter(None, (who, told(self.guidelines) if is_told else "")))
         if placeholder == "goals":
             return "\n".join(f"- {goal}" for goal in self.goals)
+        if placeholder == "card_notes":
+            return self.card_notes
         return self.notes.get(placeholder, "")
 
 
@@ -178,36 +182,40 @@ def stage(
     Raises:
         ConfigurationError: something of it is wrong.
     """
-    game_prompts = getattr(settings, "EVENNIA_AI_PROMPTS", {})
-    game_contexts = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
-    registry = PromptRegistry.read(
-        game_prompts, read("prompt_components"), read("prompt_templates")
-    )
+    game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
+    registry = PromptRegistry.read(game, read("prompt_components"), read("prompt_templates"))
     own = read("system_prompt_native" if is_native else "system_prompt")
-    context = _context(context_type, game_contexts, read("context_configs"))
+    context = _context(context_type, settings, read("context_configs"))
     config = ExecutionConfig.from_stored(read("execution_config"))
     notes = {
         "tick_rate": f"{read('tick_rate'):g}",
         "reflection_interval": str(read("reflection_interval") or ""),
         **more.pop("notes", {}),
     }
+    card_notes = str(read("card_notes")).strip()
+    is_told = card_notes and not more.get("hint")  # a small model is shown one note, and no more
     return Scene(
+        card_notes=card_notes,
         text=more.pop("text", read("persona")),
         template=registry.template(read("applied_template")) or own,
         examples=tuple(read("examples")),
         guidelines=tuple(read("guidelines")),
         context=context,
         allows_several=compose_pattern(config, context).calls_per_reply > 1,
-        components=registry.components,
+        components=_with_card(registry.components) if is_told else registry.components,
         templates=tuple(registry.templates),
         notes=notes,
         **more,
     )
 
 
-def _context(
-    context_type: ContextType, game: Mapping[str, Any], own: Mapping[str, Any]
-) -> ContextConfig:
+def _with_card(components: Mapping[int, PromptComponent]) -> Mapping[int, PromptComponent]:
+    """Components with a card's notes among them, where the game has none of that number."""
+    return dict(sorted({CARD_NOTES.id: CARD_NOTES, **components}.items()))
+
+
+def _context(context_type: ContextType, settings: Any, own: Mapping[str, Any]) -> ContextConfig:
+    game = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
     config = context_for(context_type, game, own)
     for number, text in config.component_overrides.items():
         check_text(text, f"{context_type}.component_overrides[{number}]")

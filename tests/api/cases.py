@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ ONE = "assistants/{key}/"
 ME = f"{ONE}me/"
 ROOM = "{room}"
 # Of Mira: the account, and something that she said. Of whoever asks: something that was said too.
+CARD = b64encode(b'{"name": "Edda", "description": "Edda copies old charts."}').decode()
 MIRA, MEMORY, OWN, LORE = "{person}", "{memory}", "{own}", "{lore}"
 
 
@@ -111,6 +113,15 @@ CASES = (
     Case("POST", "lore/", {"text": "The lighthouse is old.", "keywords": ["lighthouse"]}),
     Case("PATCH", f"lore/{LORE}/", {"keywords": ["beacon"]}),
     Case("DELETE", f"lore/{LORE}/"),
+    Case("POST", "cards/", {"file": CARD}),
+    Case("POST", "cards/preview/", {"file": CARD}),
+    Case("GET", f"{ONE}card/"),
+    Case("GET", f"{ONE}card/?format=png"),
+    Case("PUT", f"{ONE}card/", {"file": CARD}),
+    Case("GET", "lore/packs/"),
+    Case("POST", "lore/packs/", {"pack": "harbour", "entries": []}),
+    Case("POST", "lore/packs/?preview=true", {"pack": "harbour", "entries": []}),
+    Case("GET", "lore/packs/written-here/"),
     Case("POST", "emergency/stop/", {"reason": "a test"}),
     Case("POST", "emergency/clear/"),
     Case("POST", "start/"),

@@ -144,6 +144,7 @@ def _template(path: str) -> str:
     for is_value, name in (
         ("/999/answer/", "/{number}/answer/"),
         ("events/1/", "events/{number}/"),
+        ("packs/written-here/", "packs/{pack}/"),
         ("goals/1/", "goals/{number}/"),
         ("audit/1/", "audit/{version}/"),
         ("configuration/max_history/", "configuration/{setting}/"),

@@ -131,6 +131,7 @@ EVENTS: dict[str, EventKind] = {
     "memories_exported": EventKind("what is remembered of {person} is exported"),
     "remembering_changed": EventKind("{person} is remembered: {is_remembered}"),
     "lore_changed": EventKind("lore is {change}"),
+    "card_imported": EventKind("it is given the card of {name}, with {entries} entries of lore"),
     "memories_indexed": EventKind("{count} memories are read by {model}", is_logged=False),
     "memories_kept": EventKind("{count} memories are kept ({why})", is_logged=False),
     "fell_asleep": EventKind("asleep until {until}: {reason}"),

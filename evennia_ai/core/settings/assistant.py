@@ -79,6 +79,11 @@ class AssistantSettings(SettingsGroup):
         note=f"at most {MOST_GUIDELINES} of at most {LONGEST_GUIDELINE} characters each",
         example="['Keep to one sentence.']",
     )
+    card_notes: Text = setting(
+        "",
+        "what its character card says of how to play it, told as data below the rules; see "
+        "docs/cards.md",
+    )
     examples: tuple[Pair, ...] = setting(
         (),
         "pairs of what is asked and how it answers, shown to a small model",

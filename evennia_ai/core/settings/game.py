@@ -77,6 +77,16 @@ GAME_SETTINGS = {
     "EVENNIA_AI_PROMPTS": Setting(
         {}, "components and templates of every assistant's prompt; see docs/prompts.md"
     ),
+    "EVENNIA_AI_MACROS": Setting(
+        {}, "macros of your own, `{'moon': 'world.macros.moon'}`; see docs/extending.md"
+    ),
+    "EVENNIA_AI_QUEST_STATE": Setting(
+        "", "path of a function that gives the state of somebody's quest; see docs/extending.md"
+    ),
+    "EVENNIA_AI_IMPORT_FOLDER": Setting(
+        "server/ai_imports",
+        "folder in the game's from which cards and lore packs are brought in by name; empty: none",
+    ),
     "EVENNIA_AI_CONTEXT_CONFIGS": Setting(
         {}, "`context_configs` of every assistant, before its own; see docs/prompts.md"
     ),

@@ -1,0 +1,247 @@
+"""What people carry from one program to another: character cards, and packs of lore."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from evennia_ai.api.assistants import with_room
+from evennia_ai.api.base import ApiView, existing, locate
+from evennia_ai.api.bodies import JsonParser
+from evennia_ai.api.fields import Name, Plain, Strict, Text, Word
+from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
+from evennia_ai.core.cards.lore_pack import MOST_ENTRIES, PACK_NAME
+from evennia_ai.operations import Result, cards, lore_packs
+from evennia_ai.operations.result import Problem, note
+
+TAG = "Cards and packs"
+MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
+LONGEST_FILE = -(-MOST_BYTES // 3) * 4
+FILE = b64encode(b'{"name": "Edda", "description": "Edda copies old charts."}').decode()
+SHOWN = {
+    "key": "Edda",
+    "name": "Edda",
+    "persona": "Edda copies old charts.",
+    "card_notes": "",
+    "lore": 0,
+    "unused": [],
+}
+PACK = {
+    "pack": "harbour",
+    "entries": [{"id": "oil", "text": "The beacon burns oil.", "keywords": ["beacon"]}],
+}
+CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
+
+
+class FilesParser(JsonParser):
+    """Reads JSON with a whole file in it."""
+
+    most_bytes = LONGEST_FILE + 10_000
+
+
+class Files(ApiView):
+    """An address to which files are sent."""
+
+    parser_classes = (FilesParser,)
+
+
+class FileText(Text):
+    """A file in base64."""
+
+    pattern, wrong = "^[A-Za-z0-9+/]+={0,2}$", "This must be a file in base64."
+
+    def __init__(self, **options: Any) -> None:
+        told = "The card's file, PNG or JSON, in base64."
+        super().__init__(**{"max_length": LONGEST_FILE, "help_text": told, **options})
+
+
+class CardBody(Strict):
+    """A character card."""
+
+    file = FileText()
+
+
+class NewCardBody(Strict):
+    """A character card, of which an assistant is to be made."""
+
+    file = FileText()
+    key = Name(required=False, help_text="Its name; else as the card has it.")
+    location = Text(max_length=100, required=False, help_text="The room it stands in.")
+
+
+class PackBody(Plain):
+    """A lore pack, as docs/cards.md has it."""
+
+    described = {
+        "type": "object",
+        "properties": {
+            "pack": {"type": "string", "pattern": PACK_NAME, "description": "Its name."},
+            "entries": {
+                "type": "array",
+                "items": {"type": "object"},
+                "maxItems": MOST_ENTRIES,
+                "description": "Pieces of lore: id, text, keywords, and when each is told.",
+            },
+        },
+        "required": ["pack", "entries"],
+        "additionalProperties": False,
+    }
+
+
+class Tried(Strict):
+    """A wish to see what would change."""
+
+    preview = Word(
+        choices=["true", "false"], required=False, help_text="Store nothing; say what would be."
+    )
+
+
+class CardFormat(Strict):
+    """The format of a file."""
+
+    format = Word(choices=list(cards.KINDS), required=False, help_text="`json`, or `png`.")
+
+
+@dataclass(frozen=True, slots=True)
+class CardSent:
+    """A card as a file."""
+
+    media: Annotated[str, note("`application/json` or `image/png`.")]
+    file: Annotated[str, note("In base64, as it is taken.")]
+
+
+def _read(call: Call) -> Result[CharacterCard]:
+    try:
+        raw = b64decode(call.body["file"], validate=True)
+    except binascii.Error:
+        told = "This is no base64."
+        return Result(False, told, errors={"file": told})
+    found = cards.read(raw)
+    return found if found.ok else Result(False, found.message, errors={"file": found.message})
+
+
+def _create(call: Call) -> Result:
+    found, given = _read(call), with_room(call)
+    if not found.ok or isinstance(given, Result):
+        return found if isinstance(given, dict) else given
+    made = cards.import_card(
+        found.data,
+        key=given.get("key", ""),
+        location=given.get("location"),
+        by=call.by,
+        maker=call.account,
+    )
+    if made.ok:
+        locate(call, "card", key=made.data.key)
+    return made
+
+
+def _give(call: Call) -> Result:
+    found = _read(call)
+    return cards.import_card(found.data, call.script, by=call.by) if found.ok else found
+
+
+def _show(call: Call) -> Result:
+    found = _read(call)
+    return cards.show_card(found.data) if found.ok else found
+
+
+def _send(call: Call) -> CardSent:
+    kind = call.query.get("format", cards.JSON)
+    return CardSent(MEDIA[kind], b64encode(cards.export_card(call.script, kind)).decode())
+
+
+def _import_pack(call: Call) -> Result:
+    found = lore_packs.read_given(call.body)
+    if not found.ok:
+        return Result(False, found.message, problem=Problem.INVALID)
+    is_tried = call.query.get("preview") == "true"
+    return lore_packs.import_pack(found.data, by=call.by, is_tried=is_tried)
+
+
+ROWS = (
+    Row(
+        Route("POST", "cards/", "cards", "create", TAG),
+        _create,
+        "Make an assistant of a character card",
+        "A card of SillyTavern, of version 1 to 3. What is not used is kept for the way out.",
+        result=cards.CardShown,
+        body=NewCardBody,
+        status=201,
+        action="import card",
+        is_private=True,
+        example={"file": FILE, "key": "Edda"},
+        answer={"message": "Edda is awake, but nowhere: it needs a room.", **SHOWN},
+        view=Files,
+    ),
+    Row(
+        Route("POST", "cards/preview/", "card-preview", "create", TAG),
+        _show,
+        "See what would be stored of a character card",
+        "And what would be kept and not used. Nothing is stored.",
+        result=cards.CardShown,
+        body=CardBody,
+        action="look at card",
+        is_private=True,
+        example={"file": FILE},
+        answer={"message": "The card of Edda, for Edda. Stored is: ...", **SHOWN},
+        view=Files,
+    ),
+    Row(
+        Route("GET", f"{ONE}card/", "card", "show configuration", TAG),
+        _send,
+        "Get an assistant's character card",
+        "As it came, but for what was changed since; else one that is made of who it is.",
+        result=CardSent,
+        query=CardFormat,
+        answer={"media": MEDIA[cards.JSON], "file": FILE},
+        view=Files,
+    ),
+    Row(
+        Route("PUT", f"{ONE}card/", "card", "configure", TAG),
+        _give,
+        "Give an assistant a character card",
+        "Who it is, and what it has of a card before, is replaced.",
+        result=cards.CardShown,
+        body=CardBody,
+        action="import card",
+        is_private=True,
+        example={"file": FILE},
+        answer={"message": "Edda has the card of Edda.", **SHOWN},
+        view=Files,
+    ),
+    Row(
+        Route("GET", "lore/packs/", "lore-packs", "show memories", TAG),
+        lambda call: lore_packs.list_packs(),
+        "List the lore packs",
+        f"Each with the number of its entries; `{lore_packs.OWN}` is what came with none.",
+        result=lore_packs.Packs,
+        answer={"packs": {"harbour": 1}},
+        view=Files,
+    ),
+    Row(
+        Route("POST", "lore/packs/", "lore-packs", "change lore", TAG),
+        _import_pack,
+        "Bring in a lore pack",
+        "Its lore is as in the pack from then on; sent again it changes nothing.",
+        result=lore_packs.PackChange,
+        body=PackBody,
+        query=Tried,
+        action="import lore pack",
+        is_private=True,
+        example=PACK,
+        answer={"message": "The lore pack harbour: of its entries are 1 added ...", **CHANGE},
+        view=Files,
+    ),
+    Row(
+        Route("GET", "lore/packs/<ai_pack:pack>/", "lore-pack", "show memories", TAG),
+        lambda call: existing(lore_packs.export_pack(call.path["pack"])),
+        "Get a lore pack",
+        "As it can be sent to another game.",
+        result=lore_packs.PackFile,
+        answer=PACK,
+    ),
+)

@@ -1,0 +1,119 @@
+"""The words of `assistant` that bring in and give back what people carry: cards, lore packs."""
+
+from __future__ import annotations
+
+import re
+
+from evennia_ai.commands.base import Steps
+from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.core.cards.lore_pack import LONGEST_PACK
+from evennia_ai.errors import ImportFileError
+from evennia_ai.messages.lines import literal
+from evennia_ai.operations import AssistantScript, cards, lore_packs
+from evennia_ai.operations.imports import read_import, typed_and_rest
+
+# A file, and a new name or an assistant that there is.
+_ORDER = re.compile(r"(?P<file>[^=]*?)\s*(?:\bas\s+(?P<new>[^=]+?)|=\s*(?P<given>[^=]+?))?\s*")
+IMPORT, EXPORT = "import", "export"
+LOOK, CHANGE = "show memories", "change lore"
+REPLACED = "Who {name} is, and what it has of a card before, is replaced."
+
+
+class ImportingWords(WordCommand):
+    """The words about character cards and lore packs."""
+
+    def _take_card(self, rest: str) -> Steps:
+        try:
+            raw, rest = typed_and_rest(rest)
+            order = _ORDER.fullmatch(rest)
+            if order is None or bool(raw) is bool(order["file"]):
+                self.show_how("Which card, and for whom? Name its file, or paste its JSON.")
+                return
+            if (wanted := self._wanted(order["given"])) is None:
+                return
+            found = cards.read(raw or read_import(order["file"]))
+        except ImportFileError as error:
+            self.show_how(f"{error}.")
+            return
+        if not found.ok:
+            self.show_how(found.message)
+            return
+        (script,), name = wanted, order["new"] or ""
+        self.show(cards.show_card(found.data, str(script.key) if script is not None else name))
+        if script is not None:
+            self.msg(literal(REPLACED.format(name=script.key)))
+        if not (yield from self.confirmed("Store it?")):
+            self.msg("Nothing is stored.")
+        elif self._wanted(order["given"]) == wanted:  # nobody deleted it, nor changed who may
+            where, me = getattr(self.caller, "location", None), self.caller
+            self.show(cards.import_card(found.data, script, key=name, location=where, maker=me))
+
+    def _wanted(self, given: str | None) -> tuple[AssistantScript | None] | None:
+        """The assistant a card is for, or a place for a new one; None where that may not be."""
+        if given is None:
+            return (None,) if self.may("create") else None
+        script = self.pick_for(given, "configure")
+        return (script,) if script is not None else None
+
+    def _give_card(self, rest: str) -> None:
+        name, _, last = rest.rpartition(" ")
+        kind = last.casefold() if last.casefold() in cards.KINDS else ""
+        script = self.pick(name if kind else rest)
+        if script is not None and self.may("show configuration", script):
+            self.show(cards.save_card(script, kind))
+
+    def _lore(self, rest: str) -> Steps | None:
+        verb, _, rest = rest.partition(" ")
+        verb, rest = verb.casefold(), rest.strip()
+        if verb == IMPORT and rest:
+            return self._import_pack(rest) if self.may(CHANGE) else None
+        if verb == EXPORT:
+            if self.may(LOOK):
+                self.show(lore_packs.save_pack(rest or lore_packs.OWN))
+        elif verb:
+            self.show_how()
+        elif self.may(LOOK):
+            self.show_long(lore_packs.list_packs().message)
+        return None
+
+    def _import_pack(self, rest: str) -> Steps:
+        try:
+            raw, more = typed_and_rest(rest)
+            if raw and more:
+                raise ImportFileError(f"nothing can follow the pack, but there is: {more[:60]}")
+            found = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
+        except ImportFileError as error:
+            self.show_how(f"{error}.")
+            return
+        tried = lore_packs.import_pack(found.data, is_tried=True) if found.ok else found
+        self.show(tried)
+        if not tried.ok:
+            return
+        if not (yield from self.confirmed("Store it?")):
+            self.msg("Nothing is stored.")
+        elif self.may(CHANGE):  # meanwhile the right may have been taken away
+            self.show(lore_packs.import_pack(found.data, by=str(self.caller.key)))
+
+
+WORDS = {
+    "import": Word(
+        ImportingWords._take_card,
+        "assistant import <file> [as <new name> | = <name>], assistant import {...} [...]",
+        "A character card (SillyTavern, versions 1 to 3), as PNG or JSON: from the folder that "
+        "EVENNIA_AI_IMPORT_FOLDER names, or pasted. An assistant is made of it, where you stand, "
+        "or with = it is given to one that there is. What will be stored is shown, and what is "
+        "kept but unused; then it asks.",
+    ),
+    "export": Word(
+        ImportingWords._give_card,
+        "assistant export [<name>] [png | json]",
+        "Its card as a file, as it came but for what was changed since; one that was never given "
+        "a card has one made of who it is.",
+    ),
+    "lore": Word(
+        ImportingWords._lore,
+        "assistant lore, assistant lore import <file> | {...}, assistant lore export [<pack>]",
+        "Lore packs, YAML or JSON: which there are, one brought in from the folder of imports "
+        "after asking, one written into a file. Without a name it is what was written down here.",
+    ),
+}

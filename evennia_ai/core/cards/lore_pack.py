@@ -1,0 +1,248 @@
+"""Lore packs: a game's lore in a file, judged whole before anything of it is stored."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from evennia_ai.core.memory.lore_terms import Also, Condition, LoreTerms, Whose
+from evennia_ai.core.settings.model import (
+    Flag,
+    MismatchError,
+    Number,
+    SettingsGroup,
+    Text,
+    Whole,
+    setting,
+)
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.errors import ConfigurationError, ImportFileError
+
+LONGEST_PACK = 1024 * 1024
+LONGEST_TEXT, LONGEST_KEYWORD, MOST_KEYWORDS, MOST_CONDITIONS = 1_000, 40, 20, 10
+MOST_ENTRIES = 5_000
+MOST_TOLD_PROBLEMS = 10
+PACK_NAME = r"^[a-z0-9][a-z0-9-]{0,39}$"
+ID = r"^[^\s\x00-\x1f]{1,64}$"
+_HEAD = {"pack", "entries"}
+_EXAMPLE = (
+    "{'pack': 'harbour', 'entries': [{'id': 'oil', 'text': 'It burns.', 'keywords': ['oil']}]}"
+)
+
+
+def _noted(note: str, **bounds: Any) -> Any:
+    return Field(**bounds, json_schema_extra={"note": note})
+
+
+_Keyword = Annotated[Text, Field(pattern=r"\w", max_length=LONGEST_KEYWORD)]
+_Keywords = Annotated[
+    tuple[_Keyword, ...],
+    _noted(
+        f"at most {MOST_KEYWORDS}, each with a word in it, of up to {LONGEST_KEYWORD} characters",
+        max_length=MOST_KEYWORDS,
+    ),
+]
+_Named = Annotated[Text, _noted("of up to 100 characters", max_length=100)]
+
+
+class PackCondition(SettingsGroup):
+    """A condition as a pack writes it: of `tag`, `attribute` and `quest` one is there."""
+
+    of: Whose = setting("person", "whose: `person`, `room` or `assistant`")
+    tag: _Named = setting("", "a tag that is there")
+    category: _Named | None = setting(None, "the tag's category")
+    attribute: _Named = setting("", "an attribute: it counts as true, or is `value`")
+    value: Flag | Whole | Number | Text | None = setting(
+        None, "what the attribute has to be", note="a text, a number, true or false"
+    )
+    quest: _Named = setting("", "a quest of the person's, which is in `state`")
+    state: _Named = setting("", "the state of the quest")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        """Refuse what is none of the three, or several."""
+        if sum(map(bool, (self.tag, self.attribute, self.quest))) != 1:
+            raise ValueError("a condition with one of tag, attribute and quest")
+        if self.quest and not self.state:
+            raise MismatchError("state", self.state, "the state in which the quest has to be")
+        if self.quest and self.of != "person":
+            raise MismatchError("of", self.of, "person, where a quest is meant")
+        return self
+
+    @classmethod
+    def read(cls, raw: object, place: str) -> Condition:
+        """A condition, from plain data.
+
+        Raises:
+            ConfigurationError: something in it is wrong; the text begins with `place`.
+        """
+        return Condition(**cls._read(raw, place).model_dump())
+
+
+class PackEntry(SettingsGroup):
+    """A piece of lore as a pack writes it."""
+
+    id: Annotated[Text, _noted("without blanks, of 1 to 64 characters", pattern=ID)] = ""
+    text: Annotated[
+        Text, _noted("of 1 to 1,000 characters", pattern=r"\S", max_length=LONGEST_TEXT)
+    ] = ""
+    keywords: _Keywords = setting((), "it is told where one of these is said")
+    audience: Annotated[Text, Field(max_length=80)] = setting(
+        "world", "who may be told: `world`, `room #2` or `faction <name>`"
+    )
+    importance: Whole = setting(5, "1 to 10; the higher goes first", ge=1, le=10)
+    also: _Keywords = setting((), "further keywords, of which `also_as` says what is needed")
+    also_as: Also = setting("any", "`any`, `all`, `none` or `not all` of `also` is said too")
+    constant: Flag = setting(False, "whether it is told whatever is said")
+    order: Whole = setting(100, "among others the lower goes first", ge=0, le=1_000_000)
+    depth: Whole = setting(1, "newest messages that are looked through", ge=1, le=50)
+    when: Annotated[tuple[Any, ...], Field(max_length=MOST_CONDITIONS)] = setting(
+        (), "conditions, all of which have to hold"
+    )
+
+    @model_validator(mode="after")
+    def _is_found(self) -> Self:
+        """Refuse what says nothing, and what no word would ever find."""
+        if not self.id:
+            raise MismatchError("id", "", "a text by which the pack knows it")
+        if not self.text:
+            raise MismatchError("text", "", "what is told")
+        if not (self.keywords or self.constant or self.audience.startswith("room ")):
+            raise MismatchError(
+                "keywords", [], "a list of words, unless it is constant or a room's"
+            )
+        return self
+
+    @classmethod
+    def read(cls, raw: object, place: str) -> Self:
+        """An entry, from plain data.
+
+        Raises:
+            ConfigurationError: something in it is wrong; the text begins with `place`.
+        """
+        return cls._read(raw, place)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLore:
+    """An entry of a pack as it is stored.
+
+    Attributes:
+        audience: in words, such as "room #2".
+    """
+
+    text: str
+    keywords: tuple[str, ...]
+    audience: str
+    importance: int
+    terms: LoreTerms
+
+
+@dataclass(frozen=True, slots=True)
+class LorePack:
+    """A pack: its name, and its entries."""
+
+    name: str
+    entries: tuple[PackedLore, ...]
+
+
+def read_pack(given: object) -> LorePack:
+    """A pack from plain data.
+
+    Raises:
+        ImportFileError: something in it is wrong; the text names each entry that is, and the field.
+    """
+    if not isinstance(given, Mapping) or set(given) != _HEAD:
+        raise ImportFileError(f"a pack has `pack` and `entries`, and no more, like {_EXAMPLE}")
+    pack, raws = check_name(given["pack"]), given["entries"]
+    if not isinstance(raws, list) or len(raws) > MOST_ENTRIES:
+        what = f"{len(raws):,} entries" if isinstance(raws, list) else one_line(repr(raws), 60)
+        raise ImportFileError(f"entries is {what}; it must be a list of at most {MOST_ENTRIES:,}")
+    found: list[PackedLore] = []
+    problems: list[str] = []
+    for number, raw in enumerate(raws, 1):
+        try:
+            found.append(_read_entry(pack, raw, _place(number, raw)))
+        except ConfigurationError as error:
+            problems.append(str(error))
+    ids = Counter(lore.terms.entry for lore in found)
+    problems += [
+        f"{count} entries have the id {name!r}" for name, count in ids.items() if count > 1
+    ]
+    if problems:
+        raise ImportFileError(_listed(problems))
+    return LorePack(pack, tuple(found))
+
+
+def check_name(name: object) -> str:
+    """The name of a pack, if it is one.
+
+    Raises:
+        ImportFileError: it is none.
+    """
+    if isinstance(name, str) and re.match(PACK_NAME, name) and "\n" not in name:
+        return name
+    told = "of 1 to 40 of a-z, 0-9 and -"
+    raise ImportFileError(f"pack is {one_line(repr(name), 60)}; it must be a name {told}")
+
+
+def _place(number: int, raw: object) -> str:
+    called = raw.get("id") if isinstance(raw, Mapping) else None
+    return f"entry {one_line(called, 64)!r}" if isinstance(called, str) else f"entry {number}"
+
+
+def _read_entry(pack: str, raw: object, place: str) -> PackedLore:
+    entry = PackEntry.read(raw, place)
+    terms = LoreTerms(
+        also=entry.also,
+        also_as=entry.also_as,
+        is_constant=entry.constant,
+        order=entry.order,
+        depth=entry.depth,
+        when=tuple(
+            PackCondition.read(each, f"{place}.when[{number}]")
+            for number, each in enumerate(entry.when)
+        ),
+        book=pack,
+        entry=entry.id,
+    )
+    return PackedLore(entry.text, entry.keywords, entry.audience, entry.importance, terms)
+
+
+def _listed(problems: Sequence[str]) -> str:
+    more = len(problems) - MOST_TOLD_PROBLEMS
+    rest = [f"and {more} more"] if more > 0 else []
+    return "; ".join([*problems[:MOST_TOLD_PROBLEMS], *rest])
+
+
+def key_of(pack: str, entry: str) -> str:
+    """The key under which an entry is stored: the same whenever the pack comes again."""
+    return sha256(f"{pack}\n{entry}".encode()).hexdigest()[:32]
+
+
+def written(lore: PackedLore) -> dict[str, Any]:
+    """An entry as a pack writes it, without what would be so anyway."""
+    entry = PackEntry.model_construct(
+        id=lore.terms.entry,
+        text=lore.text,
+        keywords=lore.keywords,
+        audience=lore.audience,
+        importance=lore.importance,
+        also=lore.terms.also,
+        also_as=lore.terms.also_as,
+        constant=lore.terms.is_constant,
+        order=lore.terms.order,
+        depth=lore.terms.depth,
+        when=tuple(map(_written, lore.terms.when)),
+    )
+    return entry.model_dump(mode="json", exclude_defaults=True)
+
+
+def _written(condition: Condition) -> dict[str, Any]:
+    return PackCondition(**asdict(condition)).model_dump(exclude_defaults=True)

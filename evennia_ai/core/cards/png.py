@@ -1,0 +1,146 @@
+"""PNG files as chunks, and the texts in them: read within bounds, written without loss.
+
+A picture is never decoded. Whatever a file claims of its lengths, no more is held than a few times
+what it has, and of a compressed text no more than `LONGEST_TEXT`.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from evennia_ai.errors import ImportFileError
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+LONGEST_TEXT = 4 * 1024 * 1024
+LONGEST_KEYWORD = 79
+# A picture is written in a few hundred; a million empty ones would take twenty times their file.
+MOST_CHUNKS = 20_000
+# A length, a kind and a checksum stand around what a chunk holds.
+_AROUND = 12
+_WIDTH, _HEIGHT = 400, 600
+_TEXTS = (b"tEXt", b"zTXt", b"iTXt")
+
+
+class Chunk(NamedTuple):
+    """A part of a PNG file: its kind, four letters, and what it holds."""
+
+    kind: bytes
+    data: bytes
+
+
+def is_png(raw: bytes) -> bool:
+    """True for what begins as a PNG file does."""
+    return raw.startswith(SIGNATURE)
+
+
+def read_chunks(raw: bytes) -> list[Chunk]:
+    """All chunks of a PNG file, from IHDR to IEND; what follows those is left out.
+
+    Raises:
+        ImportFileError: it is no PNG file, or damaged; the text says where.
+    """
+    if not is_png(raw):
+        raise ImportFileError("the file does not begin as a PNG file does")
+    found: list[Chunk] = []
+    place = len(SIGNATURE)
+    while not found or found[-1].kind != b"IEND":
+        chunk = _chunk_at(raw, place)
+        if not found and chunk.kind != b"IHDR":
+            raise ImportFileError(f"the PNG file begins with {_shown(chunk.kind)}, not with IHDR")
+        if len(found) >= MOST_CHUNKS:
+            raise ImportFileError(f"the PNG file has more than {MOST_CHUNKS:,} chunks")
+        found.append(chunk)
+        place += len(chunk.data) + _AROUND
+    return found
+
+
+def _chunk_at(raw: bytes, place: int) -> Chunk:
+    if len(raw) - place < _AROUND:
+        raise ImportFileError(f"the PNG file is cut off at byte {place}: it has no IEND")
+    length, kind = struct.unpack_from(">I4s", raw, place)
+    if length > len(raw) - place - _AROUND:
+        raise ImportFileError(
+            f"the PNG file is cut off: {_shown(kind)} at byte {place} claims {length:,} bytes"
+        )
+    end = place + 8 + length
+    (checksum,) = struct.unpack_from(">I", raw, end)
+    if zlib.crc32(raw[place + 4 : end]) != checksum:
+        raise ImportFileError(
+            f"the PNG file is damaged: {_shown(kind)} at byte {place} has another checksum"
+        )
+    return Chunk(kind, raw[place + 8 : end])
+
+
+def _shown(kind: bytes) -> str:
+    return repr(kind)[1:]
+
+
+def write_chunks(chunks: Iterable[Chunk]) -> bytes:
+    """A PNG file of these chunks."""
+    parts = [SIGNATURE]
+    for kind, data in chunks:
+        parts += [struct.pack(">I", len(data)), kind, data]
+        parts.append(struct.pack(">I", zlib.crc32(data, zlib.crc32(kind))))
+    return b"".join(parts)
+
+
+def keyword_of(chunk: Chunk) -> str:
+    """The keyword of a text, in lower case; "" for any other chunk."""
+    if chunk.kind not in _TEXTS:
+        return ""
+    keyword = chunk.data[: LONGEST_KEYWORD + 1].partition(b"\0")[0]
+    return keyword.decode("latin-1").casefold() if len(keyword) <= LONGEST_KEYWORD else ""
+
+
+def text_of(chunk: Chunk) -> bytes:
+    """The text that follows a keyword, decompressed where it is compressed.
+
+    Raises:
+        ImportFileError: it is damaged, or longer than any card.
+    """
+    keyword, _, rest = chunk.data.partition(b"\0")
+    name = f"the text {keyword.decode('latin-1')!r}"
+    if chunk.kind == b"tEXt":
+        return _bounded(rest, name)
+    if chunk.kind == b"zTXt":
+        return _inflated(rest[1:], name)
+    flag, rest = rest[:1], rest[2:]
+    for _ in ("language", "translated keyword"):
+        rest = rest.partition(b"\0")[2]
+    return _inflated(rest, name) if flag == b"\1" else _bounded(rest, name)
+
+
+def _bounded(text: bytes, name: str) -> bytes:
+    if len(text) > LONGEST_TEXT:
+        raise ImportFileError(f"{name} has more than {LONGEST_TEXT:,} bytes")
+    return text
+
+
+def _inflated(packed: bytes, name: str) -> bytes:
+    inflater = zlib.decompressobj()
+    try:
+        text = inflater.decompress(packed, LONGEST_TEXT + 1)
+    except zlib.error as error:
+        raise ImportFileError(f"{name} cannot be decompressed: {error}") from None
+    if len(text) <= LONGEST_TEXT and not inflater.eof:
+        raise ImportFileError(f"{name} is cut off")
+    return _bounded(text, name)
+
+
+def with_texts(chunks: Sequence[Chunk], texts: Iterable[tuple[str, bytes]]) -> list[Chunk]:
+    """The chunks of a picture with these texts before its end, in place of any so called."""
+    made = [Chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in texts]
+    called = {keyword_of(chunk) for chunk in made}
+    kept = [chunk for chunk in chunks if keyword_of(chunk) not in called]
+    return [*kept[:-1], *made, kept[-1]]
+
+
+def plain_picture() -> list[Chunk]:
+    """A white picture, for a card that came without one."""
+    line = b"\0" + b"\xff" * (_WIDTH // 8)
+    header = struct.pack(">2I5B", _WIDTH, _HEIGHT, 1, 0, 0, 0, 0)
+    pixels = zlib.compress(line * _HEIGHT, 9)
+    return [Chunk(b"IHDR", header), Chunk(b"IDAT", pixels), Chunk(b"IEND", b"")]

@@ -1,0 +1,71 @@
+"""Conditions of lore, asked of the game at the moment, and the macros in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from evennia_ai.core.memory.lore_terms import Condition
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.memory import modes
+from evennia_ai.memory.seeking import bodies_of
+from evennia_ai.prompts.placeholders import macros_of
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.game_functions import quest_state
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The moment in which lore is looked for.
+
+    Attributes:
+        body: the assistant's.
+        sender: the id of whoever is answered, "" for nobody.
+        fill: fills in the macros of a text.
+    """
+
+    body: GameObject
+    sender: str
+    fill: Callable[[str], str]
+
+    @cached_property
+    def _people(self) -> list[Any]:
+        """The characters that whoever is answered acts by."""
+        return bodies_of(self.body, self.sender) if self.sender else []
+
+    def holds(self, condition: Condition) -> bool:
+        """True where a condition is met, of several characters by one.
+
+        Raises:
+            ConfigurationError: EVENNIA_AI_QUEST_STATE names no function.
+        """
+        return any(_holds(being, condition) for being in self._meant(condition))
+
+    def _meant(self, condition: Condition) -> list[Any]:
+        if condition.of == "person":
+            return self._people
+        meant = self.body if condition.of == "assistant" else self.body.location
+        return [meant] if meant is not None else []
+
+
+def _holds(being: GameObject, condition: Condition) -> bool:
+    if condition.quest:
+        return quest_state(being, condition.quest) == condition.state
+    if condition.tag:
+        return bool(being.tags.has(condition.tag, category=condition.category))
+    value = being.attributes.get(condition.attribute)
+    if condition.value is None:
+        return bool(value)
+    # True is 1 in Python, and no builder means it so.
+    return value == condition.value and isinstance(value, bool) is isinstance(condition.value, bool)
+
+
+def asking(script: Assistant, turn: Turn | None) -> Asking:
+    """The moment of a turn; None: of nobody's."""
+    event = turn.event if turn is not None and turn.events else None
+    name = event.sender_name if event is not None else ""
+    fill = macros_of(script.obj, modes.hour(script), name)
+    return Asking(script.obj, event.sender_id if event is not None else "", fill)

@@ -1,0 +1,200 @@
+"""Character cards: looked at, given to an assistant, made an assistant of, and given back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.db import transaction
+from twisted.internet import reactor
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.cards.card_use import CardUse, given_back, use_of
+from evennia_ai.core.cards.character_card import CharacterCard, as_json, as_png, new_card, read_card
+from evennia_ai.core.cards.lore_book import BOOK, BookEntry, book_of
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.errors import ImportFileError
+from evennia_ai.memory import lore
+from evennia_ai.memory_store import rows
+from evennia_ai.models import CardFile
+from evennia_ai.operations.assistants import create_assistant
+from evennia_ai.operations.exports import save_given_back
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.settings import signed, update_settings
+from evennia_ai.runtime import state
+
+LONGEST_SHOWN, MOST_LINES, MOST_NAMED = 300, 30, 100
+JSON, PNG = "json", "png"
+KINDS = (JSON, PNG)
+
+
+@dataclass(frozen=True, slots=True)
+class CardShown:
+    """The use that is made of a card, before or after it is stored."""
+
+    key: Annotated[str, note("The assistant that it is for.")]
+    name: Annotated[str, note("As the card has it.")]
+    persona: Annotated[str, note("Who it is, from description, personality and scenario.")]
+    card_notes: Annotated[str, note("What its maker wrote for a model; data, below the rules.")]
+    lore: Annotated[int, note("Entries of its book that are told.")]
+    unused: Annotated[list[str], note("What is kept for the way out, and not used.")]
+
+
+def read(raw: bytes) -> Result[CharacterCard]:
+    """The card in a file."""
+    try:
+        card = read_card(raw)
+    except ImportFileError as error:
+        return Result(False, f"That is no card that can be taken: {error}.")
+    return Result(True, f"The card of {card.name}", card)
+
+
+def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
+    """What would be stored of a card, and what is kept and not used.
+
+    Args:
+        key: the assistant's name; "": as the card has it.
+    """
+    use = use_of(card)
+    shown = CardShown(
+        key=key or card.name,
+        name=card.name,
+        persona=use.persona,
+        card_notes=use.notes,
+        lore=len(use.book.entries),
+        unused=_unused(use),
+    )
+    return Result(True, "\n".join(_lines(shown)), shown)
+
+
+def _unused(use: CardUse) -> list[str]:
+    fields = [f"{one_line(name, 60)}: kept, and not used" for name in use.unused[:MOST_NAMED]]
+    more = len(use.unused) - len(fields)
+    return [*fields, *([f"{more} further fields"] if more else []), *use.book.unused]
+
+
+def _lines(shown: CardShown) -> list[str]:
+    lines = [f"The card of {shown.name}, for {shown.key}. Stored is:"]
+    for what, text in (("persona", shown.persona), ("notes, below the rules", shown.card_notes)):
+        if text:
+            lines.append(f"  {what} ({len(text):,} characters): {one_line(text, LONGEST_SHOWN)}")
+    if shown.lore:
+        lines.append(f"  lore: {counted(shown.lore, 'entries') if shown.lore > 1 else '1 entry'}")
+    if shown.unused:
+        lines.append("Kept for the way out, and not used:")
+        lines += [f"  {each}" for each in shown.unused[:MOST_LINES]]
+        if len(shown.unused) > MOST_LINES:
+            lines.append(f"  and {len(shown.unused) - MOST_LINES} more")
+    return lines
+
+
+# ---- in ----------------------------------------------------------------------------------------
+
+
+def import_card(
+    card: CharacterCard,
+    script: AssistantScript | None = None,
+    *,
+    key: str = "",
+    location: GameObject | None = None,
+    by: str = "",
+    maker: Being | None = None,
+) -> Result[CardShown]:
+    """Give a card to an assistant, or make one of it; all of it or nothing.
+
+    What an assistant had of a card before, persona and lore, is replaced.
+
+    Args:
+        script: the assistant; None: a new one is made.
+        key, location, maker: of the new one, as `create_assistant` takes them; key "": the card's.
+    """
+    use = use_of(card)
+    with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+        if script is None:
+            made = create_assistant(
+                key or card.name,
+                location=location,
+                persona=use.persona,
+                settings={"card_notes": use.notes} if use.notes else {},
+                maker=maker,
+            )
+            if not made.ok:
+                return _refused(made)
+            script, told = made.data.script, made.message
+        else:
+            changes = {"persona": use.persona or None, "card_notes": use.notes or None}
+            changed = update_settings(script, changes)
+            if not changed.ok:
+                return _refused(changed)
+            told = f"{script.key} has the card of {card.name}."
+        _store(script, card, use)
+    return Result(True, told, show_card(card, str(script.key)).data)
+
+
+def _refused(result: Result) -> Result:
+    return Result(False, result.message, problem=result.problem, errors=result.errors)
+
+
+def _store(script: AssistantScript, card: CharacterCard, use: CardUse) -> None:
+    at = reactor.seconds()
+    lore.remove_book(script.pk, BOOK)
+    entries = [
+        (lore.made(entry.text, keywords=entry.keywords, audience=WORLD, at=at), entry.terms)
+        for entry in use.book.entries
+    ]
+    lore.insert(script.pk, entries)
+    CardFile.objects.update_or_create(
+        assistant=script.pk,
+        defaults={"chara": card.chara, "ccv3": card.ccv3, "picture": card.picture},
+    )
+    audit.record("card_imported", script, name=card.name, entries=len(entries))
+
+
+# ---- out ---------------------------------------------------------------------------------------
+
+
+def export_card(script: AssistantScript, kind: str = JSON) -> bytes:
+    """The card of an assistant as a file, as it came but for what was changed since.
+
+    One that was never given a card has one made of who it is.
+
+    Args:
+        kind: one of KINDS.
+    """
+    kept = CardFile.objects.filter(assistant=script.pk).first()
+    persona, notes = (str(state.read(script, name)) for name in ("persona", "card_notes"))
+    if kept is None:
+        card = _made_of(script, persona, notes)
+    else:
+        card = CharacterCard(kept.chara, kept.ccv3, bytes(kept.picture))
+    card = given_back(card, persona, notes)
+    return as_png(card) if kind == PNG else as_json(card)
+
+
+def _made_of(script: AssistantScript, persona: str, notes: str) -> CharacterCard:
+    # What only some may know is no part of who it is.
+    own = rows.of(script.pk, kind=MemoryKind.LORE, audience=WORLD).order_by("id")
+    entries = (BookEntry(row.text, tuple(row.tags), lore.terms_of(row.terms)) for row in own)
+    fields = {"name": str(script.key), "description": persona, "system_prompt": notes}
+    return new_card(**fields, character_book=book_of(entries))
+
+
+def save_card(script: AssistantScript, kind: str = "") -> Result[str]:
+    """Write the card of an assistant into a new file.
+
+    Args:
+        kind: one of KINDS; "": a picture where it came as one, else JSON.
+
+    Returns:
+        data: the path.
+    """
+    if not kind:
+        pictures = CardFile.objects.filter(assistant=script.pk).exclude(picture=b"")
+        kind = PNG if pictures.exists() else JSON
+    saved = save_given_back(f"card-{script.key}", kind, export_card(script, kind))
+    told = f"{script.key}'s card. {saved.message}" if saved.ok else saved.message
+    return Result(saved.ok, told, saved.data, saved.problem)

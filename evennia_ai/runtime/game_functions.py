@@ -1,0 +1,93 @@
+"""Functions of the game that its settings name: macros of its own, and the state of a quest."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from evennia.utils import logger
+
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.errors import ConfigurationError
+
+MACROS, QUEST_STATE = "EVENNIA_AI_MACROS", "EVENNIA_AI_QUEST_STATE"
+LONGEST_VALUE = 200
+_NAME = re.compile(r"[a-z][a-z_]{0,39}")
+
+
+@cache
+def _function(path: str, setting: str) -> Callable[..., object]:
+    module, _, name = path.rpartition(".")
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except Exception as error:  # whatever a module of the game does while it is imported
+        raise ConfigurationError(
+            f"{setting} names {path!r}, which is not there: {error}"
+        ) from error
+    if not callable(found):
+        raise ConfigurationError(f"{setting} names {path!r}, which is no function")
+    function: Callable[..., object] = found
+    return function
+
+
+def macros() -> Mapping[str, Callable[..., object]]:
+    """The game's own macros by name: each is called with the assistant's body.
+
+    Raises:
+        ConfigurationError: a name is none, or there is no such function.
+    """
+    given = getattr(settings, MACROS, {})
+    example = "{'moon': 'world.macros.moon'}"
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"{MACROS} is {given!r}; it must be like {example}")
+    for name, path in given.items():
+        if not (isinstance(name, str) and _NAME.fullmatch(name) and isinstance(path, str)):
+            raise ConfigurationError(
+                f"{MACROS} has {name!r}: {path!r}; a name of a-z and _ and a path are wanted, as "
+                f"in {example}"
+            )
+    return {name: _function(path, MACROS) for name, path in given.items()}
+
+
+def macro_value(name: str, body: GameObject) -> str:
+    """The value of one of the game's macros, on one line; "" where it has none, or fails."""
+    try:
+        return one_line(str(macros()[name](body) or ""), LONGEST_VALUE)
+    except Exception:
+        logger.log_trace(f"[assistant] the macro {name!r} of {MACROS} failed")
+        return ""
+
+
+def quest_state(being: Being, quest: str) -> str:
+    """The state of somebody's quest; "" where the game says nothing of it, or its function fails.
+
+    Raises:
+        ConfigurationError: the setting names no function.
+    """
+    path = getattr(settings, QUEST_STATE, "")
+    if not path:
+        return ""
+    if not isinstance(path, str):
+        raise ConfigurationError(f"{QUEST_STATE} is {path!r}; it must be like 'world.quests.state'")
+    function = _function(path, QUEST_STATE)
+    try:
+        return str(function(being, quest) or "")
+    except Exception:
+        logger.log_trace(f"[assistant] {QUEST_STATE} failed for the quest {quest!r}")
+        return ""
+
+
+def check_settings() -> None:
+    """Find the functions that are named once.
+
+    Raises:
+        ConfigurationError: one of them is not there.
+    """
+    macros()
+    if path := getattr(settings, QUEST_STATE, ""):
+        _function(str(path), QUEST_STATE)

@@ -1,0 +1,117 @@
+"""Character cards and lore packs over the API: in, looked at, out, and within bounds."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.api.cards import LONGEST_FILE
+from evennia_ai.core.cards.character_card import MOST_BYTES, as_json, as_png, new_card
+from evennia_ai.runtime import state
+from tests.api.support import ApiTest
+
+CARD = new_card(name="Edda", description="Edda copies charts.", first_mes="*nods*")
+PACK = {
+    "pack": "harbour",
+    "entries": [{"id": "oil", "text": "It burns oil.", "keywords": ["beacon"], "depth": 3}],
+}
+
+
+def body(raw: bytes, **more: Any) -> dict[str, Any]:
+    """A body with a file in it."""
+    return {"file": b64encode(raw).decode(), **more}
+
+
+class TestCards(ApiTest):
+    """A card comes in and goes out as it came."""
+
+    def test_it_is_looked_at_and_nothing_is_stored(self) -> None:
+        """What would be, and what would be kept alone."""
+        told = self.call("POST", "cards/preview/", body(as_png(CARD))).told
+        assert ("Edda", "Edda copies charts.", ["first_mes: kept, and not used"]) == tuple(
+            told[name] for name in ("key", "persona", "unused")
+        )
+        assert operations.find_assistant("Edda") is None
+
+    def test_an_assistant_is_made_of_it(self) -> None:
+        """In a room, under a name of its own; the file comes back to the byte."""
+        given = body(as_png(CARD), key="Orla", location=self.room1.dbref)
+        made = self.call("POST", "cards/", given)
+        assert 201 == made.status_code, made.content
+        assert "/api/ai/assistants/Orla/card/" == made.headers["Location"]
+        script: Any = operations.find_assistant("Orla")
+        assert (self.room1, "Edda copies charts.") == (
+            script.obj.location,
+            state.read(script, "persona"),
+        )
+        for kind, media, raw in (
+            ("json", "application/json", as_json(CARD)),
+            ("png", "image/png", as_png(CARD)),
+        ):
+            sent = self.get(f"assistants/Orla/card/?format={kind}")
+            assert (media, raw) == (sent["media"], b64decode(sent["file"]))
+        assert (
+            "There is no room"
+            in self.fault(400, "POST", "cards/", body(as_json(CARD), location="Nowhere"))["fields"][
+                "location"
+            ][0]
+        )
+
+    def test_it_is_given_to_one_that_there_is(self) -> None:
+        """Who it is, and the answer says what is told of it."""
+        told = self.call("PUT", "assistants/Ada/card/", body(as_json(CARD))).told
+        assert ("Ada", "Ada has the card of Edda.") == (told["key"], told["message"])
+        assert "Edda copies charts." == state.read(self.ada_script, "persona")
+
+    def test_what_is_wrong_is_named(self) -> None:
+        """In `file`, with a sentence; what is too long is not read."""
+        for raw, told in (
+            (b"GIF89a", "neither JSON nor a PNG picture"),
+            (as_png(CARD)[:-20], "cut off"),
+            (b'{"name": 1}', "name is 1; it must be a text"),
+        ):
+            error = self.fault(400, "POST", "cards/preview/", body(raw))
+            assert told in error["fields"]["file"][0]
+        for wrong in ({"file": "*"}, {"file": "a"}, {}, {"file": 1}):
+            assert ["file"] == list(self.fault(400, "POST", "cards/", wrong)["fields"])
+        largest = body(b"{" + b" " * (MOST_BYTES - 1))
+        assert LONGEST_FILE == len(largest["file"])
+        assert "bytes of JSON" in self.fault(400, "POST", "cards/", largest)["message"]
+        longer = json.dumps({"file": "A" * (LONGEST_FILE + 10_000)}).encode()
+        self.fault(413, "POST", "cards/", longer)
+
+    def test_a_card_with_a_name_that_is_taken(self) -> None:
+        """Is refused as any new assistant is, and nothing of it is stored."""
+        self.fault(409, "POST", "cards/", body(as_json(CARD), key="Ada"))
+        assert [self.ada_script] == list(operations.list_assistants())
+
+
+class TestPacks(ApiTest):
+    """A pack comes in, again, and goes out."""
+
+    def test_it_lives_and_is_gone(self) -> None:
+        """Tried first; the same again changes nothing; an empty one takes all away."""
+        tried = self.call("POST", "lore/packs/?preview=true", PACK).told
+        assert (1, {}) == (tried["added"], self.get("lore/packs/")["packs"])
+        assert 1 == self.call("POST", "lore/packs/", PACK).told["added"]
+        assert 1 == self.call("POST", "lore/packs/", PACK).told["unchanged"]
+        assert PACK == self.get("lore/packs/harbour/")
+        assert {"harbour": 1} == self.get("lore/packs/")["packs"]
+        assert 1 == self.call("POST", "lore/packs/", {**PACK, "entries": []}).told["removed"]
+        self.fault(404, "GET", "lore/packs/harbour/")
+        self.fault(404, "GET", "lore/packs/Harbour/")
+
+    def test_what_is_wrong_is_named(self) -> None:
+        """By entry and field, and nothing is stored."""
+        wrong = {**PACK, "entries": [*PACK["entries"], {"id": "fog", "text": ""}]}  # type: ignore[misc]
+        told = self.fault(400, "POST", "lore/packs/", wrong)["message"]
+        assert "entry 'fog'.text is ''; it must be" in told
+        assert {} == self.get("lore/packs/")["packs"]
+        self.fault(400, "POST", "lore/packs/?preview=yes", PACK)
+
+    def test_it_is_for_owners_alone(self) -> None:
+        """Staff may look."""
+        self.fault(403, "POST", "lore/packs/", PACK, who="builder with control")
+        assert {} == self.get("lore/packs/", who="builder")["packs"]

@@ -1,0 +1,125 @@
+"""Character cards through `@lenml/char-card-reader`: ours are read there, its own here.
+
+`make endpoints` gets it; without it and node these are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.cards import png
+from evennia_ai.core.cards.card_use import use_of
+from evennia_ai.core.cards.character_card import (
+    CharacterCard,
+    as_json,
+    as_png,
+    changed,
+    new_card,
+    read_card,
+)
+from tests.core.test_character_cards import V1, V2, V3
+from tests.endpoints.programs import PACKAGES, PLACE
+
+READER = PACKAGES / "@lenml" / "char-card-reader"
+READ = """
+import { CharacterCard } from "@lenml/char-card-reader";
+import { readFileSync } from "node:fs";
+const path = process.argv[1];
+const raw = readFileSync(path);
+const card = path.endsWith(".png")
+  ? await CharacterCard.from_file(raw)
+  : CharacterCard.from_json(JSON.parse(raw.toString("utf8")));
+const { raw_data } = card;
+console.log(JSON.stringify({
+  raw_data, name: card.name, v1: card.toSpecV1(), v2: card.toSpecV2(), v3: card.toSpecV3(),
+  entries: card.get_book().entries,
+}));
+"""
+BOOK = {
+    "name": "Charts",
+    "scan_depth": 2,
+    "token_budget": 300,
+    "recursive_scanning": False,
+    "extensions": {"x": {"y": [0, "é", None]}},
+    "entries": [
+        {
+            "keys": ["chart", "Karte"],
+            "secondary_keys": ["old"],
+            "selective": True,
+            "content": "Charts of the “north” are {{char}}'s.\\n",
+            "extensions": {"selectiveLogic": 3},
+            "enabled": True,
+            "insertion_order": 5,
+            "use_regex": False,
+        }
+    ],
+}
+pytestmark = pytest.mark.skipif(
+    not (READER.is_dir() and shutil.which("node")),
+    reason="NO CARD IS READ BY OTHERS: `make endpoints` gets the reader, and node is needed",
+)
+
+
+def read_there(folder: Path, name: str, content: bytes) -> dict[str, Any]:
+    """What the reader makes of a file."""
+    path = folder / name
+    path.write_bytes(content)
+    command = ["node", "--input-type=module", "-e", READ, str(path)]
+    done = subprocess.run(command, cwd=PLACE, capture_output=True, timeout=60, check=False)
+    assert 0 == done.returncode, done.stderr.decode()
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
+def test_ours_are_read_there(card: dict[str, Any], tmp_path: Path) -> None:
+    """From the picture that we write, each field is what it was, unknown ones too."""
+    there = read_there(tmp_path, "card.png", as_png(read_card(json.dumps(card).encode())))
+    fields = card.get("data", card)
+    assert fields["name"] == there["name"]
+    assert fields == {name: there["raw_data"]["data"][name] for name in fields}
+
+
+def test_theirs_is_read_here_and_goes_back(tmp_path: Path) -> None:
+    """A card of version 3 that the reader made: to the byte, from a picture field by field."""
+    whole = {**V2, "data": {**V2["data"], "character_book": BOOK}}  # type: ignore[dict-item]
+    made = read_there(tmp_path, "card.json", json.dumps(whole).encode())["v3"]
+    raw = json.dumps(made, ensure_ascii=False).encode()
+    card = read_card(raw)
+    assert ("chara_card_v3", raw) == (json.loads(card.ccv3)["spec"], as_json(card))
+    (entry,) = use_of(card).book.entries
+    assert (("chart", "Karte"), ("old",), "all", 2, 300) == (
+        entry.keywords,
+        entry.terms.also,
+        entry.terms.also_as,
+        entry.terms.depth,
+        entry.terms.budget,
+    )
+    back = read_there(tmp_path, "back.png", as_png(card))
+    assert made == back["raw_data"]
+    assert made == back["v3"]
+    assert BOOK["entries"] == back["entries"]
+
+
+def test_a_change_is_read_there_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
+    """Whichever of the two versions a program reads."""
+    card = changed(read_card(as_png(new_card(name="Edda", extensions={"a": 1}))), description="é")
+    for version in (card, CharacterCard(chara=card.chara)):
+        there = read_there(tmp_path, "card.png", as_png(version))["raw_data"]["data"]
+        assert ("é", {"a": 1}) == (there["description"], there["extensions"])
+
+
+def test_a_picture_with_the_older_text_alone(tmp_path: Path) -> None:
+    """What the reader finds in it is what we find."""
+    old = json.dumps(V2, ensure_ascii=False)
+    texts = [("chara", b64encode(old.encode()))]
+    raw = png.write_chunks(png.with_texts(png.plain_picture(), texts))
+    there = read_there(tmp_path, "old.png", raw)["raw_data"]
+    assert V2["data"] == there["data"] == read_card(raw).data

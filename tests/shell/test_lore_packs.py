@@ -1,0 +1,222 @@
+"""Lore packs in the game: brought in whole, again, and given back; told where conditions hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai import audit, operations
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind
+from evennia_ai.memory import lore
+from evennia_ai.memory_store import rows
+from evennia_ai.operations import lore_packs
+from tests.shell.support import whispers
+from tests.shell.test_cards import CardTest
+
+YAML = """\
+pack: harbour
+entries:
+  - id: oil
+    text: The lighthouse burns whale oil, says {{char}}.
+    keywords: [lighthouse, lamp]
+    importance: 7
+  - id: secret
+    text: The cellar holds the missing casks.
+    keywords: [lighthouse]
+    when:
+      - {tag: keeper, category: guild}
+  - id: fog
+    text: Fog hides the reef.
+    constant: true
+"""
+SECRET = "The cellar holds the missing casks."
+QUESTS = "tests.shell.test_lore_packs.quest_state"
+HARBOUR = {"pack": "harbour", "entries": [{"id": "a", "text": "x", "keywords": ["a"]}]}
+
+
+def quest_state(being: Any, quest: str) -> str | None:
+    """The state of a quest, as a game keeps it."""
+    found: str | None = being.attributes.get(f"quest_{quest}")
+    return found
+
+
+def broken_state(being: Any, quest: str) -> str:
+    """A function of a game that fails."""
+    raise KeyError(quest)
+
+
+class PackTest(CardTest):
+    """A game with a pack in its folder."""
+
+    def setUp(self) -> None:
+        """As YAML."""
+        super().setUp()
+        self.put("harbour.yaml", YAML.encode())
+
+    def changed(self, pack: Any, **more: Any) -> tuple[int, int, int, int]:
+        """What bringing in a pack changes: added, changed, removed, unchanged."""
+        found = lore_packs.read(json.dumps(pack).encode())
+        assert found.ok, found.message
+        data = lore_packs.import_pack(found.data, by="Tom", **more).data
+        return data.added, data.changed, data.removed, data.unchanged
+
+    def texts(self) -> list[str]:
+        """All lore of the game."""
+        return [row["text"] for row in operations.list_lore().data.lore]
+
+    def told(self, line: str) -> str:
+        """What the model is told in the turn of a line."""
+        self.ask(line, whispers("Hm."))
+        return str(self.model.bodies[-1]["messages"][-1]["content"])
+
+
+class TestPacks(PackTest):
+    """In, in again, and out."""
+
+    def test_it_asks_before_it_stores(self) -> None:
+        """What would change is shown first; then it is there, and on record."""
+        shown = self.given("assistant lore import harbour.yaml", "no")
+        assert "entries would be 3 added, 0 changed, 0 removed; 0 stay" in shown
+        assert [] == self.texts()
+        assert "are 3 added" in self.given("assistant lore import harbour.yaml")
+        assert 3 == len(self.texts())
+        assert "harbour: 3 entries" in self.typed("assistant lore")
+        audit.flush()
+        (told,) = audit.application().page(audit.GAME, limit=9, events=("lore_changed",))
+        assert ("brought in", "harbour", "Tom") == tuple(
+            told.details[name] for name in ("change", "key", "by")
+        )
+
+    def test_the_same_again_changes_nothing(self) -> None:
+        """And another changes what is other, and only what came with it."""
+        self.typed("aimemory lore add mill = The mill is haunted.")
+        a, b = ({"id": name, "text": name, "keywords": [name]} for name in "ab")
+        pack = {"pack": "harbour", "entries": [a, b]}
+        assert (2, 0, 0, 0) == self.changed(pack, is_tried=True)
+        assert (2, 0, 0, 0) == self.changed(pack)
+        keys = [row.key for row in lore.of_book(rows.SHARED, "harbour")]
+        assert (0, 0, 0, 2) == self.changed(pack)
+        other = {"pack": "harbour", "entries": [{**a, "depth": 3}, {**a, "id": "c"}]}
+        assert (1, 1, 1, 0) == self.changed(other)
+        assert keys[0] in [row.key for row in lore.of_book(rows.SHARED, "harbour")]
+        assert (0, 0, 2, 0) == self.changed({"pack": "harbour", "entries": []})
+        assert ["The mill is haunted."] == self.texts()
+
+    def test_what_goes_out_comes_in_again(self) -> None:
+        """A pack, and what was written down here, which keeps its place and its number."""
+        self.given("assistant lore import harbour.yaml")
+        self.typed(f"aimemory lore add room {self.room1.dbref} stair = Mind the stair.")
+        self.typed("aimemory lore add faction Guild oath = We swear by salt.")
+        for line, count in (("export harbour", 3), ("export", 2)):
+            path = Path(self.typed(f"assistant lore {line}").rpartition(" ")[2])
+            pack = json.loads(path.read_text(encoding="utf-8"))
+            assert count == len(pack["entries"])
+            assert (0, 0, 0, count) == self.changed(pack), line
+        lore.remove_book(rows.SHARED, "harbour")
+        for number, _ in lore.entries():
+            operations.remove_lore(number)
+        assert (2, 0, 0, 0) == self.changed(pack)
+        assert (0, 0, 0, 2) == self.changed(pack)
+        assert {"room", "faction"} == {
+            row["audience"].partition(":")[0] for row in operations.list_lore().data.lore
+        }
+
+    def test_nothing_is_stored_of_what_is_wrong(self) -> None:
+        """Each says which entry and field; JSON can be pasted."""
+        room = {**HARBOUR["entries"][0], "audience": "room #99999"}  # type: ignore[index]
+        for text, told in (
+            (json.dumps({**HARBOUR, "entries": [room]}), "entry 'a'.audience: there is no room"),
+            ('{"pack": "harbour"}', "a pack has `pack` and `entries`"),
+            ('{"pack": "a", "pack": "b"}', "a name stands there twice"),
+            ('{"pack": "a"} = ada', "nothing can follow the pack"),
+            ("none.yaml", "there is no file 'none.yaml'"),
+        ):
+            assert told in self.typed(f"assistant lore import {text}"), text
+        for raw, told in (
+            (b"pack: [", "neither JSON nor YAML as it is taken"),
+            (b"a: &x [1]\nb: *x", "line 1: & and * are not taken"),
+            (b"pack: a\nentries:\n- {id: a, id: b}", "line 3: a name stands there twice"),
+            (b"[" * 50, "line 1: nested more than 12 deep"),
+            (b"pack: 2026-01-31\nentries: []", "datetime.date(2026, 1, 31) is no text"),
+            (b"pack: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
+            (b"- a", "a pack has `pack` and `entries`"),
+            (b"\xff", "no UTF-8 at byte 0"),
+            (b"# " * 600_000, "has more than 1,048,576 bytes"),
+        ):
+            self.put("odd.yaml", raw)
+            assert told in self.typed("assistant lore import odd.yaml"), raw[:40]
+        assert [] == self.texts()
+        assert "There is no lore pack none." in self.typed("assistant lore export none")
+        assert "it must be a name of" in self.typed("assistant lore export No/ne")
+        assert "Usage: assistant lore" in self.typed("assistant lore remove harbour")
+
+
+class TestConditions(PackTest):
+    """Lore is told where its words are said and its conditions hold."""
+
+    def test_a_tag_of_whoever_asks(self) -> None:
+        """Constant lore is told always, with macros filled in; the secret to a keeper alone."""
+        self.given("assistant lore import harbour.yaml")
+        told = self.told("whisper Ada = Tell me of the lighthouse.")
+        assert "The lighthouse burns whale oil, says Ada." in told
+        assert SECRET not in told
+        self.tom.tags.add("keeper", category="guild")
+        assert SECRET in self.told("whisper Ada = And of the lighthouse?")
+        assert "Fog hides the reef." in self.told("whisper Ada = hello")
+
+    @override_settings(EVENNIA_AI_QUEST_STATE=QUESTS)
+    def test_each_kind_of_condition(self) -> None:
+        """A tag, an attribute that counts as true or has a value, a quest in a state."""
+        conditions: list[tuple[dict[str, Any], Any]] = [
+            ({"attribute": "lamp"}, lambda: self.tom.attributes.add("lamp", 1)),
+            ({"attribute": "lamp", "value": True}, lambda: self.tom.attributes.add("lamp", True)),
+            ({"attribute": "rank", "value": 3}, lambda: self.tom.attributes.add("rank", 3)),
+            ({"tag": "wet", "of": "room"}, lambda: self.room1.tags.add("wet")),
+            ({"tag": "sworn", "of": "assistant"}, lambda: self.ada.tags.add("sworn")),
+            (
+                {"quest": "ring", "state": "found"},
+                lambda: self.tom.attributes.add("quest_ring", "found"),
+            ),
+        ]
+        for condition, meet in conditions:
+            entry = {"id": "a", "text": "It rains.", "constant": True, "when": [condition]}
+            self.changed({"pack": "harbour", "entries": [entry]})
+            assert "It rains." not in self.told("whisper Ada = hello"), condition
+            meet()
+            assert "It rains." in self.told("whisper Ada = hello"), condition
+
+    def test_a_games_function_that_fails_meets_nothing(self) -> None:
+        """Nor does none at all; the turn goes on."""
+        when = [{"quest": "ring", "state": "found"}]
+        entry = {"id": "a", "text": "It rains.", "constant": True, "when": when}
+        self.changed({"pack": "harbour", "entries": [entry]})
+        for path in ("", "tests.shell.test_lore_packs.broken_state"):
+            with override_settings(EVENNIA_AI_QUEST_STATE=path):
+                told = self.told("whisper Ada = hello")
+                assert ("hello" in told, "It rains." in told) == (True, False), path
+
+    def test_it_leaves_room_for_memories(self) -> None:
+        """However much of it is constant."""
+        self.remember("The atlas is in the east tower.", kind="fact", audience=WORLD)
+        entries = [{"id": n, "text": n * 1_000, "constant": True} for n in "abcd"]
+        self.changed({"pack": "harbour", "entries": entries})
+        told = self.told("whisper Ada = Where is the atlas?")
+        assert (True, True) == ("aaaa" in told, "The atlas is in the east tower." in told)
+
+    def test_what_is_long_is_told_whole(self) -> None:
+        """In pieces of which none is cut."""
+        words = " ".join(f"Word {number} of it is here." for number in range(40))
+        self.changed({"pack": "harbour", "entries": [{"id": "a", "text": words, "constant": True}]})
+        told = self.told("whisper Ada = hello")
+        assert [] == [n for n in range(40) if f"Word {n} of it is here." not in told]
+
+    def test_what_staff_change_holds_until_the_pack_comes_again(self) -> None:
+        """Then the pack is right."""
+        self.changed(HARBOUR)
+        ((number, _),) = lore.entries()
+        assert "changed" in self.typed(f"aimemory lore change {number} = other")
+        assert (0, 1, 0, 0) == self.changed(HARBOUR)
+        assert WORLD == rows.of(rows.SHARED, kind=MemoryKind.LORE).get().audience
