@@ -22,6 +22,7 @@ from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.errors import ConfigurationError
 
 EVENT, REFLECTION = CONTEXTS[ContextType.TICK_EVENT], CONTEXTS[ContextType.REFLECTION]
+OWN = CONTEXTS[ContextType.TICK_AUTONOMOUS]
 TEXTS = "it must be a list of texts, or none"
 NUMBERS = "each of them one of 0, 1000,"
 MODES = "it must be one of single_action, react_loop"
@@ -210,6 +211,7 @@ def test_what_does_not_fit_is_refused(told: str, field: str, given: Any) -> None
         pytest.param("leaves out 0;", EVENT, {"enabled_components": [6000]}, id="no rules"),
         pytest.param("leaves out 6000;", EVENT, {"enabled_components": [0]}, id="no event"),
         pytest.param("leaves out 0;", REFLECTION, {"enabled_components": [5000]}, id="inner"),
+        pytest.param("leaves out 0;", OWN, {"enabled_components": [6000]}, id="on its own"),
         pytest.param(
             "allows more than async_required, safe_chain",
             REFLECTION,
