@@ -25,25 +25,28 @@ GOALS = (
         "goals: a tree with progress, split and set by the model",
         "`assistant goal`, `split_goal`, `create_goal`; four levels, fifty open",
         (
-            "test_a_week_with_a_goal_of_three_levels",
-            "test_progress_follows_from_the_parts",
-            "test_splitting_ends",
-            "test_a_model_that_splits_for_ever_stops",
+            "tests/shell/test_goals.py::test_a_week_with_a_goal_of_three_levels",
+            "tests/core/test_goals.py::test_progress_follows_from_the_parts",
+            "tests/core/test_goals.py::test_splitting_ends",
+            "tests/shell/test_goal_times.py::test_a_model_that_splits_for_ever_stops",
         ),
     ),
     Promise(
         "schedules: at dusk to the pier",
         "`assistant goal ada daily at dusk = ...`; what is missed is told once",
         (
-            "test_at_dusk_to_the_pier",
-            "test_a_daily_goal_comes_back_over_restarts",
-            "test_days_away_are_told_once",
+            "tests/shell/test_goal_times.py::test_at_dusk_to_the_pier",
+            "tests/shell/test_goal_times.py::test_a_daily_goal_comes_back_over_restarts",
+            "tests/shell/test_goal_times.py::test_days_away_are_told_once",
         ),
     ),
     Promise(
         "self-monitoring",
         "`my_state`, in turns of its own and for whoever may run it",
-        ("test_how_it_stands", "test_who_is_told"),
+        (
+            "tests/shell/test_tools_control.py::test_how_it_stands",
+            "tests/shell/test_tools_control.py::test_who_is_told",
+        ),
     ),
 )
 MEMORY = (
@@ -51,8 +54,8 @@ MEMORY = (
         "facts without a night",
         "a few calls a day, when a talk is over: `memory_config.awake_calls_per_day`",
         (
-            "test_after_a_real_talk",
-            "test_a_few_a_day",
+            "tests/shell/test_facts_awake.py::test_after_a_real_talk",
+            "tests/shell/test_facts_awake.py::test_a_few_a_day",
             "tests/shell/test_facts_awake.py::test_idle_it_costs_no_statement",
         ),
     ),
@@ -66,29 +69,38 @@ NAMES = (
     Promise(
         "`if script.db.enabled:`, `db.tick_rate`, `db.execution_config[...]` of a fresh assistant",
         "what was never set reads as it holds, without a statement and a write",
-        ("test_what_was_never_set_reads_as_it_holds", "test_the_texts_own_condition"),
+        (
+            "tests/shell/test_promised_names.py::test_what_was_never_set_reads_as_it_holds",
+            "tests/shell/test_promised_names.py::test_the_texts_own_condition",
+        ),
     ),
     Promise(
         "`estimated_tokens`, `activity_since_wake`, `memory_links`, `mem0_client`, "
         "`active_sub_agents`",
         "views that are only read",
-        ("test_views_follow_what_happens", "test_without_memory_there_is_no_client"),
+        (
+            "tests/shell/test_promised_names.py::test_views_follow_what_happens",
+            "tests/shell/test_promised_names.py::test_without_memory_there_is_no_client",
+        ),
     ),
     Promise(
         "every Python line of the texts",
         "imports, calls and attributes as they stand there",
         (
-            "test_errors_are_counted_and_stop_it",
-            "test_a_tools_results_are_cached",
-            "test_a_service_behind_a_breaker",
-            "test_a_client_with_a_breaker",
-            "test_a_tool_can_be_written_as_the_api_writes_it",
+            "tests/shell/test_promised_names.py::test_errors_are_counted_and_stop_it",
+            "tests/shell/test_promised_names.py::test_a_tools_results_are_cached",
+            "tests/shell/test_promised_names.py::test_a_service_behind_a_breaker",
+            "tests/shell/test_promised_names.py::test_a_client_with_a_breaker",
+            "tests/llm/test_offers.py::test_a_tool_can_be_written_as_the_api_writes_it",
         ),
     ),
     Promise(
         "every setting does something",
         "each is read by some module",
-        ("test_each_line_is_read_by_something", "test_each_setting_of_a_game_is_read_by_something"),
+        (
+            "tests/core/test_settings.py::test_each_line_is_read_by_something",
+            "tests/core/test_settings.py::test_each_setting_of_a_game_is_read_by_something",
+        ),
     ),
 )
 RUNNING = (
@@ -96,23 +108,23 @@ RUNNING = (
         "`assistant emergency clear`, `/history reset` and the rest by staff out of character",
         "on the account's command set too, and at the first line after a crash",
         (
-            "test_each_command_without_a_character",
-            "test_after_a_kill_the_first_line_counts",
-            "test_others_may_no_more_than_in_character",
+            "tests/journeys/test_out_of_character.py::test_each_command_without_a_character",
+            "tests/journeys/test_out_of_character.py::test_after_a_kill_the_first_line_counts",
+            "tests/shell/test_out_of_character.py::test_others_may_no_more_than_in_character",
         ),
     ),
     Promise(
         "a failed tool counts towards the emergency stop",
         "steps that bring nothing but failures are one error in a row: decision 0151",
         (
-            "test_a_tool_that_fails_is_no_turn_that_fails",
-            "test_steps_that_bring_nothing_are_one_failure",
+            "tests/shell/test_failures.py::test_a_tool_that_fails_is_no_turn_that_fails",
+            "tests/shell/test_failures.py::test_steps_that_bring_nothing_are_one_failure",
         ),
     ),
     Promise(
         "time travel tells what held",
         "`aiaudit`, `audit/state/`: an unset setting as it holds without being set",
-        ("test_what_nobody_had_set_is_told_as_it_held",),
+        ("tests/shell/test_auditing.py::test_what_nobody_had_set_is_told_as_it_held",),
     ),
     Promise(
         "words that are true",
@@ -120,8 +132,8 @@ RUNNING = (
         "what happened",
         (
             "tests/shell/test_queue.py::test_a_cap_that_is_used_up",
-            "test_it_is_no_alarm",
-            "test_every_producer_begins_like_a_person",
+            "tests/shell/test_lifecycle_delete.py::test_it_is_no_alarm",
+            "tests/shell/test_staff_texts.py::test_every_producer_begins_like_a_person",
         ),
     ),
     Promise(
@@ -129,9 +141,9 @@ RUNNING = (
         "tools by need; `python -m benchmarks.prompts`: 1,186 tokens, and 414,000 of a player's "
         "500,000 for 120 questions",
         (
-            "test_a_trivial_whisper",
-            "test_every_tool_can_be_looked_up",
-            "test_nothing_set_lets_an_owner_sleep",
+            "tests/shell/test_needed_tools.py::test_a_trivial_whisper",
+            "tests/shell/test_needed_tools.py::test_every_tool_can_be_looked_up",
+            "tests/core/test_budget_config.py::test_nothing_set_lets_an_owner_sleep",
         ),
     ),
 )
@@ -140,28 +152,96 @@ TOGETHER = (
         "a delegate's report is summed up",
         "`result_summarization`: one call within the turn's limits, else a cut that says why",
         (
-            "test_the_model_reads_a_summary_that_says_so",
-            "test_a_cap_of_the_budget_leaves_nothing",
-            "test_a_limit_of_the_turn_leaves_nothing",
+            "tests/shell/test_report_summary.py::test_the_model_reads_a_summary_that_says_so",
+            "tests/shell/test_report_summary.py::test_a_cap_of_the_budget_leaves_nothing",
+            "tests/shell/test_report_summary.py::test_a_limit_of_the_turn_leaves_nothing",
         ),
     ),
     Promise(
         "what a specialist was told in private comes back in no report said aloud",
         "a report has the audience of its task",
         (
-            "test_a_task_for_others_finds_nothing_of_it",
-            "test_a_report_for_one_alone_is_said_aloud_by_nobody",
+            "tests/shell/test_private_reports.py::test_a_task_for_others_finds_nothing_of_it",
+            "tests/shell/test_private_reports.py::test_a_report_for_one_alone_is_said_aloud_by_nobody",
         ),
     ),
     Promise(
         "stale answers are dropped or told differently",
         "`stale_answers`; shown by `assistant why`",
         (
-            "test_it_may_be_paged",
+            "tests/shell/test_stale_answers.py::test_it_may_be_paged",
             "tests/shell/test_stale_answers.py::test_it_may_be_dropped",
-            "test_it_is_not_said_to_strangers",
+            "tests/shell/test_stale_answers.py::test_it_is_not_said_to_strangers",
             "tests/shell/test_stale_answers.py::test_each_way",
         ),
     ),
 )
-PROMISES = (*GOALS, *MEMORY, *NAMES, *RUNNING, *TOGETHER)
+INNER = (
+    Promise(
+        "seven contexts, each with its own prompt, tools and limits",
+        "`db.context_configs`, `assistant prompt ada <context>`; each is entered where it belongs",
+        (
+            "tests/shell/test_inner_contexts.py::"
+            "test_each_contexts_words_are_in_its_calls_and_in_no_other",
+            "tests/shell/test_inner_contexts.py::test_each_key_of_each_context",
+            "tests/shell/test_inner_contexts.py::test_each_context",
+            "tests/shell/test_planning.py::test_the_model_is_asked_for_the_parts",
+        ),
+    ),
+    Promise(
+        "reflection while awake",
+        "in a quiet moment, past a threshold or an interval, within the budget",
+        (
+            "tests/shell/test_reflection_awake.py::test_at_the_threshold_when_a_talk_is_over",
+            "tests/shell/test_reflection_awake.py::test_after_an_interval",
+            "tests/shell/test_reflection_awake.py::test_it_is_filled",
+        ),
+    ),
+    Promise(
+        "self-modification",
+        "`propose_guideline`: a person says yes at the one door; versioned, undone by a word",
+        (
+            "tests/shell/test_guidelines.py::test_nothing_changes_before_the_yes",
+            "tests/shell/test_guidelines.py::test_a_yes_is_an_edit_of_that_person",
+            "tests/shell/test_guidelines.py::test_a_player_cannot_bring_it_about",
+        ),
+    ),
+)
+BROUGHT = (
+    Promise(
+        "character cards, V1 to V3, PNG and JSON, in and out without loss",
+        "`assistant import`, `assistant export`; read and written by `@lenml/char-card-reader`",
+        (
+            "tests/core/test_character_cards.py::test_json_comes_out_as_it_went_in",
+            "tests/core/test_character_cards.py::test_any_card_comes_back",
+            "tests/core/test_png.py::test_a_thousand_mutated_cards_neither_crash_nor_grow",
+            "tests/endpoints/test_character_cards.py::test_ours_are_read_there",
+            "tests/endpoints/test_character_cards.py::test_theirs_is_read_here_and_goes_back",
+        ),
+    ),
+    Promise(
+        "what a card orders is data, below our rules",
+        "`db.card_notes`, quoted; what is kept but unused is shown before it is stored",
+        (
+            "tests/shell/test_cards.py::test_notes_stand_below_the_rules_and_quoted",
+            "tests/shell/test_cards.py::test_it_is_shown_before_it_is_stored",
+        ),
+    ),
+    Promise(
+        "macros",
+        "`{{char}}`, `{{user}}`, `{{time}}` and others; a game's own by `EVENNIA_AI_MACROS`",
+        (
+            "tests/shell/test_macros.py::test_a_persona_and_lore",
+            "tests/shell/test_macros.py::test_a_games_own",
+        ),
+    ),
+    Promise(
+        "lore packs",
+        "`assistant lore import`, `export`; tags, conditions, quest states",
+        (
+            "tests/shell/test_lore_packs.py::test_what_goes_out_comes_in_again",
+            "tests/shell/test_lore_packs.py::test_each_kind_of_condition",
+        ),
+    ),
+)
+PROMISES = (*INNER, *GOALS, *MEMORY, *NAMES, *RUNNING, *TOGETHER, *BROUGHT)

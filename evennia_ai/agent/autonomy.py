@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from uuid import uuid4
 
 import evennia
@@ -98,9 +97,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
         return None
     # Counted before anything is done: what a crash cuts off was a turn too.
     state.write(script, own_turns=state.read(script, "own_turns") + 1)
-    missed = ""
-    if why is ActReason.GOAL:  # times that came meanwhile begin now
-        missed = _missed(script, goals.come_due(script, config(script).late_seconds))
+    missed = _missed(script) if why is ActReason.GOAL else ""
     return turns.of_goal(script, event_of(script, why, missed))
 
 
@@ -108,7 +105,7 @@ def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
     """The event of an act of its own.
 
     Args:
-        missed: a sentence on times of goals that were missed.
+        missed: a sentence on times that were missed.
     """
     return Event(
         id=f"own{uuid4().hex[:12]}",
@@ -136,8 +133,12 @@ def _next_step(known: tree.Goals, missed: str) -> str:
     return NEXT_STEP.format(id=goal["id"], text=goal["text"], whole=whole, time=time, missed=missed)
 
 
-def _missed(script: Assistant, missed: Sequence[tree.Missed]) -> str:
-    """A sentence for the model on times that were missed, of which staff are told as well."""
+def _missed(script: Assistant) -> str:
+    """Begin the goals whose time has come; a sentence on those that were missed, or "".
+
+    Staff are told of these as well.
+    """
+    missed = goals.come_due(script, config(script).late_seconds)
     if not missed:
         return ""
     lines = [

@@ -193,17 +193,15 @@ def stage(
     Raises:
         ConfigurationError: something of it is wrong.
     """
-    game_prompts = getattr(settings, "EVENNIA_AI_PROMPTS", {})
-    game_contexts = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
-    registry = PromptRegistry.read(
-        game_prompts, read("prompt_components"), read("prompt_templates")
-    )
+    game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
+    registry = PromptRegistry.read(game, read("prompt_components"), read("prompt_templates"))
     own = read("system_prompt_native" if is_native else "system_prompt")
-    context = _context(context_type, game_contexts, read("context_configs"))
+    context = _context(context_type, settings, read("context_configs"))
     config = ExecutionConfig.from_stored(read("execution_config"))
     pattern = compose_pattern(config, context)
     reasons = (f"context {context.context_type}", *pattern.reasons)
     card_notes = str(read("card_notes")).strip()
+    is_told = card_notes and not more.get("hint")  # a small model is shown one note, and no more
     return Scene(
         card_notes=card_notes,
         text=more.pop("text", read("persona")),
@@ -213,21 +211,16 @@ def stage(
         context=context,
         allows_several=pattern.calls_per_reply > 1,
         pattern=replace(pattern, reasons=reasons),
-        components=_components(registry, card_notes, is_small=bool(more.get("hint"))),
+        components=_with_card(registry.components) if is_told else registry.components,
         templates=tuple(registry.templates),
         notes=_notes(read) | more.pop("notes", {}),
         **more,
     )
 
 
-def _components(
-    registry: PromptRegistry, card_notes: str, *, is_small: bool
-) -> Mapping[int, PromptComponent]:
-    """The components, with the card's notes where there are any; a small model is shown none."""
-    found = registry.components
-    if not card_notes or is_small or CARD_NOTES.id in found:
-        return found
-    return dict(sorted({**found, CARD_NOTES.id: CARD_NOTES}.items()))
+def _with_card(components: Mapping[int, PromptComponent]) -> Mapping[int, PromptComponent]:
+    """Components with a card's notes among them, where the game has none of that number."""
+    return dict(sorted({CARD_NOTES.id: CARD_NOTES, **components}.items()))
 
 
 def _notes(read: Callable[[str], Any]) -> dict[str, str]:
@@ -238,9 +231,8 @@ def _notes(read: Callable[[str], Any]) -> dict[str, str]:
     }
 
 
-def _context(
-    context_type: ContextType, game: Mapping[str, Any], own: Mapping[str, Any]
-) -> ContextConfig:
+def _context(context_type: ContextType, settings: Any, own: Mapping[str, Any]) -> ContextConfig:
+    game = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
     config = context_for(context_type, game, own)
     for number, text in config.component_overrides.items():
         check_text(text, f"{context_type}.component_overrides[{number}]")
