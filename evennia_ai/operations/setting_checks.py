@@ -19,6 +19,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.ledger_store import unpriced_text
 from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
 from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.hearing.staleness import StaleAnswers
 from evennia_ai.core.safety.prices import price_of
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
@@ -214,7 +215,10 @@ def _check_template(read: Read, body: GameObject | None) -> None:
 
 
 # The groups of settings that are stored as one mapping.
-_KINDS = (ExecutionConfig, HearingConfig, AutonomyConfig, MemoryConfig, SleepSchedule)
+_KINDS = (
+    *(AutonomyConfig, ExecutionConfig, HearingConfig),
+    *(MemoryConfig, SleepSchedule, StaleAnswers),
+)
 GROUPS: Mapping[str, type[SettingsGroup]] = {
     group.NAME: group for group in (*_KINDS, SafetyConfig, BudgetConfig)
 }
