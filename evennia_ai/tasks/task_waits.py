@@ -155,11 +155,6 @@ def by_id(number: str) -> TaskWait | None:
     return _OPEN.get(number)
 
 
-def is_orphan(event: Event) -> bool:
-    """True for a task for which nobody waits any more, as after a restart."""
-    return event.kind == TASK and event.id not in _OPEN
-
-
 def is_quiet(event: Event | None) -> bool:
     """True where nobody may notice what is done for an event, however deep in a chain."""
     while event is not None and event.kind == TASK:
