@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 from evennia_ai.agent import autonomy, preparation
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import tellable
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, Part
@@ -39,7 +38,6 @@ def no_context(name: str) -> Result[Any]:
 
 def _turn_for(script: Assistant, being: Being) -> Turn:
     """The turn that a whisper of this person's would begin: nobody else's private words in it."""
-    person = incoming.person_of(being)
     event = Event(
         id="shown",
         kind="message",
@@ -51,11 +49,9 @@ def _turn_for(script: Assistant, being: Being) -> Turn:
         rule=3,
         hops=0,
         at=script.clock.seconds(),
-        person=person,
+        person=incoming.person_of(being),
     )
-    work = script.work
-    overheard = tellable(work.overheard, person)
-    return Turn(work.epoch, (event,), overheard, conversation.known_to(work.history, person))
+    return turns.of_events(script, event)
 
 
 class NextPrompt(NamedTuple):
@@ -81,7 +77,7 @@ def next_prompt(
     if context_type is ContextType.TICK_EVENT:
         turn = _turn_for(script, being)
     else:
-        turn = turns.of_goal(script, autonomy.event_of(script, ActReason.GOAL))
+        turn = turns.of_events(script, autonomy.event_of(script, ActReason.GOAL))
     hint = grounding.ground_by_words(script, turn).hint if preparation.is_small(client) else ""
     scene = preparation.scene_of(script, client, context_type, hint=hint)
     pattern = preparation.pattern_of(script, turn, scene)

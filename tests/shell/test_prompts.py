@@ -9,9 +9,10 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations.shown_prompts import show_prompt
 from evennia_ai.prompts import facts_of
-from evennia_ai.runtime import state
+from evennia_ai.runtime import state, turns
 from tests.shell.support import ShellTest, says, whispers
 
 USAGE = "Usage: assistant "
@@ -72,6 +73,20 @@ class TestShowing(PromptTest):
             self.assistant("prompt ada show")
         changing = [q["sql"] for q in statements if not q["sql"].startswith("SELECT")]
         assert ([], frozenset(), []) == (changing, self.ada_script.work.busy, self.waiting())
+
+    def test_a_turn_under_way_stays_as_it_is(self) -> None:
+        """What runs, what was given up, and the chains of work: in either context."""
+        assert operations.add_goal(self.ada_script, "find the lost atlas").ok
+        self.ask("whisper Ada = hello")
+        work = self.ada_script.work
+        work.given_up.add("call 9")
+        before = (work.running, {"call 9"}, list(turns.CHAINS._known))
+        assert 1 == len(work.running)
+        for context in (ContextType.TICK_AUTONOMOUS, ContextType.TICK_EVENT):
+            whole = self.assistant(f"prompt ada {context} show")
+            assert whole.startswith("[system]"), whole
+            after = (work.running, work.given_up, list(turns.CHAINS._known))
+            assert before == after, context
 
     def test_a_wrong_setup_is_said(self) -> None:
         """In place of a prompt."""

@@ -7,7 +7,7 @@ done so far, and a restart goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evennia_ai.core.hearing import inbox
@@ -37,7 +37,7 @@ UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happene
 
 def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
     """A turn for an event and those that join it; they stay in the inbox until it is settled."""
-    return _begin(script, inbox.batch(script.work.inbox, first, limit))
+    return _begin(script, map(Event.from_stored, inbox.batch(script.work.inbox, first, limit)))
 
 
 def set_down(script: Assistant) -> tuple[Event, ...]:
@@ -60,7 +60,7 @@ def resume(script: Assistant) -> Turn:
 def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
     """A turn as it was set down, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
-    turn = _begin(script, stored)
+    turn = _begin(script, map(Event.from_stored, stored))
     turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
     turn.hold(*_held(noted, turn.event))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
@@ -72,7 +72,7 @@ def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
 
 def of_goal(script: Assistant, event: Event) -> Turn:
     """A turn for something of the assistant's own, which nobody waits for."""
-    return _begin(script, [event.as_stored()])
+    return _begin(script, [event])
 
 
 def by_hand(script: Assistant, event: Event) -> Turn:
@@ -89,24 +89,22 @@ def _chain_of(script: Assistant, event: Event) -> Chain:
     return CHAINS.of(event.chain or event.id, event.begun_by or event.person, loop)
 
 
-def _begin(script: Assistant, stored: Sequence[inbox.Stored]) -> Turn:
-    work = script.work
-    events = tuple(Event.from_stored(item) for item in stored)
-    work.running = frozenset(event.id for event in events)
+def _begin(script: Assistant, events: Iterable[Event]) -> Turn:
+    work, turn = script.work, of_events(script, *events)
+    turn.monitor = SafetyMonitor(safety_config(script).checks)
+    turn.tick, turn.began_seconds = work.ticks + 1, script.clock.seconds()
+    turn.chain = _chain_of(script, turn.events[0])
+    work.running = frozenset(event.id for event in turn.events)
     work.given_up.clear()
-    person = sole_recipient(script, events[-1])
+    return turn
+
+
+def of_events(script: Assistant, *events: Event) -> Turn:
+    """A turn with all that its prompt would tell now; it is not begun, and nothing knows of it."""
+    work, person = script.work, sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
-    turn = Turn(
-        work.epoch,
-        events,
-        overheard,
-        conversation.known_to(work.history, person),
-        is_apart=events[-1].kind == inbox.TASK,
-        monitor=SafetyMonitor(safety_config(script).checks),
-        tick=work.ticks + 1,
-        began_seconds=script.clock.seconds(),
-        chain=_chain_of(script, events[0]),
-    )
+    turn = Turn(work.epoch, events, overheard, conversation.known_to(work.history, person))
+    turn.is_apart = turn.event.kind == inbox.TASK
     turn.hold(*(audience for event in events for audience in event.held))
     is_told_alone = any(item.source in PRIVATE for item in overheard)
     if is_told_alone or conversation.holds_private(work.history, person):
