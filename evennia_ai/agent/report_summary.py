@@ -21,6 +21,7 @@ from evennia_ai.core.turn.conversation import Message, user_message
 from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.bounds import require_room
 from evennia_ai.errors import (
     AssistantError,
     LimitReachedError,
@@ -99,7 +100,8 @@ async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str
         {"role": "system", "content": PROMPT},
         user_message(f"The task: {quote(task)}\nThe report: {quote(report)}"),
     ]
-    _require_room(script, turn, count_messages(request, count) + LONGEST_ANSWER_TOKENS)
+    loop = state.safety_config(script).loop
+    require_room(turn, loop, count_messages(request, count) + LONGEST_ANSWER_TOKENS)
     turn.model_calls += 1
     metered = MeteredClient(script, client, turn.payer, spent=turn.spent)
     limit = state.read(script, "llm_max_tokens")
@@ -114,29 +116,6 @@ async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str
     if not (summary := clean_summary(reply.content)):
         raise ModelReplyError("the model wrote no summary")
     return summary
-
-
-def _require_room(script: Assistant, turn: Turn, tokens: int) -> None:
-    """Go on only where the turn's own limits leave room for a summary and an answer after it.
-
-    Nobody is asked for more: a report can be cut as well.
-
-    Args:
-        tokens: that a summary takes.
-
-    Raises:
-        LimitReachedError: they do not.
-    """
-    loop, chain, grants = state.safety_config(script).loop, turn.chain, turn.grants
-    calls, task = LimitKind.MODEL_CALLS, LimitKind.TASK_TOKENS
-    bounds = (
-        (calls, turn.model_calls + 1, loop.max_model_calls_per_tick, grants, turn.scope),
-        (task, turn.tokens + tokens, loop.max_tokens_per_task, grants, turn.scope),
-        (task, chain.tokens + tokens, chain.most_tokens, chain.grants, chain.scope),
-    )
-    for kind, used, base, granted, scope in bounds:
-        if base and used >= (cap := base + granted.get(kind, 0.0)):
-            raise LimitReachedError(kind, used=used, cap=cap, amount=0, scope=scope)
 
 
 def _seconds(script: Assistant, turn: Turn) -> float:

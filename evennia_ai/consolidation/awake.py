@@ -1,8 +1,9 @@
 """Work with the memories while awake: facts are drawn in a pause, and things are thought over.
 
 A talk has to be over, or much has to wait; nobody may. The calls run beside the turns. How often a
-day is bounded, and counted before anything is asked: what a crash or a stop cuts off counts as
-well. What comes of it is stored whole, as by night, so that nothing is lost or there twice.
+day and how many look-ups are bounded, and counted before anything is asked: what a crash or a stop
+cuts off counts as well. What comes of it is stored whole, as by night, so that nothing is lost or
+there twice.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from evennia_ai.tools.inner_calls import Asker
 
 # Between two of them, so that a few a day are not used up by the first short talks.
 GAP_SECONDS = 3600.0
+LOOK_UPS = 3  # in one round of reflection, beside the call for each answer
 WHY = "while awake"
 # A stop, and a model that is set up wrongly, of which `assistant check` tells.
 UNTOLD = (CancelledError, StaleEpochError, ConfigurationError)
@@ -121,9 +123,10 @@ async def _draw(script: Assistant) -> None:
         work.sort_after = script.clock.seconds()  # the next talk need not wait for the hour
     if not consolidating.count_pending(script, today["skipped"]):
         return
-    today["calls"] += 1
-    state.write(script, facts_awake=today)
-    asker = Asker(script, client, Fence.of(script))
+    count = partial(_count_call, script)
+    count()
+    spare = state.memory_config(script).awake_calls_per_day - today["calls"] - 1
+    asker = Asker(script, client, Fence.of(script), spare=spare, before_spare=count)
     skipped = await extraction.draw(
         script,
         asker,
@@ -134,8 +137,13 @@ async def _draw(script: Assistant) -> None:
         skipped=today["skipped"],
     )
     if skipped != today["skipped"]:
-        state.write(script, facts_awake={**today, "skipped": skipped})
+        state.write(script, facts_awake={**_today(script), "skipped": skipped})
     work.unsorted = consolidating.count_pending(script)
+
+
+def _count_call(script: Assistant) -> None:
+    today = _today(script)
+    state.write(script, facts_awake={**today, "calls": today["calls"] + 1})
 
 
 async def _reflect(script: Assistant) -> None:
@@ -151,7 +159,7 @@ async def _reflect(script: Assistant) -> None:
     today["reflections"] += 1
     state.write(script, facts_awake=today)
     fence = Fence.of(script)
-    session = Session(script, fence, Asker(script, client, fence))
+    session = Session(script, fence, Asker(script, client, fence, spare=LOOK_UPS))
     while await reflecting.reflect(session, threshold) and _is_underway(script):
         if queueing.is_called(script):
             return

@@ -6,10 +6,34 @@ from dataclasses import dataclass
 
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.monitor import Halt
+from evennia_ai.core.settings.safety import Loop
 from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Ports
 from evennia_ai.errors import LimitReachedError
+
+
+def require_room(turn: Turn, loop: Loop, tokens: int) -> None:
+    """Go on only where a turn's limits leave room for a model call beside its loop, and an answer.
+
+    Nobody is asked for more: what the call is for can be had without it.
+
+    Args:
+        tokens: that the call takes, prompt and answer together.
+
+    Raises:
+        LimitReachedError: they do not.
+    """
+    chain, grants = turn.chain, turn.grants
+    calls, task = LimitKind.MODEL_CALLS, LimitKind.TASK_TOKENS
+    bounds = (
+        (calls, turn.model_calls + 1, loop.max_model_calls_per_tick, grants, turn.scope),
+        (task, turn.tokens + tokens, loop.max_tokens_per_task, grants, turn.scope),
+        (task, chain.tokens + tokens, chain.most_tokens, chain.grants, chain.scope),
+    )
+    for kind, used, base, granted, scope in bounds:
+        if base and used >= (cap := base + granted.get(kind, 0.0)):
+            raise LimitReachedError(kind, used=used, cap=cap, amount=0, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ async def split_goal(
     """
     _require_own(character, turn)
     if parts is None:
-        parts = await planning.parts_for(character.assistant_script, number)
+        parts = await planning.parts_for(character.assistant_script, number, turn)
     try:
         numbers = goals.split(character.assistant_script, number, parts)
     except ValueError as error:

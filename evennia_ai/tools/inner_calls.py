@@ -7,7 +7,8 @@ far as the request has any for it; it can neither speak nor act, nor write anyth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -27,6 +28,7 @@ from evennia_ai.core.turn.pattern import compose_pattern
 from evennia_ai.core.turn.tokens import count_messages, estimate
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.bounds import require_room
 from evennia_ai.engine.ports import Reply, Specs
 from evennia_ai.engine.react import LAST_STEP
 from evennia_ai.errors import AssistantError, ConfigurationError, ModelTimeoutError
@@ -126,6 +128,10 @@ class Asker:
         most_tokens: what all calls may use; None: no more than the caps on what it costs say.
         tokens: what they used.
         shares: whose calls they are, and how much of each; empty for nobody's.
+        turn: the one that waits for them, whose limits hold for them and which pays for them;
+            None: they are made beside all turns.
+        spare: how many calls there may be beyond the first of each answer, all answers together.
+        before_spare: called before each of these.
     """
 
     script: Assistant
@@ -134,6 +140,9 @@ class Asker:
     most_tokens: int | None = None
     tokens: int = 0
     shares: Mapping[str, float] = field(default_factory=dict)
+    turn: Turn | None = None
+    spare: float = math.inf
+    before_spare: Callable[[], None] = lambda: None
 
     def has_room(self, size: int) -> bool:
         """True where a call with a prompt of so many tokens fits into what is left."""
@@ -158,17 +167,21 @@ class Asker:
 
         Raises:
             PutOffError: no budget has room for it, or its context is set wrongly.
-            AssistantError: the model failed, is not asked now, or no cap has room for it.
+            AssistantError: the model failed, is not asked now, or no cap or limit has room for it.
             StaleEpochError: it was stopped or reset meanwhile.
         """
         said: list[Message] = []
+        if self.spare < 1:
+            evidence = None
         room = self._enter(context_type, evidence)
-        left = room.most_calls
+        left = min(room.most_calls, 1 + self.spare)
         while True:
             reply = await self._call(room, request, said, purpose)
             left -= 1
             if evidence is None or not room.specs or not reply.tool_calls or left <= 0:
                 return str(reply.content)
+            self.before_spare()
+            self.spare -= 1
             calls = reply.tool_calls[: room.calls_per_reply]
             if (after := AFTER_TOOL.get(room.scene.context.context_type)) is not None:
                 room = self._enter(after, evidence)
@@ -197,9 +210,9 @@ class Asker:
         size = count_messages(messages, estimate)
         if not self.has_room(size):
             raise PutOffError(f"the night's token_budget of {self.most_tokens} has no room for it")
-        metered = MeteredClient(self.script, self.client, shares=self.shares)
+        self._count_call(size)
         tools = tuple(room.specs.values())
-        asked = metered.ask(messages, tools, purpose=purpose, **self._extra(size))
+        asked = self._metered.ask(messages, tools, purpose=purpose, **self._extra(size))
         try:
             reply: Reply = await asked.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:
@@ -208,17 +221,37 @@ class Asker:
         self.fence.check()
         return reply
 
+    def _count_call(self, size: int) -> None:
+        """Count a call before it is made, where the limits of its turn leave room for it.
+
+        Args:
+            size: tokens of the prompt.
+        """
+        if self.turn is not None:
+            loop = state.safety_config(self.script).loop
+            require_room(self.turn, loop, size + LONGEST_ANSWER_TOKENS)
+            self.turn.model_calls += 1
+
+    @property
+    def _metered(self) -> MeteredClient:
+        if self.turn is None:
+            return MeteredClient(self.script, self.client, shares=self.shares)
+        return MeteredClient(self.script, self.client, self.turn.payer, spent=self.turn.spent)
+
     def _count(self, reply: Reply, size: int, context_type: ContextType, purpose: str) -> None:
         """Count what a call used, and note it for `assistant why`."""
         script, used = self.script, reply.usage
         tokens = (used.prompt_tokens or size) + used.completion_tokens
         self.tokens += tokens
-        told = usage_counted(
-            purpose, 1, used.prompt_tokens, used.completion_tokens, context=context_type
-        )
         names = tuple(call.name for call in reply.tool_calls)
         now = script.clock.seconds()
         script.work.inner_calls.append(InnerCall(now, context_type, purpose, tokens, names))
+        if self.turn is not None:  # whose tick is told with all its calls
+            self.turn.count(used)
+            return
+        told = usage_counted(
+            purpose, 1, used.prompt_tokens, used.completion_tokens, context=context_type
+        )
         turns.add_usage(script, Turn(0, (), usage=used, model_calls=1), told)
 
     def _extra(self, size: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn import goals as tree
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.goal_parts import read_parts, split_request
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import AssistantError, StaleEpochError, ToolError
 from evennia_ai.memory.evidence import Evidence
 from evennia_ai.runtime import goals
@@ -20,24 +21,23 @@ from evennia_ai.tools.inner_calls import Asker
 UNPLANNED = "name the parts yourself"
 
 
-async def parts_for(script: Assistant, number: int) -> list[str]:
-    """The parts into which the model splits a goal.
+async def parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
+    """The parts into which the model splits a goal, at the expense of the turn that asks for them.
 
     Raises:
-        ToolError: no open goal has that number, or the model gave no parts; the text says why.
+        ToolError: it cannot be split, or the model gave no parts; the text says why.
         StaleEpochError: it was stopped or reset meanwhile.
     """
     known = goals.of(script)
-    goal = next((goal for goal in tree.active(known) if goal["id"] == number), None)
-    if goal is None:
-        raise ToolError(f"no open goal has the number {number}; see list_goals")
-    if tree.parts_of(known, number):
-        raise ToolError(f"goal {number} has parts already; a goal is split once")
+    try:
+        goal = tree.require_splittable(known, number)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
     client = script.client()
     if client.provider_name == "local":
         raise ToolError(UNPLANNED)
     fence = Fence.of(script)
-    asker = Asker(script, client, fence)
+    asker = Asker(script, client, fence, turn=turn)
     asked = split_request(goal["text"], tree.lines(known))
     evidence = Evidence(script, fence, WORLD)
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evennia_ai.core.turn.goal_times import REAL, Timing
 from evennia_ai.core.turn.goals import (
     COMPLETED,
     DROPPED,
@@ -22,9 +23,19 @@ from evennia_ai.core.turn.goals import (
     lines,
     next_step,
     progress,
+    require_splittable,
     split,
     top,
 )
+
+DAILY: Timing = {
+    "when": "daily at 08:00",
+    "clock": REAL,
+    "at": "08:00",
+    "is_daily": True,
+    "due": 8 * 3600.0,
+    "is_begun": False,
+}
 
 
 def made(*priorities: int) -> Goals:
@@ -198,6 +209,30 @@ def test_a_part_has_to_fit_in_depth() -> None:
         goals, number = add(goals, f"level {level}", parent=number)
     with pytest.raises(ValueError, match="goal 4 is 4 deep already, and has no parts"):
         add(goals, "level 5", parent=number)
+
+
+def test_what_has_room_for_parts() -> None:
+    """Asked before the parts are known, the answer is that of the split itself."""
+    deep = made(5)
+    for number in range(1, MOST_DEPTH):
+        deep, _ = add(deep, f"level {number + 1}", parent=number)
+    nearly, full = made(*[5] * (MOST_GOALS - 1)), made(*[5] * MOST_GOALS)
+    daily = add({}, "ring the bell", timing=DAILY)[0]
+    for goals, number, told in (
+        (made(5), 2, "no open goal has the number 2; open are: 1"),
+        (tree(), 3, "goal 3 has parts already; a goal is split once"),
+        (deep, MOST_DEPTH, "goal 4 is 4 deep already, and has no parts"),
+        (daily, 1, "goal 1 comes back every day, and has no parts"),
+        (nearly, 1, "there are 49 open goals already, and 50 at most; complete or drop one first"),
+        (full, 1, "there are 50 open goals already; complete or drop one first"),
+    ):
+        for ask in (require_splittable, lambda *asked: split(*asked, ["one", "two"])):
+            with pytest.raises(ValueError) as caught:
+                ask(goals, number)
+            assert told == str(caught.value)
+    fits = made(*[5] * (MOST_GOALS - 2))
+    assert 1 == require_splittable(fits, 1)["id"]
+    assert MOST_GOALS == len(active(split(fits, 1, ["one", "two"])[0]))
 
 
 def test_few_goals_are_its_own() -> None:

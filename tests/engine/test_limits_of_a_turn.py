@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from evennia_ai.core.hearing.chain import Chain
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.settings.safety import Loop
 from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
+from evennia_ai.engine.bounds import require_room
 from evennia_ai.engine.ports import Specs
 from evennia_ai.engine.toolboxes import Timed
 from evennia_ai.errors import (
@@ -284,3 +287,40 @@ def test_hole_d25_others_of_its_chain_used_its_steps_up(grants: tuple[bool, ...]
     assert (7, 7, "chain e1") == (hit.used, hit.cap, hit.scope)
     assert (None if grants else hit) == stop.limit
     assert dict.fromkeys([LimitKind.TASK_ITERATIONS] * len(grants), 7) == stage.turn.chain.grants
+
+
+@pytest.mark.parametrize(
+    ("kind", "loop", "turn", "chain"),
+    [
+        pytest.param("", {}, {"model_calls": 999, "earlier_tokens": 10**9}, {}, id="no limits"),
+        pytest.param("", {"max_model_calls_per_tick": 4}, {"model_calls": 2}, {}, id="one left"),
+        pytest.param(
+            "model_calls", {"max_model_calls_per_tick": 4}, {"model_calls": 3}, {}, id="the last"
+        ),
+        pytest.param(
+            "", {"max_model_calls_per_tick": 4}, {"model_calls": 3, "grants": {"model_calls": 1}},
+            {}, id="granted",
+        ),
+        pytest.param("", {"max_tokens_per_task": 801}, {"earlier_tokens": 700}, {}, id="it fits"),
+        pytest.param(
+            "task_tokens", {"max_tokens_per_task": 800}, {"earlier_tokens": 700}, {}, id="tokens"
+        ),
+        pytest.param("", {}, {}, {"tokens": 700, "most_tokens": 801}, id="it fits the chain"),
+        pytest.param(
+            "task_tokens", {}, {}, {"tokens": 700, "most_tokens": 800}, id="tokens of the chain"
+        ),
+    ],
+)  # fmt: skip
+def test_a_call_beside_the_loop_leaves_room_for_an_answer(
+    kind: str, loop: dict[str, int], turn: dict[str, Any], chain: dict[str, int]
+) -> None:
+    """Of its tick's calls one is left after it, of its task's and its chain's tokens any."""
+    limits = Loop(**{"max_model_calls_per_tick": 0, "max_tokens_per_task": 0, **loop})
+    asking = Turn(1, (HELLO,), chain=Chain("c", **chain), **turn)
+    if not kind:
+        require_room(asking, limits, 100)
+        return
+    with pytest.raises(LimitReachedError) as caught:
+        require_room(asking, limits, 100)
+    scope = "chain c" if chain else asking.scope
+    assert (kind, scope) == (caught.value.kind, caught.value.scope)

@@ -114,6 +114,37 @@ class TestWhen(AwakeCase):
         self.pause(24 * HOUR)
         assert (3, 1, 4) == (self.calls, self.today["calls"], len(self.stored("fact")))
 
+    def test_looking_up_counts_as_well(self) -> None:
+        """Each model call is one of the day's few; for the last of them no tool is on offer."""
+        look = completion(None, ("recall_memories", {"query": "boats"}))
+        for most, offered in ((1, [False]), (2, [True, True]), (9, [True] * 5)):
+            self.set(memory_config={"awake_calls_per_day": most})
+            self.model.bodies.clear()
+            self.model.answers.extend([look] * len(offered))
+            self.talk(f"boat {most} is in the harbour.")
+            self.pause(24 * HOUR)
+            with self.subTest(most=most):
+                assert offered == ["tools" in body for body in self.asked("facts")]
+                assert len(offered) == self.today["calls"]
+                last = str(self.asked("facts")[-1]["messages"][-1]["content"])
+                assert (most > 1) == ("one step is left" in last)
+
+    def test_each_call_is_counted_before_it_is_made(self) -> None:
+        """What a crash cuts off counts, and so does a call after a look-up that fails."""
+        stored: list[int] = []
+        post = self.model.post
+
+        def noting(body: Any) -> Deferred[bytes]:
+            stored.append(self.today["calls"])
+            return post(body)
+
+        self.model.post = noting  # type: ignore[method-assign]
+        look = completion(None, ("recall_memories", {"query": "boats"}))
+        self.model.answers.extend([look, ModelStatusError(400, "no")])
+        self.talk("the harbour is open.")
+        self.pause()
+        assert ([1, 2], 2) == (stored, self.today["calls"])
+
     def test_switched_off(self) -> None:
         """By its own setting, with the memory, or where a night does it."""
         for off in (

@@ -152,7 +152,10 @@ class TestDayAndNight(InnerCase):
         assert "Beside its turns:" in shown
         assert "reflection_cont (reflection), 980 tokens" in shown
         told = {facts.get("context") for event, _, facts in recorded if event == "UsageCounted"}
-        assert set(MAIN_PARTS) <= told
+        # Planning is told with the tick that asks for it.
+        assert set(MAIN_PARTS) == (told - {None}) | {ContextType.GOAL_DECOMPOSE}
+        assert ContextType.GOAL_DECOMPOSE not in told
+        assert ContextType.GOAL_DECOMPOSE in self.contexts()
 
 
 class TestLookingUp(InnerCase):

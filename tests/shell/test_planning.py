@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia_ai import operations
+from evennia_ai import audit, operations
+from evennia_ai.core.turn.goals import MOST_GOALS
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
+from evennia_ai.runtime import turns
 from tests.shell.test_goals import GoalsTest
 
 NOOP = completion(None, ("noop", {}))
 SPLIT = completion(None, ("split_goal", {"number": 1}))
-PARTS = completion('["ask the binder", "look below the stair"]')
+PARTS_TEXT = '["ask the binder", "look below the stair"]'
+PARTS = completion(PARTS_TEXT)
 
 
-class TestPlanning(GoalsTest):
+def used(tokens: int) -> dict[str, int]:
+    """The usage of a call with a prompt of so many tokens."""
+    return {"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10}
+
+
+class PlanningCase(GoalsTest):
     """Ada has a goal that is too large for a step."""
 
     def setUp(self) -> None:
@@ -35,6 +43,10 @@ class TestPlanning(GoalsTest):
     def goals(self) -> list[Any]:
         """What is open, by words."""
         return [row["text"] for row in operations.list_goals(self.ada_script).data.goals]
+
+
+class TestPlanning(PlanningCase):
+    """The model is asked where it names no parts."""
 
     def test_the_model_is_asked_for_the_parts(self) -> None:
         """It is shown the goals and who she is, no tools; the parts are hers, and it is paid."""
@@ -68,12 +80,62 @@ class TestPlanning(GoalsTest):
                 assert ["find the lost atlas"] == self.goals
 
     def test_what_cannot_be_split_is_not_asked_about(self) -> None:
-        """No open goal of that number, or one that has parts: no call, no money."""
+        """No such open goal, one that has parts, comes every day or is too deep: no money."""
         self.plan(SPLIT, PARTS)
-        for number, cause in ((9, "no open goal has the number 9"), (1, "goal 1 has parts")):
+        assert operations.add_goal(self.ada_script, "ring the bell", when="daily at 08:00").ok
+        assert operations.add_goal(self.ada_script, "level 3", parent=2).ok
+        assert operations.add_goal(self.ada_script, "level 4", parent=5).ok
+        for number, cause in (
+            (9, "no open goal has the number 9"),
+            (1, "goal 1 has parts"),
+            (4, "goal 4 comes back every day"),
+            (6, "goal 6 is 4 deep already"),
+        ):
             again = completion(None, ("split_goal", {"number": number}))
             self.clock.advance(7200)
             before = ModelCall.objects.filter(purpose="planning").count()
             with self.subTest(number=number):
                 assert cause in self.plan(again)
                 assert before == ModelCall.objects.filter(purpose="planning").count()
+
+    def test_fifty_open_goals_leave_no_room(self) -> None:
+        """Where no two parts fit nothing is asked, and nothing is paid."""
+        for number in range(MOST_GOALS - 2):
+            assert operations.add_goal(self.ada_script, f"goal {number}").ok
+        assert "there are 49 open goals already, and 50 at most" in self.plan(SPLIT)
+        assert 0 == ModelCall.objects.filter(purpose="planning").count()
+
+
+class TestLimits(PlanningCase):
+    """The call is one of the turn that asks for it."""
+
+    def test_it_is_counted_with_the_turn(self) -> None:
+        """Its calls and tokens, once: in the turn, its chain, the record and all that is used."""
+        recorded: list[Any] = []
+        listener = lambda *record: recorded.append(record)  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+        split = completion(None, ("split_goal", {"number": 1}), usage=used(100))
+        self.plan(split, completion(PARTS_TEXT, usage=used(1000)))
+        (tick,) = [facts for event, _, facts in recorded if event == "TickCompleted"]
+        assert (3, 1100) == (tick["calls"], tick["prompt_tokens"])
+        assert [] == [facts for event, _, facts in recorded if event == "UsageCounted"]
+        work = self.ada_script.work
+        assert (3, 1100) == (work.calls, work.usage.prompt_tokens)
+        chain = next(reversed(turns.CHAINS._known.values()))
+        assert work.usage.total_tokens == chain.tokens
+
+    def test_a_limit_of_the_turn_leaves_nothing(self) -> None:
+        """One call has to be left for going on; nobody is asked, and the model is told."""
+        rows = {"max_model_calls_per_tick": (2, "model_calls"), "max_tokens_per_task": (1200, "")}
+        for key, (most, kind) in rows.items():
+            self.set(safety_config={"loop": {key: most}})
+            self.clock.advance(7200)
+            with self.subTest(key):
+                told = self.plan(SPLIT)
+                assert f"it could not be planned now (limit {kind or 'task_tokens'}" in told
+                assert "name the parts yourself" in told
+                assert 0 == ModelCall.objects.filter(purpose="planning").count()
+        self.set(safety_config={"loop": {"max_model_calls_per_tick": 3}})
+        self.clock.advance(7200)
+        assert "goal 1 has the parts 2, 3" == self.plan(SPLIT, PARTS)

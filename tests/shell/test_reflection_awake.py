@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
+from evennia_ai.consolidation.awake import LOOK_UPS
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
@@ -130,6 +131,21 @@ class TestWhen(DayCase):
         assert (2, 2) == (self.thoughts, self.today["reflections"])
         self.pause(24 * HOUR)
         assert (3, 1) == (self.thoughts, self.today["reflections"])
+
+    def test_a_round_has_an_end(self) -> None:
+        """A call for each answer and three look-ups, however often its model wants to look."""
+        self.set(memory_config={**self.config, "reflection_questions": 2})
+        self.talk(4)
+        self.talk(4, owner="Tom")
+        look = completion(None, ("read_journal", {}))
+        asking = [look, completion('["Who minds it?", "Why?"]')]
+        one = [*asking, look, completion("[]"), look, completion("[]")]
+        self.model.answers.extend([*one, asking[1], look, look])
+        self.pause()
+        bodies = self.asked("questions") + self.asked("insights")
+        assert 2 * (1 + 2) + LOOK_UPS == len(bodies)
+        assert [True] * 6 + [False] * 3 == ["tools" in body for body in self.model.bodies]
+        assert "round" not in state.read(self.ada_script, "reflection_state")
 
     def test_idle_it_costs_no_statement(self) -> None:
         """Once it looked and nothing was due, however long that is."""

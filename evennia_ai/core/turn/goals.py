@@ -167,30 +167,46 @@ def _require_room(goals: Goals, number: int) -> None:
         raise ValueError(f"goal {number} comes back every day, and has no parts")
 
 
-def fullness(goals: Goals, by: str = "") -> str:
-    """The reason why there can be no further goal; "" where there can.
+def fullness(goals: Goals, by: str = "", *, more: int = 1) -> str:
+    """The reason why there can be no further goals; "" where there can.
 
     Args:
         by: SELF for one at the top that the assistant sets itself.
+        more: number of them.
     """
-    if len(active(goals)) >= MOST_GOALS:
-        return f"there are {MOST_GOALS} open goals already; complete or drop one first"
+    if (count := len(active(goals))) + more > MOST_GOALS:
+        most = "" if count == MOST_GOALS else f", and {MOST_GOALS} at most"
+        return f"there are {count} open goals already{most}; complete or drop one first"
     own = [goal for goal in top(goals) if goal.get("by") == SELF]
     if by == SELF and len(own) >= MOST_OWN:
         return f"there are {MOST_OWN} open goals of your own already; complete one first"
     return ""
 
 
-def split(goals: Goals, number: int, texts: Sequence[str]) -> tuple[Goals, list[int]]:
-    """The goals with one of them split into parts, and the numbers of these; all or none.
+def require_splittable(goals: Goals, number: int) -> Goal:
+    """The goal of a number, which may be split into the fewest parts that there are.
 
     Raises:
-        ValueError: it is not open, was split before, is too far down, or the parts are too few,
-            too many, or as good as the goal itself.
+        ValueError: it is not open, was split before, is daily or too far down, or there are too
+            many open goals.
     """
     goal = _require(goals, number)
     if parts_of(goals, number):
         raise ValueError(f"goal {number} has parts already; a goal is split once")
+    _require_room(goals, number)
+    if problem := fullness(goals, more=PARTS.start):
+        raise ValueError(problem)
+    return goal
+
+
+def split(goals: Goals, number: int, texts: Sequence[str]) -> tuple[Goals, list[int]]:
+    """The goals with one of them split into parts, and the numbers of these; all or none.
+
+    Raises:
+        ValueError: as of `require_splittable`, or the parts are too few, too many, or as good as
+            the goal itself.
+    """
+    goal = require_splittable(goals, number)
     if len(texts) not in PARTS:
         few, many = PARTS.start, PARTS.stop - 1
         raise ValueError(f"a goal is split into {few} to {many} parts, not {len(texts)}")
