@@ -49,7 +49,7 @@ class ApiView(APIView):
     """A view of the API: the rows of one address, run in the game's thread."""
 
     schema = AutoSchema()
-    parser_classes = (JsonParser,)
+    parser_classes: tuple[type[JsonParser], ...] = (JsonParser,)
     renderer_classes: tuple[type[JsonRenderer], ...] = (JsonRenderer,)
     content_negotiation_class = JsonOnly
     permission_classes = ()
@@ -118,6 +118,7 @@ class ApiView(APIView):
     def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
         """Read what is asked, go into the game, and tell what came of it."""
         config, wrong = api_config(), None
+        self._ask_before_reading(row, request, path)
         body: dict[str, Any] = {}
         query: dict[str, Any] = {}
         self.given = {} if row.reads else request.data
@@ -148,6 +149,24 @@ class ApiView(APIView):
         with ANY.place(config.waiting_requests), own_room:
             payload = run(act, seconds)
         return self.answer(payload, row.status, headers)
+
+    def _ask_before_reading(self, row: Row, request: Request, path: dict[str, Any]) -> None:
+        """Refuse whoever may not, where a body may be so long that to read it is work.
+
+        Raises:
+            ProblemError: the person may not, or there is no such assistant.
+        """
+        if row.reads or not any(parser.most_bytes for parser in self.parser_classes):
+            return
+        config, pk, address = api_config(), request.user.pk, address_of(request)
+
+        def ask() -> None:
+            account: Any = self.account_for(pk, address)
+            with audit.acting(str(account.key), "api", is_logged=False):
+                find_allowed(row.route.act, account, path.get("key"))
+
+        with ANY.place(config.waiting_requests):
+            run(ask, config.timeout_seconds)
 
     def who(self, request: Request, body: dict[str, Any]) -> int | None:
         """The number of the account that asks, None where there is none."""

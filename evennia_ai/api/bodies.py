@@ -87,11 +87,14 @@ class JsonParser(BaseParser):
     """Reads JSON; a body that is empty counts as one without anything in it.
 
     Attributes:
-        most_bytes: those of a body where more than `body_bytes` are read.
+        most_bytes: those of a body where more than `body_bytes` are read. Whoever asks is then
+            asked for the right to before any of it is.
+        most_parts: objects and lists of a body, counted before it is parsed; 0: as many as fit.
     """
 
     media_type = "application/json"
     most_bytes = 0
+    most_parts = 0
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: object = None
@@ -100,12 +103,18 @@ class JsonParser(BaseParser):
 
         Raises:
             ProblemError: it is too long.
+            ParseError: it is no JSON, or has too many parts.
         """
         config = api_config()
         most = max(self.most_bytes, config.body_bytes)
         raw = stream.read(most + 1)
         if len(raw) > most:
             raise ProblemError(413, f"The body is longer than {most:,} bytes.")
+        if self.most_parts and raw.count(b"{") + raw.count(b"[") > self.most_parts:
+            raise ParseError(
+                f"The body has more than {self.most_parts} braces and brackets; it must be one "
+                "object with texts in it."
+            )
         return read_json(raw, config.body_depth) if raw.strip() else {}
 
 

@@ -13,7 +13,7 @@ from evennia_ai.api.bodies import JsonParser
 from evennia_ai.api.fields import Name, Plain, Strict, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
-from evennia_ai.core.cards.lore_pack import MOST_ENTRIES, PACK_NAME
+from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
 from evennia_ai.operations import Result, cards, lore_packs
 from evennia_ai.operations.result import Problem, note
 
@@ -27,6 +27,7 @@ SHOWN = {
     "persona": "Edda copies old charts.",
     "card_notes": "",
     "lore": 0,
+    "lore_texts": [],
     "unused": [],
 }
 PACK = {
@@ -36,16 +37,29 @@ PACK = {
 CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
 
 
-class FilesParser(JsonParser):
-    """Reads JSON with a whole file in it."""
+class CardParser(JsonParser):
+    """Reads JSON with a whole file in it: one object; a name may have a bracket."""
 
     most_bytes = LONGEST_FILE + 10_000
+    most_parts = 100
 
 
-class Files(ApiView):
-    """An address to which files are sent."""
+class CardView(ApiView):
+    """An address to which cards are sent."""
 
-    parser_classes = (FilesParser,)
+    parser_classes = (CardParser,)
+
+
+class PackParser(JsonParser):
+    """Reads a lore pack."""
+
+    most_bytes = LONGEST_PACK
+
+
+class PackView(ApiView):
+    """An address to which lore packs are sent."""
+
+    parser_classes = (PackParser,)
 
 
 class FileText(Text):
@@ -175,7 +189,7 @@ ROWS = (
         is_private=True,
         example={"file": FILE, "key": "Edda"},
         answer={"message": "Edda is awake, but nowhere: it needs a room.", **SHOWN},
-        view=Files,
+        view=CardView,
     ),
     Row(
         Route("POST", "cards/preview/", "card-preview", "create", TAG),
@@ -188,7 +202,7 @@ ROWS = (
         is_private=True,
         example={"file": FILE},
         answer={"message": "The card of Edda, for Edda. Stored is: ...", **SHOWN},
-        view=Files,
+        view=CardView,
     ),
     Row(
         Route("GET", f"{ONE}card/", "card", "show configuration", TAG),
@@ -198,7 +212,7 @@ ROWS = (
         result=CardSent,
         query=CardFormat,
         answer={"media": MEDIA[cards.JSON], "file": FILE},
-        view=Files,
+        view=CardView,
     ),
     Row(
         Route("PUT", f"{ONE}card/", "card", "configure", TAG),
@@ -211,7 +225,7 @@ ROWS = (
         is_private=True,
         example={"file": FILE},
         answer={"message": "Edda has the card of Edda.", **SHOWN},
-        view=Files,
+        view=CardView,
     ),
     Row(
         Route("GET", "lore/packs/", "lore-packs", "show memories", TAG),
@@ -220,7 +234,7 @@ ROWS = (
         f"Each with the number of its entries; `{lore_packs.OWN}` is what came with none.",
         result=lore_packs.Packs,
         answer={"packs": {"harbour": 1}},
-        view=Files,
+        view=PackView,
     ),
     Row(
         Route("POST", "lore/packs/", "lore-packs", "change lore", TAG),
@@ -234,7 +248,7 @@ ROWS = (
         is_private=True,
         example=PACK,
         answer={"message": "The lore pack harbour: of its entries are 1 added ...", **CHANGE},
-        view=Files,
+        view=PackView,
     ),
     Row(
         Route("GET", "lore/packs/<ai_pack:pack>/", "lore-pack", "show memories", TAG),

@@ -21,6 +21,7 @@ from evennia_ai.api.fields import (
     Word,
 )
 from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.goal_times import LONGEST_WHEN
 from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
@@ -28,7 +29,6 @@ from evennia_ai.operations.assistants import LONGEST_PATH
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
 from evennia_ai.operations.memory_rows import LONGEST_TEXT
 
-LONGEST_PERSONA = 8000
 ENDS = [COMPLETED, DROPPED]
 KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]
 
@@ -40,7 +40,7 @@ class WholeAssistant(Strict):
         max_length=LONGEST_DESC, allow_blank=True, help_text="What people see who look at it."
     )
     persona = Text(
-        max_length=LONGEST_PERSONA,
+        max_length=LONGEST_VALUE,
         allow_blank=True,
         help_text="Who it is and what it knows, for its model.",
     )

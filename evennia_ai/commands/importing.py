@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
@@ -12,11 +10,21 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, cards, lore_packs
 from evennia_ai.operations.imports import read_import, typed_and_rest
 
-# A file, and a new name or an assistant that there is.
-_ORDER = re.compile(r"(?P<file>[^=]*?)\s*(?:\bas\s+(?P<new>[^=]+?)|=\s*(?P<given>[^=]+?))?\s*")
 IMPORT, EXPORT = "import", "export"
 LOOK, CHANGE = "show memories", "change lore"
 REPLACED = "Who {name} is, and what it has of a card before, is replaced."
+
+
+def _order(rest: str) -> tuple[str, str, str | None]:
+    """The file, a new name, and an assistant that there is; "", "" and None for what is not said.
+
+    No regular expression: one with as many blanks around its words takes hours over a long line.
+    """
+    file, sign, given = rest.partition("=")
+    if sign:
+        return file.strip(), "", given.strip()
+    file, word, new = f" {rest}".rpartition(" as ")
+    return (file.strip(), new.strip(), None) if word else (rest.strip(), "", None)
 
 
 class ImportingWords(WordCommand):
@@ -25,28 +33,29 @@ class ImportingWords(WordCommand):
     def _take_card(self, rest: str) -> Steps:
         try:
             raw, rest = typed_and_rest(rest)
-            order = _ORDER.fullmatch(rest)
-            if order is None or bool(raw) is bool(order["file"]):
+            file, new, given = _order(rest)
+            if given == "" or "=" in (given or "") or bool(raw) is bool(file):
                 self.show_how("Which card, and for whom? Name its file, or paste its JSON.")
                 return
-            if (wanted := self._wanted(order["given"])) is None:
+            if (wanted := self._wanted(given)) is None:
                 return
-            found = cards.read(raw or read_import(order["file"]))
+            found = cards.read(raw or read_import(file))
         except ImportFileError as error:
             self.show_how(f"{error}.")
             return
         if not found.ok:
             self.show_how(found.message)
             return
-        (script,), name = wanted, order["new"] or ""
-        self.show(cards.show_card(found.data, str(script.key) if script is not None else name))
+        (script,) = wanted
+        shown = cards.show_card(found.data, str(script.key) if script is not None else new)
+        self.show_long(shown.message)
         if script is not None:
             self.msg(literal(REPLACED.format(name=script.key)))
         if not (yield from self.confirmed("Store it?")):
             self.msg("Nothing is stored.")
-        elif self._wanted(order["given"]) == wanted:  # nobody deleted it, nor changed who may
+        elif self._wanted(given) == wanted:  # nobody deleted it, nor changed who may
             where, me = getattr(self.caller, "location", None), self.caller
-            self.show(cards.import_card(found.data, script, key=name, location=where, maker=me))
+            self.show(cards.import_card(found.data, script, key=new, location=where, maker=me))
 
     def _wanted(self, given: str | None) -> tuple[AssistantScript | None] | None:
         """The assistant a card is for, or a place for a new one; None where that may not be."""

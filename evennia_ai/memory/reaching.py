@@ -90,6 +90,7 @@ class Plan:
         """Let nothing tell of it that is only in memory; called when it is stored."""
         if self.script.work is not None:
             self.script.work.tool_cache.clear_all()
+            self.script.work.lore = None
         indexing.soon(self.script)
 
 

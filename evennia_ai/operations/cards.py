@@ -27,7 +27,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings import signed, update_settings
 from evennia_ai.runtime import state
 
-LONGEST_SHOWN, MOST_LINES, MOST_NAMED = 300, 30, 100
+MOST_LINES, MOST_NAMED = 30, 100
 JSON, PNG = "json", "png"
 KINDS = (JSON, PNG)
 
@@ -41,6 +41,7 @@ class CardShown:
     persona: Annotated[str, note("Who it is, from description, personality and scenario.")]
     card_notes: Annotated[str, note("What its maker wrote for a model; data, below the rules.")]
     lore: Annotated[int, note("Entries of its book that are told.")]
+    lore_texts: Annotated[list[str], note("Each entry: its keywords, or `always`, and its text.")]
     unused: Annotated[list[str], note("What is kept for the way out, and not used.")]
 
 
@@ -66,9 +67,15 @@ def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
         persona=use.persona,
         card_notes=use.notes,
         lore=len(use.book.entries),
+        lore_texts=list(map(_entry_text, use.book.entries)),
         unused=_unused(use),
     )
     return Result(True, "\n".join(_lines(shown)), shown)
+
+
+def _entry_text(entry: BookEntry) -> str:
+    said = "always" if entry.terms.is_constant else ", ".join(entry.keywords)
+    return f"{said}: {entry.text}"
 
 
 def _unused(use: CardUse) -> list[str]:
@@ -78,18 +85,24 @@ def _unused(use: CardUse) -> list[str]:
 
 
 def _lines(shown: CardShown) -> list[str]:
+    # Whole: a yes is given to each word that a model will be told.
     lines = [f"The card of {shown.name}, for {shown.key}. Stored is:"]
     for what, text in (("persona", shown.persona), ("notes, below the rules", shown.card_notes)):
         if text:
-            lines.append(f"  {what} ({len(text):,} characters): {one_line(text, LONGEST_SHOWN)}")
+            lines.append(f"  {what} ({len(text):,} characters): {_indented(text)}")
     if shown.lore:
         lines.append(f"  lore: {counted(shown.lore, 'entries') if shown.lore > 1 else '1 entry'}")
+        lines += [f"    {_indented(text)}" for text in shown.lore_texts]
     if shown.unused:
         lines.append("Kept for the way out, and not used:")
         lines += [f"  {each}" for each in shown.unused[:MOST_LINES]]
         if len(shown.unused) > MOST_LINES:
             lines.append(f"  and {len(shown.unused) - MOST_LINES} more")
     return lines
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")
 
 
 # ---- in ----------------------------------------------------------------------------------------

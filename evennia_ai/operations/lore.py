@@ -126,7 +126,9 @@ def change_lore(
         columns["importance"] = importance
         if not 1 <= importance <= 10:
             problem = problem or "importance must be a whole number from 1 to 10"
-    problem = problem or _problem_of_keywords(columns["tags"], whom)
+    problem = problem or _problem_of_keywords(
+        columns["tags"], whom, is_constant=lore.terms_of(entry.terms).is_constant
+    )
     if problem:
         return Result(False, f"Lore {entry.pk} is not changed: {problem}.")
     lore.change(entry.key, **columns)
@@ -166,13 +168,15 @@ def _keywords(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, words)))
 
 
-def _problem_of_keywords(tags: Sequence[str], audience: str) -> str:
-    if not tags and not audience.startswith("room:"):
+def _problem_of_keywords(tags: Sequence[str], audience: str, *, is_constant: bool = False) -> str:
+    if not (tags or is_constant or audience.startswith("room:")):
         return "it needs a keyword by which it is found"
     if len(tags) > MOST_KEYWORDS:
         return f"it has {len(tags)} keywords; at most {MOST_KEYWORDS} can be"
     if any(len(tag) > LONGEST_KEYWORD for tag in tags):
         return f"a keyword has at most {LONGEST_KEYWORD} characters"
+    if wordless := [tag for tag in tags if not re.search(r"\w", tag)]:
+        return f"the keyword {wordless[0]!r} has no letter or digit by which it is found"
     return ""
 
 

@@ -160,7 +160,9 @@ def _plan(pack: LorePack) -> _Plan:
             plan.other.append((key, columns))
     if problems:
         raise ImportFileError("; ".join(problems[:MOST_PROBLEMS]))
-    plan.gone.extend(row.key for row in lore.of_book(rows.SHARED, pack.name) if row.key not in met)
+    if pack.name != OWN:  # staff write that one, and no file has the whole of it
+        book = lore.of_book(rows.SHARED, pack.name)
+        plan.gone.extend(row.key for row in book if row.key not in met)
     if len(there) + len(plan.new) - len(plan.gone) > MOST_LORE:
         raise ImportFileError(f"there would be more than {MOST_LORE:,} entries of lore")
     return replace(plan, same=len(pack.entries) - len(plan.new) - len(plan.other))
@@ -169,11 +171,14 @@ def _plan(pack: LorePack) -> _Plan:
 def _key_and_terms(
     pack: str, packed: PackedLore, there: Mapping[str, Memory]
 ) -> tuple[str, LoreTerms]:
-    """The key of an entry; one that was written here, went out and comes back keeps its own."""
-    own = there.get(packed.terms.entry)
+    """The key of an entry; one that was written here, went out and comes back keeps its own.
+
+    What another game wrote down for itself is written here from then on.
+    """
+    own, written_here = there.get(packed.terms.entry), replace(packed.terms, book="", entry="")
     if own is not None and not lore.terms_of(own.terms).book:
-        return own.key, replace(packed.terms, book="", entry="")
-    return key_of(pack, packed.terms.entry), packed.terms
+        return own.key, written_here
+    return key_of(pack, packed.terms.entry), written_here if pack == OWN else packed.terms
 
 
 def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) -> dict[str, Any]:
@@ -212,11 +217,10 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
         check_name(name)
     except ImportFileError as error:
         return Result(False, f"{error}.")
-    book = "" if name == OWN else name
     found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("id")
     terms = ((row, lore.terms_of(row.terms)) for row in found)
-    entries = [written(_packed(row, each)) for row, each in terms if each.book == book]
-    if not entries and book:
+    entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
+    if not entries and name != OWN:
         told = f"There is no lore pack {name}. {list_packs().message}"
         return Result(False, told, problem=Problem.MISSING)
     return Result(True, f"The lore pack {name}", {"pack": name, "entries": entries})

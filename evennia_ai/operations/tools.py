@@ -335,10 +335,20 @@ def _coerced(schema: object, value: str) -> Any:
     if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in arms):
         return None
     for arm in arms:
-        made = parse(arm, _BITS.get(value, value) if arm["type"] == "boolean" else value)
+        made = _typed(arm, value)
         if not isinstance(made, str):
             return made
     return value
+
+
+def _typed(arm: Mapping[str, Any], value: str) -> Any:
+    """A typed value as one type; its choices are checked with all the arguments."""
+    kind = arm["type"]
+    if kind == "array":
+        if value.startswith("["):
+            return parse({"type": "object"}, value)  # as it is written, or text
+        return [_coerced(arm.get("items"), part.strip()) for part in value.split(",")]
+    return parse({"type": kind}, _BITS.get(value, value) if kind == "boolean" else value)
 
 
 def _arms(schema: object) -> Iterator[dict[str, Any]]:

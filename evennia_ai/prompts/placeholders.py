@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from evennia_ai.core.text.cleaning import name_as_data, one_line, place_as_data, quote
+from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime.game_functions import MACROS, macro_value, macros
@@ -61,6 +62,9 @@ PLACEHOLDERS = {
 FACTS = ("location", "location_desc", "exits", "present", "time", "date", "weather")
 # As character cards spell them, mostly in doubled braces.
 ALIASES = {"char": "name", "user": "speaker", "room": "location"}
+# Of these the macros of a text that a stranger may have written; what else is told of a room may be
+# long, and put into a persona it would be told as who somebody is.
+_OF_TEXTS = ("name", "speaker", "time", "date", "weather", "location", "exits", "present")
 # Texts in which macros, always in doubled braces, are filled in as they become part of a prompt.
 WITH_MACROS = ("persona", "card_notes")
 
@@ -101,16 +105,17 @@ def fill_macros(text: str, value: Callable[[str], str]) -> str:
     """A text of a persona, of lore or of a card with its macros filled in, in any case of letters.
 
     Of what is known these are who speaks, who is spoken to, where and when, and what a game has of
-    its own; all other braces stay.
+    its own; all other braces stay. No more comes of it than the longest setting has.
     """
+    own = macros() if "{{" in text else {}
 
     def put(match: re.Match[str]) -> str:
         name = ALIASES.get(match[1].lower(), match[1].lower())
         if name == "speaker":
             return value(name) or "somebody"
-        return value(name) if name == "name" or is_fact(name) else match[0]
+        return value(name) if name in _OF_TEXTS or name in own else match[0]
 
-    return _MACRO.sub(put, text) if "{{" in text else text
+    return _MACRO.sub(put, text)[:LONGEST_VALUE] if "{{" in text else text
 
 
 def macros_of(body: GameObject, now: datetime, speaker: str) -> Callable[[str], str]:
@@ -191,5 +196,5 @@ def _place_of(body: GameObject) -> Mapping[str, str]:
         "location_desc": quote(str(room.db.desc or "")),
         "exits": ", ".join(place_as_data(name_of(way, body)) for way in room.exits[:MOST_NAMED]),
         "present": ", ".join(name_as_data(name_of(being, body)) for being in beings[:MOST_NAMED]),
-        "weather": one_line(str(room.db.weather or "")),
+        "weather": place_as_data(str(weather)) if (weather := room.db.weather) else "",
     }

@@ -9,6 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.api.cards import LONGEST_FILE
 from evennia_ai.core.cards.character_card import MOST_BYTES, as_json, as_png, new_card
+from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 
@@ -33,6 +34,10 @@ class TestCards(ApiTest):
         assert ("Edda", "Edda copies charts.", ["first_mes: kept, and not used"]) == tuple(
             told[name] for name in ("key", "persona", "unused")
         )
+        book = {"entries": [{"keys": ["ink", "pen"], "content": "The ink is old."}]}
+        card = as_json(new_card(name="Edda", character_book=book))
+        told = self.call("POST", "cards/preview/", body(card)).told
+        assert (1, ["ink, pen: The ink is old."]) == (told["lore"], told["lore_texts"])
         assert operations.find_assistant("Edda") is None
 
     def test_an_assistant_is_made_of_it(self) -> None:
@@ -82,6 +87,26 @@ class TestCards(ApiTest):
         longer = json.dumps({"file": "A" * (LONGEST_FILE + 10_000)}).encode()
         self.fault(413, "POST", "cards/", longer)
 
+    def test_nothing_is_read_of_whoever_may_not(self) -> None:
+        """They are refused before a long body is looked at, whatever it is."""
+        for method, path in (
+            ("POST", "cards/"),
+            ("POST", "cards/preview/"),
+            ("PUT", "assistants/Ada/card/"),
+            ("POST", "lore/packs/"),
+        ):
+            self.fault(403, method, path, b"{", who="player")
+            self.fault(400, method, path, b"{")
+        self.fault(404, "PUT", "assistants/Nobody/card/", b"{")
+
+    def test_a_body_of_many_parts_is_not_parsed(self) -> None:
+        """A card is sent as one object; a name may have brackets."""
+        many = b'{"file": ' + b"[" * 101
+        told = self.fault(400, "POST", "cards/preview/", many)["message"]
+        assert "more than 100 braces and brackets" in told
+        made = self.call("POST", "cards/", body(as_json(CARD), key="Orla [elder]"))
+        assert 201 == made.status_code, made.content
+
     def test_a_card_with_a_name_that_is_taken(self) -> None:
         """Is refused as any new assistant is, and nothing of it is stored."""
         self.fault(409, "POST", "cards/", body(as_json(CARD), key="Ada"))
@@ -110,6 +135,7 @@ class TestPacks(ApiTest):
         assert "entry 'fog'.text is ''; it must be" in told
         assert {} == self.get("lore/packs/")["packs"]
         self.fault(400, "POST", "lore/packs/?preview=yes", PACK)
+        self.fault(413, "POST", "lore/packs/", b" " * (LONGEST_PACK + 1))
 
     def test_it_is_for_owners_alone(self) -> None:
         """Staff may look."""

@@ -6,6 +6,7 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
+from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
@@ -93,6 +94,9 @@ class TestAssistants(ApiTest):
             state.read(script, "persona"),
             script.obj.location,
         )
+        longest = {"persona": "x" * (LONGEST_VALUE - len('""'))}  # as JSON, in its quotes
+        assert 200 == self.call("PATCH", "assistants/Ada/", longest).status_code
+        self.fault(400, "PATCH", "assistants/Ada/", {"persona": "x" * (LONGEST_VALUE + 1)})
         assert 201 == self.call("POST", "assistants/Edda/clone/", {"key": "Edda II"}).status_code
         assert "Copies charts." == self.get("assistants/Edda II/")["persona"]
         gone = self.call("DELETE", "assistants/Edda/")

@@ -169,7 +169,7 @@ def test_a_change_leaves_the_rest(fields: dict[str, Any], text: str) -> None:
         (raw_of({**V1, "scenario": 5}), "scenario is 5; it must be a text"),
         (raw_of({**V2, "data": {"name": 5}}), "data.name is 5"),
         (raw_of({**V1, "character_book": 5}), "character_book is 5"),
-        (raw_of({**V1, "character_book": {}}), "entries is null"),
+        (raw_of({**V1, "character_book": {"entries": 5}}), "entries is 5"),
         (raw_of({**V1, "character_book": {"entries": [5]}}), r"entries\[0\] is 5"),
         (
             raw_of({**V1, "character_book": {"entries": [{"content": 5}]}}),
@@ -191,6 +191,37 @@ def test_what_is_no_card_is_refused(raw: bytes, told: str) -> None:
     """Each says what is wrong, and in which field."""
     with pytest.raises(ImportFileError, match=told):
         read_card(raw)
+
+
+@pytest.mark.parametrize("book", [{}, {"entries": None}, {"entries": []}, None])
+def test_a_book_without_entries_is_none(book: object) -> None:
+    """The card is taken, and has no lore."""
+    card = read_card(raw_of({**V1, "character_book": book}))
+    assert ("Edda", ()) == (card.name, use_of(card).book.entries)
+
+
+@pytest.mark.parametrize(
+    ("size", "spec", "versions"),
+    [
+        (1_000, V2, {"chara", "ccv3"}),
+        (3_200_000, V2, {"chara"}),
+        (3_200_000, V3, {"ccv3"}),
+        (png.LONGEST_TEXT - 1_200, V2, {"chara"}),
+    ],
+)
+def test_a_picture_that_goes_out_can_come_in(
+    size: int, spec: dict[str, Any], versions: set[str]
+) -> None:
+    """The version that is made is left out where the file, or it alone, would be too long."""
+    data = {**spec["data"], "creator_notes": "x" * size}
+    card = read_card(raw_of({**spec, "data": data}))
+    raw = as_png(card)
+    assert versions == {png.keyword_of(each) for each in png.read_chunks(raw)} - {""}
+    back = read_card(raw)
+    assert (as_json(card), data["creator_notes"]) == (
+        as_json(back) if len(versions) == 1 else back.chara.encode(),
+        back.data["creator_notes"],
+    )
 
 
 def test_half_a_character_is_kept() -> None:

@@ -96,6 +96,8 @@ def test_what_is_read_is_written_so_again(entries: list[dict[str, Any]]) -> None
         (pack_of({"text": "x"}), "entry 1.id is ''; it must be a text by which the pack knows it"),
         (pack_of({"id": "a"}), "entry 'a'.text is ''; it must be what is told"),
         (pack_of({"id": "a", "text": " "}), "entry 'a'.text is ' '; it must be a text, of 1 to"),
+        (pack_of({**OIL, "text": "\0\x07\u200b"}), "entry 'oil'.text is"),
+        (pack_of({**OIL, "keywords": ["\0"]}), "entry 'oil'.keywords"),
         (pack_of({"id": "a", "text": "x"}), "entry 'a'.keywords is []; it must be a list of words"),
         (pack_of({**OIL, "keywords": "oil"}), "entry 'oil'.keywords is 'oil'; it must be a list"),
         (pack_of({**OIL, "colour": 1}), "entry 'oil' has no key 'colour'; it has id, text"),
@@ -121,6 +123,17 @@ def test_what_is_wrong_is_named(given: Any, told: str) -> None:
     with pytest.raises(ImportFileError) as caught:
         read_pack(given)
     assert told in str(caught.value)
+
+
+def test_what_is_judged_is_what_is_stored() -> None:
+    """Text and keywords are one line each, without what nobody sees."""
+    raw = {**OIL, "text": "It\0 burns\n oil. ", "keywords": ["whale\n oil\0"], "also": ["\tlamp"]}
+    (lore,) = read_pack(pack_of(raw)).entries
+    assert ("It burns oil.", ("whale oil",), ("lamp",)) == (
+        lore.text,
+        lore.keywords,
+        lore.terms.also,
+    )
 
 
 def test_keys_are_the_same_whenever_a_pack_comes() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
+from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.tools import (
@@ -14,6 +15,7 @@ from evennia_ai.operations.tools import (
     execute_tool,
     list_tools,
     parse_arguments,
+    read_arguments,
 )
 from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.shell.errand_case import ErrandTest, confirm
@@ -219,6 +221,28 @@ class TestArguments(ExecutingTest):
         for name, text, arguments in cases:
             with self.subTest(text):
                 assert arguments == parse_arguments(self.ada_script, name, text)
+
+    def test_types_that_only_a_server_elsewhere_has(self) -> None:
+        """Numbers to choose from, lists of anything, and brackets that are no JSON."""
+        number, text = {"type": "integer"}, {"type": "string"}
+        cases: list[tuple[Any, str, Any]] = [
+            ({"type": "integer", "enum": [1, 2, 3]}, "2", 2),
+            ({"type": ["integer", "null"], "enum": [1, None]}, "null", None),
+            ({"type": "string", "enum": ["Red", "blue"]}, "Red", "Red"),
+            ({"type": "array", "items": text}, "[a, b]", "[a, b]"),
+            ({"type": "array", "items": text}, "a, b", ["a", "b"]),
+            ({"type": "array", "items": number}, "1, 2", [1, 2]),
+            ({"type": "array", "items": True}, "1, b", ["1", "b"]),
+            ({"type": "array"}, "a, b", ["a", "b"]),
+            ({"type": "array", "items": {"anyOf": [number, text]}}, "1, b", [1, "b"]),
+            ({"type": "array", "items": {"type": ["boolean", "integer"]}}, "on, 7", [True, 7]),
+            ({"type": "array", "items": {"type": "integer", "enum": [1, 2]}}, "[1, 2]", [1, 2]),
+        ]
+        for schema, value, expected in cases:
+            with self.subTest(schema=schema, value=value):
+                parameters = {"type": "object", "properties": {"level": schema}}
+                spec = ToolSpec("lift", "Lift.", parameters)
+                assert {"level": expected} == read_arguments(spec, f"level={value}")
 
     def test_what_is_not(self) -> None:
         """It says what would be right."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evennia_ai import operations
 from evennia_ai.core.memory.recollection import (
     WORLD,
     Seeker,
@@ -91,6 +92,15 @@ class TestLore(MemoryTest):
         assert ([], ["new"]) == (self.told("mill"), self.told("lake"))
         assert lore.remove(key)
         assert [] == self.told("lake")
+
+    def test_one_piece_of_an_assistants_own(self) -> None:
+        """Put right or forgotten by hand as a memory is, it is told so from the next word on."""
+        key = self.write("The mill is hers.", "mill", assistant=self.ada_script.pk)
+        assert ["The mill is hers."] == self.told("mill")
+        assert operations.correct_memory(self.ada_script, key, "The mill is sold.").ok
+        assert ["The mill is sold."] == self.told("mill")
+        assert operations.forget_memory(self.ada_script, key).ok
+        assert [] == self.told("mill")
 
     def test_only_lore_is_changed_here(self) -> None:
         """Not a memory, and not what is not there."""

@@ -74,6 +74,7 @@ class TestLore(LoreTest):
             ("add lamp =", "there is nothing to remember"),
             ("add room #99999 lamp = x", "there is no room '#99999'"),
             ("add room lobby lamp = x", "there is no room 'lobby'"),
+            ("add ?! = x", "the keyword '?!' has no letter or digit"),
             (f"add {'x' * 41} = x", "a keyword has at most 40 characters"),
             (f"add {','.join(map(str, range(21)))} = x", "at most 20 can be"),
             (f"add lamp = {'x' * 1001}", "a memory has at most 1000 characters"),

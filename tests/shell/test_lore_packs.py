@@ -124,6 +124,31 @@ class TestPacks(PackTest):
             row["audience"].partition(":")[0] for row in operations.list_lore().data.lore
         }
 
+    def test_what_another_game_wrote_down_for_itself(self) -> None:
+        """Is written here from then on: it goes out again, and no later file takes it away."""
+        foreign = {"id": "f" * 32, "text": "Salt is dear.", "keywords": ["salt"]}
+        pack = {"pack": lore_packs.OWN, "entries": [foreign]}
+        assert (1, 0, 0, 0) == self.changed(pack)
+        assert (0, 0, 0, 1) == self.changed(pack)
+        self.typed("aimemory lore add mill = The mill is haunted.")
+        out: Any = lore_packs.export_pack().data
+        assert ["Salt is dear.", "The mill is haunted."] == [
+            each["text"] for each in out["entries"]
+        ]
+        assert {lore_packs.OWN: 2} == lore_packs.list_packs().data.packs
+        assert (0, 0, 0, 2) == self.changed(out)
+        assert (0, 0, 0, 0) == self.changed({**pack, "entries": []})
+        assert 2 == len(self.texts())
+
+    def test_staff_change_what_is_constant(self) -> None:
+        """It needs no keyword, before or after."""
+        entry = {"id": "fog", "text": "Fog hides the reef.", "constant": True}
+        self.changed({"pack": "harbour", "entries": [entry]})
+        ((number, _),) = lore.entries()
+        assert "is changed" in self.typed(f"aimemory lore change {number} = The fog is gone.")
+        assert ["The fog is gone."] == self.texts()
+        assert operations.change_lore(number, importance=9, keywords=[]).ok
+
     def test_nothing_is_stored_of_what_is_wrong(self) -> None:
         """Each says which entry and field; JSON can be pasted."""
         room = {**HARBOUR["entries"][0], "audience": "room #99999"}  # type: ignore[index]

@@ -193,7 +193,7 @@ def _check_book(book: object, where: str) -> None:
         return
     if not isinstance(book, dict):
         raise ImportFileError(f"{where} is {_shown(book)}; it must be an object in braces")
-    entries = book.get("entries")
+    entries = book.get("entries") or []
     if not isinstance(entries, list):
         raise ImportFileError(f"{where}.entries is {_shown(entries)}; it must be a list")
     for number, entry in enumerate(entries):
@@ -254,10 +254,22 @@ def as_json(card: CharacterCard) -> bytes:
 
 
 def as_png(card: CharacterCard) -> bytes:
-    """A card in a PNG file, in both versions; one that it does not have is made of the other."""
+    """A card in a PNG file, in both versions; one that it does not have is made of the other.
+
+    The one that is made is left out where there is no room for it, as nobody could read the file.
+    """
+    both = {CHARA: card.chara or _as_v2(card), CCV3: card.ccv3 or _as_v3(card)}
+    whole = _picture_with(card, both)
+    is_short = all(len(text.encode()) <= png.LONGEST_TEXT for text in both.values())
+    if is_short and len(whole) <= MOST_BYTES:
+        return whole
+    own = {CHARA: card.chara, CCV3: card.ccv3}
+    return _picture_with(card, {keyword: text for keyword, text in own.items() if text})
+
+
+def _picture_with(card: CharacterCard, texts: Mapping[str, str]) -> bytes:
     chunks = png.read_chunks(card.picture) if card.picture else png.plain_picture()
-    texts = (CHARA, card.chara or _as_v2(card)), (CCV3, card.ccv3 or _as_v3(card))
-    packed = [(keyword, b64encode(text.encode())) for keyword, text in texts]
+    packed = [(keyword, b64encode(text.encode())) for keyword, text in texts.items()]
     return png.write_chunks(png.with_texts(chunks, packed))
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from evennia_ai.core.memory.lore_terms import Also, Condition, LoreTerms, Whose
 from evennia_ai.core.settings.model import (
@@ -21,7 +21,7 @@ from evennia_ai.core.settings.model import (
     Whole,
     setting,
 )
-from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.errors import ConfigurationError, ImportFileError
 
 LONGEST_PACK = 1024 * 1024
@@ -40,7 +40,13 @@ def _noted(note: str, **bounds: Any) -> Any:
     return Field(**bounds, json_schema_extra={"note": note})
 
 
-_Keyword = Annotated[Text, Field(pattern=r"\w", max_length=LONGEST_KEYWORD)]
+def _cleaned(text: object) -> object:
+    """A text on one line as it is stored, so that what is judged is what is told."""
+    return " ".join(strip_control(text).split()) if isinstance(text, str) else text
+
+
+_Cleaned = Annotated[Text, BeforeValidator(_cleaned)]
+_Keyword = Annotated[_Cleaned, Field(pattern=r"\w", max_length=LONGEST_KEYWORD)]
 _Keywords = Annotated[
     tuple[_Keyword, ...],
     _noted(
@@ -90,7 +96,7 @@ class PackEntry(SettingsGroup):
 
     id: Annotated[Text, _noted("without blanks, of 1 to 64 characters", pattern=ID)] = ""
     text: Annotated[
-        Text, _noted("of 1 to 1,000 characters", pattern=r"\S", max_length=LONGEST_TEXT)
+        _Cleaned, _noted("of 1 to 1,000 characters", pattern=r"\S", max_length=LONGEST_TEXT)
     ] = ""
     keywords: _Keywords = setting((), "it is told where one of these is said")
     audience: Annotated[Text, Field(max_length=80)] = setting(

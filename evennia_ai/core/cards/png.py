@@ -1,7 +1,7 @@
 """PNG files as chunks, and the texts in them: read within bounds, written without loss.
 
 A picture is never decoded. Whatever a file claims of its lengths, no more is held than a few times
-what it has, and of a compressed text no more than `LONGEST_TEXT`.
+what it has, and of a compressed text no more than `LONGEST_PACKED`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from evennia_ai.errors import ImportFileError
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 LONGEST_TEXT = 4 * 1024 * 1024
+# The same in base64, as which a card stands in a picture.
+LONGEST_PACKED = LONGEST_TEXT * 4 // 3 + 4
 LONGEST_KEYWORD = 79
 # A picture is written in a few hundred; a million empty ones would take twenty times their file.
 MOST_CHUNKS = 20_000
@@ -114,18 +116,18 @@ def text_of(chunk: Chunk) -> bytes:
 
 
 def _bounded(text: bytes, name: str) -> bytes:
-    if len(text) > LONGEST_TEXT:
-        raise ImportFileError(f"{name} has more than {LONGEST_TEXT:,} bytes")
+    if len(text) > LONGEST_PACKED:
+        raise ImportFileError(f"{name} has more than {LONGEST_PACKED:,} bytes")
     return text
 
 
 def _inflated(packed: bytes, name: str) -> bytes:
     inflater = zlib.decompressobj()
     try:
-        text = inflater.decompress(packed, LONGEST_TEXT + 1)
+        text = inflater.decompress(packed, LONGEST_PACKED + 1)
     except zlib.error as error:
         raise ImportFileError(f"{name} cannot be decompressed: {error}") from None
-    if len(text) <= LONGEST_TEXT and not inflater.eof:
+    if len(text) <= LONGEST_PACKED and not inflater.eof:
         raise ImportFileError(f"{name} is cut off")
     return _bounded(text, name)
 
