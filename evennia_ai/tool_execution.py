@@ -17,6 +17,7 @@ from evennia_ai import approvals
 from evennia_ai.approvals.checkpoints import TurnLimits
 from evennia_ai.budget.metering import TurnModel
 from evennia_ai.core.hearing.audience import WAYS, may_leave
+from evennia_ai.core.hearing.staleness import PAGE
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.speech import ANSWERS
@@ -147,7 +148,7 @@ def toolbox(
     """
     tools: Toolbox = Noted(_guarded(script), ScriptCheckpoints(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
-    tools = Timely(tools, Moments(script))
+    tools = Timely(tools, Moments(script, partial(_offers, script, turn, pattern)))
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
@@ -157,6 +158,12 @@ def toolbox(
     elif not is_by_need(turn, tools.specs()):
         tools = Findable(tools, turn.found, services.most_tools())
     return Gated(tools, arguments_problem)
+
+
+def _offers(script: Assistant, turn: Turn, pattern: ExecutionPattern, name: str) -> bool:
+    """True where a tool is on offer in a turn, whether the model is shown it or not."""
+    hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
+    return name not in hidden and pattern.offers(REGISTRY[name].spec)
 
 
 def _forbidden(body: GameObject) -> frozenset[str]:
@@ -190,13 +197,15 @@ def execute_react_loop(
         model.compose,
         TurnLimits(script),
         partial(shown, script.obj, turn),
-        is_heard=partial(_is_heard, script),
+        is_heard=partial(_is_heard, script, pattern),
     )
     return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
 
 
-def _is_heard(script: Assistant, turn: Turn) -> bool:
-    return delegations.is_heard(script, turn.event) or can_be_paged(script, turn.event)
+def _is_heard(script: Assistant, pattern: ExecutionPattern, turn: Turn) -> bool:
+    return delegations.is_heard(script, turn.event) or (
+        can_be_paged(script, turn.event) and _offers(script, turn, pattern, PAGE)
+    )
 
 
 async def _run(script: Assistant, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:

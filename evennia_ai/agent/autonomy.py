@@ -88,16 +88,22 @@ def _is_anybody_online() -> bool:
 
 
 def begin(script: Assistant, why: ActReason) -> Turn | None:
-    """The turn of an act of its own; None when it had as many in a row as it may."""
+    """The turn of an act of its own; None when it had as many in a row as it may.
+
+    None too where the time came of a part whose whole still waits: nothing is to be done yet.
+    """
     now = script.clock.seconds()
-    script.work.autonomy.begin(now)
     if _is_at_limit(script):
         _ask_for_more(script)
     if _is_at_limit(script):
+        script.work.autonomy.begin(now)
         return None
-    # Counted before anything is done: what a crash cuts off was a turn too.
-    state.write(script, own_turns=state.read(script, "own_turns") + 1)
     missed = _missed(script) if why is ActReason.GOAL else ""
+    if why is ActReason.GOAL and not missed and tree.next_step(goals.of(script)) is None:
+        return None
+    script.work.autonomy.begin(now)
+    # Counted before anything is paid: what a crash cuts off was a turn too.
+    state.write(script, own_turns=state.read(script, "own_turns") + 1)
     return turns.of_goal(script, event_of(script, why, missed))
 
 

@@ -36,6 +36,7 @@ from evennia_ai.runtime.assistant import Assistant
 LONGEST_RESULT = 1500
 LONGEST_NOTE = 200  # what is said of a summary or a cut, which counts towards the result
 DEADLINE_SECONDS = 30.0
+LEAST_SECONDS = 2.0  # with less no model answers: it is not asked
 LONGEST_ANSWER_TOKENS = 800
 PROMPT_SHARE = 0.5  # of the model's context, that a report may fill
 PROMPT = """A character in a text game gave somebody a task, and below is the report on it. Sum \
@@ -61,14 +62,16 @@ async def fitted(script: Assistant, turn: Turn, task: str, report: str) -> str:
         return report
     size = f"{len(report):,} characters"
     try:
-        told = await _summary(script, turn, task, report)
-        note = f"(this sums up a report of {size})"
+        head = _head(script, report)
+        told, read = await _summary(script, turn, task, head), len(head)
+        whole = f"the first {read:,} of {size} of a report" if read < len(report) else ""
+        note = f"(this sums up {whole or f'a report of {size}'})"
     except StaleEpochError:
         raise
     except AssistantError as error:
-        told = report
+        told, read = report, 0
         note = f"(the rest of a report of {size} is cut, not summed up: {_why(error)})"
-    facts = {"characters": len(report), "is_summed_up": told is not report}
+    facts = {"characters": len(report), "is_summed_up": read > 0, "summed_up": read}
     audit.record("report_shortened", script, **facts)
     turn_lifecycle.note(script, turn, "shortened a report", note.strip("()"))
     return f"{cut_at_sentence(told, LONGEST_RESULT - LONGEST_NOTE)}\n{note}"
@@ -81,21 +84,32 @@ def _why(error: AssistantError) -> str:
     return str(error) if isinstance(error, ToolError) else StopReason.LLM_ERROR.text
 
 
-async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str:
-    """The report, summed up by one model call.
+def _head(script: Assistant, report: str) -> str:
+    """As much of a report as the model is shown of it.
 
     Raises:
-        ToolError: the model is not asked, for it is too small.
-        LimitReachedError: nothing is left for it.
-        AssistantError: the model failed.
+        ToolError: the model is too small for any of it.
     """
     client = script.client()
     if preparation.is_small(client):
         raise ToolError("the model is too small for that")
-    count = preparation.counter_of(client).count
     most = int(preparation.max_tokens_of(script, client) * PROMPT_SHARE)
-    if (tokens := count(report)) > most:
-        report = cut_at_sentence(report, len(report) * most // tokens)
+    tokens = preparation.counter_of(client).count(report)
+    return report if tokens <= most else cut_at_sentence(report, len(report) * most // tokens)
+
+
+async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str:
+    """The report, summed up by one model call.
+
+    Raises:
+        ToolError: the model is not asked, for its tick is nearly over.
+        LimitReachedError: nothing is left for it.
+        AssistantError: the model failed.
+    """
+    client, seconds = script.client(), _seconds(script, turn)
+    if seconds < LEAST_SECONDS:
+        raise ToolError("too little time is left for that")
+    count = preparation.counter_of(client).count
     request: list[Message] = [
         {"role": "system", "content": PROMPT},
         user_message(f"The task: {quote(task)}\nThe report: {quote(report)}"),
@@ -107,7 +121,6 @@ async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str
     limit = state.read(script, "llm_max_tokens")
     own: dict[str, Any] = {} if limit is None else {"max_tokens": max(limit, LONGEST_ANSWER_TOKENS)}
     asked = metered.ask(request, purpose=Purpose.DELEGATION, **own)
-    seconds = _seconds(script, turn)
     try:
         reply = await asked.addTimeout(seconds, script.clock)
     except DeadlineError:

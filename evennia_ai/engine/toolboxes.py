@@ -12,12 +12,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evennia_ai.core.hearing.staleness import PAGE, WAIT
 from evennia_ai.core.turn.executions import name_of, tool_executed
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Keeper, Specs, Toolbox
 from evennia_ai.errors import (
     CircuitOpenError,
+    NobodyListensError,
     StaleEpochError,
     ToolDeniedError,
     ToolError,
@@ -125,17 +127,30 @@ class Timely(Wrapper):
     """Gives an answer whose moment is over another way, or none.
 
     Args:
-        timed: gives the call as it is run now; raises NobodyListensError where it is not.
+        timed: gives the call as it is run now, or its result where it is not; raises
+            NobodyListensError where the turn ends with it.
     """
 
-    timed: Callable[[Turn, ToolSpec, ToolCall], ToolCall]
+    timed: Callable[[Turn, ToolSpec, ToolCall], ToolCall | ToolResult]
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run the call, and say where it went another way."""
+        """Run the call, and say where it went another way.
+
+        Raises:
+            NobodyListensError: whoever is elsewhere could not be told there either.
+        """
         given = self.timed(turn, self.inner.specs()[call.name], call)
-        result = await self.inner.run(given, turn)
+        if isinstance(given, ToolResult):
+            return given
         if given is call:
-            return result
+            return await self.inner.run(call, turn)
+        # What is set down while it is tried is that it has not gone this way.
+        turn.stale_way = WAIT
+        result = await self.inner.run(given, turn)
+        if result.success:
+            turn.stale_way = given.name
+        elif given.name == PAGE:
+            raise NobodyListensError(result.text)
         told = f"its moment was over, so it went by {given.name}: {result.text}"
         return replace(result, text=told)
 

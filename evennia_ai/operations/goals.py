@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -92,10 +93,11 @@ def _row(stored: goals.Goals, goal: goals.Goal, clocks: Clocks) -> Goal:
 
 
 def _next_at(timing: Timing, clocks: Clocks) -> str | None:
-    """When a time comes by the clock on the wall; None for one that came for good."""
-    if timing["is_begun"] and not timing["is_daily"]:
+    """When a time comes by the clock on the wall; None for one that came for good, or never."""
+    left = clocks[timing["clock"]].until(timing)
+    if math.isinf(left) or (timing["is_begun"] and not timing["is_daily"]):
         return None
-    return iso(clocks[REAL].now + clocks[timing["clock"]].until(timing))
+    return iso(clocks[REAL].now + left)
 
 
 def add_goal(

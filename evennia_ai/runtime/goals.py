@@ -79,13 +79,18 @@ def is_daily(script: Assistant, number: int) -> bool:
 
 
 def is_time(script: Assistant) -> bool:
-    """True where the time of a goal has come. Asked of every idle beat: no statement."""
-    known, autonomy, now = of(script), script.work.autonomy, script.clock.seconds()
-    version = known.get("version", 0)
-    if autonomy.looked_at == version and now < autonomy.look_after:
+    """True where the time of a goal has come.
+
+    Asked of every idle beat: no statement, but where the game's time was set back.
+    """
+    stored, autonomy, now = of(script), script.work.autonomy, script.clock.seconds()
+    if autonomy.looked_at == stored.get("version", 0) and now < autonomy.look_after:
         return False
-    left = goals.waits_for(known, day_clocks.of(script))
-    autonomy.looked_at = version
+    clocks = day_clocks.of(script)
+    if (known := goals.in_step(stored, clocks)) is not stored:
+        state.write(script, current_goals=known)
+    left = goals.waits_for(known, clocks)
+    autonomy.looked_at = known.get("version", 0)
     # Game time may be set anew meanwhile.
     autonomy.look_after = math.inf if left is None else now + min(max(left, 0.0), LOOK_SECONDS)
     return left is not None and left <= 0

@@ -1,11 +1,12 @@
 """Answers whose moment is over: what is said instead, right before the first words leave.
 
 Only what was asked aloud in a room is judged. A whisper waits for its person anyway, and once an
-answer has begun it goes on.
+answer has begun it goes on: aloud, or to whoever asked alone where its first words went there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from evennia_ai import audit
@@ -13,9 +14,18 @@ from evennia_ai.core.hearing.audience import Hearers, way_of
 from evennia_ai.core.hearing.calling import NameCall, call_of
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.hearing.perception import SPOKEN
-from evennia_ai.core.hearing.staleness import DROP, PAGE, SAY, WAIT, StaleAnswers, Staleness
-from evennia_ai.core.turn.toolspec import ToolCall, ToolSpec
+from evennia_ai.core.hearing.staleness import (
+    DROP,
+    PAGE,
+    SAY,
+    WAIT,
+    WHISPER,
+    StaleAnswers,
+    Staleness,
+)
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError, NobodyListensError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import audience, names, state
@@ -59,8 +69,13 @@ def can_be_paged(script: Assistant, event: Event) -> bool:
     found = staleness_of(script, event)
     if found is None or getattr(config(script), found) != PAGE:
         return False
-    being = find_being(event.person)
-    return being is not None and audience.is_online(being)
+    return _account_of(event) is not None
+
+
+def _account_of(event: Event) -> Account | None:
+    """The account of whoever asked, while it is online."""
+    being: Account | None = find_being(event.person) if event.person.startswith("*") else None
+    return being if being is not None and audience.is_online(being) else None
 
 
 def is_dropped(script: Assistant, event: Event) -> bool:
@@ -71,38 +86,74 @@ def is_dropped(script: Assistant, event: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Decides for one assistant, before the first words of each answer."""
+    """Decides for one turn of an assistant, before the first words of its answer.
+
+    Args:
+        offers: whether a tool of that name is on offer in it.
+    """
 
     script: Assistant
+    offers: Callable[[str], bool]
 
-    def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall:
-        """The call as it is to be run now.
+    def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
+        """The call as it is to be run now, or its result where it alone is not.
 
         Raises:
             NobodyListensError: it is not; `is_over` says that it is not for later either.
         """
-        event = turn.event
-        if turn.effects or way_of(spec).hearers is not Hearers.ROOM:
+        has_begun_aloud = turn.effects and not turn.stale_way
+        if has_begun_aloud or way_of(spec).hearers is not Hearers.ROOM:
             return call
-        found = staleness_of(self.script, event)
-        way = SAY if found is None else getattr(config(self.script), found)
-        if found is None or way == SAY:
+        found = staleness_of(self.script, turn.event)
+        way = self._way(turn, found)
+        if way == SAY:
             return call
-        if way == PAGE and not can_be_paged(self.script, event):
-            way = WAIT
-        why = found.text.format(name=event.sender_name)
-        numbers = [each.number for each in turn.events]
-        self.script.work.decisions.note(numbers, "stale answer", f"{why}: {_TOLD[way]}")
-        audit.record("stale_answer", self.script, id=event.id, why=found.value, way=way)
+        is_pose = spec.name == "emote" and way in _ALONE
+        self._note(turn, found, DROP if is_pose else way)
+        if is_pose:
+            return ToolResult(False, UNSEEN, Fault.NOT_RUN)
         if way in (WAIT, DROP):
-            raise NobodyListensError(why, is_over=way == DROP)
+            raise NobodyListensError(_why(turn, found), is_over=way == DROP)
         words = str(call.arguments.get(way_of(spec).words[0], ""))
-        return replace(call, name=way, arguments={"target": event.sender_name, "message": words})
+        arguments = {"target": self._target(turn.event, way), "message": words}
+        return replace(call, name=way, arguments=arguments)
+
+    def _way(self, turn: Turn, found: Staleness | None) -> str:
+        """The way that was taken before, else the one that is set; or what stands in for it."""
+        way = SAY if found is None else getattr(config(self.script), found)
+        if turn.stale_way in _ALONE:
+            way = turn.stale_way
+        if way == PAGE and not (self.offers(PAGE) and _account_of(turn.event)):
+            return WAIT
+        # Who asked is here: to wait for them would be to ask the model again at once.
+        return SAY if way == WHISPER and not self.offers(WHISPER) else way
+
+    def _target(self, event: Event, way: str) -> str:
+        """The name by which the tool of a way finds whoever asked before all others of that name.
+
+        An account may have another name by now than what it spoke as.
+        """
+        account = _account_of(event) if way == PAGE else None
+        return names.name_of(account, self.script.obj) if account else event.sender_name
+
+    def _note(self, turn: Turn, found: Staleness | None, way: str) -> None:
+        numbers, id_ = [each.number for each in turn.events], turn.event.id
+        told = f"{_why(turn, found)}: {_TOLD[way]}"
+        self.script.work.decisions.note(numbers, "stale answer", told)
+        why = found.value if found else "begun"
+        audit.record("stale_answer", self.script, id=id_, why=why, way=way)
 
 
+def _why(turn: Turn, found: Staleness | None) -> str:
+    text = found.text if found else "its beginning went to {name} alone"
+    return text.format(name=turn.event.sender_name)
+
+
+_ALONE = (PAGE, WHISPER)
+UNSEEN = "not done: its moment is over, and whoever asked would not see it; tell it in words"
 _TOLD = {
-    PAGE: "it went by page",
-    "whisper": "it went by whisper",
+    PAGE: "it goes by page",
+    WHISPER: "it goes by whisper",
     WAIT: "it waits for them to come back",
     DROP: "it was dropped",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -23,6 +25,7 @@ from evennia_ai.core.turn.goals import (
     add,
     come_due,
     done_today,
+    in_step,
     lines,
     next_step,
     split,
@@ -220,3 +223,66 @@ def test_a_daily_goal_has_no_parts() -> None:
         split(goals, 1, ["one", "two"])
     with pytest.raises(ValueError, match="goal 2 comes once, and is closed when it is done"):
         done_today(goals, 2)
+
+
+@pytest.mark.parametrize(
+    ("hours", "when", "days_back", "comes"),
+    [
+        pytest.param(5.0, "daily at dusk", 600 * 365, True, id="another epoch"),
+        pytest.param(5.0, "daily at dusk", 3, True, id="some days"),
+        pytest.param(0.0, "at dusk", 3, True, id="one that comes once"),
+        pytest.param(5.0, "daily at dusk", 1 / 1440, False, id="a minute, lost by a crash"),
+        pytest.param(5.0, "daily at dusk", 0.5, False, id="a goal of today that is done"),
+        pytest.param(0.0, "at dusk", 0.2, False, id="the same day"),
+    ],
+)
+def test_a_game_that_is_set_back(hours: float, when: str, days_back: float, comes: bool) -> None:
+    """The next such hour counts, and it begins then; a day is not lived twice for a little."""
+    goals, _ = come_due(timed(when), clocks(hours), LATE)
+    goals = done_today(goals, 1) if hours else goals
+    game = clocks(hours)[GAME]
+
+    def back(later: float = 0.0) -> Clocks:
+        return {GAME: replace(game, now=game.now - days_back * DAY + later)}
+
+    clock = back()[GAME]
+    stepped = in_step(goals, back())
+    assert comes == (stepped is not goals)
+    assert waits_for(goals, back()) == waits_for(stepped, back())
+    if comes:
+        left = clock.next(clock.now, "18:00") - clock.now
+        assert left / clock.rate == waits_for(stepped, back())
+        assert 1 == _next(come_due(stepped, back(left), LATE)[0])
+        assert stepped is in_step(stepped, back(left))
+
+
+def test_the_wall_set_back_moves_no_day_that_was_named() -> None:
+    """What is to come on a day comes on that day."""
+    goals = timed("2026-12-24 18:00")
+    assert goals is in_step(goals, clocks(-10 * 24))
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0])
+def test_a_game_whose_time_stands_still(rate: float) -> None:
+    """No hour of it is taken, and what was stored before never comes; nothing fails."""
+    with pytest.raises(ValueError, match="'at dusk' never comes: the game's time stands still"):
+        read("at dusk", clocks(rate=rate), NAMED_HOURS)
+    assert HOUR == clocks(rate=rate)[REAL].until(read("at 13:00", clocks(rate=rate), NAMED_HOURS))
+    for hours in (0.0, 9.5):
+        still = {GAME: replace(clocks(hours)[GAME], rate=rate)}
+        goals = timed("at dusk", "daily at dusk")
+        assert math.inf == waits_for(goals, still)
+        assert (goals, []) == come_due(goals, still, LATE)
+
+
+def test_an_hour_beyond_the_day() -> None:
+    """A day of ten hours has no dusk at eighteen; of a name the setting is named too."""
+    short = {**clocks(), GAME: DayClock(25_000.0, None, day=10_000, hour=1000, minute=10)}
+    for text, hint in (
+        ("at dusk", "10 hours, and no 18:00; EVENNIA_AI_NAMED_HOURS says when dusk is"),
+        ("daily at game 10:00", "'daily at game 10:00' never comes: .* 10 hours, and no 10:00$"),
+    ):
+        with pytest.raises(ValueError, match=hint):
+            read(text, short, NAMED_HOURS)
+    assert 35_000.0 - 6_000.0 == read("at game 9:00", short, NAMED_HOURS)["due"]
+    assert "at 18:00" == read("at 18:00", short, NAMED_HOURS)["when"]

@@ -263,15 +263,17 @@ class TestProtected:
 class TestTimely:
     """An answer whose moment may be over."""
 
-    def run(self, given: ToolCall | None) -> ToolResult:
-        """A whisper that is given as this call, or as it is."""
-        self.diary: list[str] = []
+    def run(self, given: ToolCall | ToolResult | None, *outcomes: ToolResult) -> ToolResult:
+        """A whisper that is given as this call, which ends so, as it is, or not at all."""
+        self.diary, self.turn = list[str](), Turn(7, (make_event(),))
 
-        def timed(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall:
+        def timed(turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
             assert (spec.name, HELLO) == ("whisper", call)
             return given or call
 
-        return finish(Timely(ListedTools(self.diary), timed).run(HELLO, TURN))
+        name = given.name if isinstance(given, ToolCall) else ""
+        tools = ListedTools(self.diary, {name: list(outcomes)})
+        return finish(Timely(tools, timed).run(HELLO, self.turn))
 
     def test_in_its_moment_it_runs_as_it_is(self) -> None:
         """And its result is its own."""
@@ -281,7 +283,21 @@ class TestTimely:
         """The model reads that it went by another tool."""
         told = self.run(replace(HELLO, name="look")).text
         assert told.startswith("its moment was over, so it went by look: ")
-        assert ["run look"] == self.diary
+        assert (["run look"], "look") == (self.diary, self.turn.stale_way)
+
+    def test_one_call_alone_may_not_run(self) -> None:
+        """Its result says so, and the turn goes on."""
+        refused = ToolResult(False, "not done", Fault.NOT_RUN)
+        assert (refused, [], "") == (self.run(refused), self.diary, self.turn.stale_way)
+
+    def test_a_page_that_fails_ends_the_turn(self) -> None:
+        """The answer waits; a whisper that fails is a result, which the model reads."""
+        failed = ToolResult(False, "nobody is online", Fault.FAILED)
+        with pytest.raises(NobodyListensError, match="nobody is online") as caught:
+            self.run(replace(HELLO, name="page"), failed)
+        assert (False, "wait") == (caught.value.is_over, self.turn.stale_way)
+        told = self.run(replace(HELLO, name="look"), failed)
+        assert (False, "wait") == (told.success, self.turn.stale_way)
 
     def test_what_is_not_given_does_not_run(self) -> None:
         """Nor is it a result: the turn ends."""

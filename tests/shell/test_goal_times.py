@@ -99,6 +99,21 @@ class TestWhen(GoalTimesTest):
         assert [] == operations.list_goals(self.ada_script).data.goals
         assert 0 == sum(self.beat(HOUR) for _ in range(50))
 
+    def test_a_part_whose_whole_waits_costs_nothing(self) -> None:
+        """Its time comes first: no call then, no turn counted, and a call once the whole begins."""
+        self.timed("at 16:00", "open the fair")
+        result = operations.add_goal(self.ada_script, "light the lamps", 5, 1, "at 14:00")
+        assert result.ok, result.message
+        self.beat()
+        assert 0 == self.beat(2 * HOUR) + sum(self.beat(5) for _ in range(20))
+        assert (0, 0) == (
+            state.read(self.ada_script, "own_turns"),
+            len(self.ada_script.work.autonomy.acts),
+        )
+        self.model.answers.append(NOOP)
+        assert 1 == self.beat(2 * HOUR)
+        assert "Your goal 2: light the lamps." in self.prompt()
+
     def test_acts_of_an_hour_hold_for_times_too(self) -> None:
         """Six goals at one time are worked on as often as the hour allows."""
         for number in range(6):
@@ -177,9 +192,9 @@ class TestMissed(GoalTimesTest):
         assert [] == auditing.check_audit(self.ada_script, fresh=True).data
 
 
-def game_day(hour: int) -> Any:
+def game_day(hour: int, year: int = 1420) -> Any:
     """The game's calendar, set so that it is this hour there."""
-    then = datetime(1420, 3, 1, hour, 0, tzinfo=UTC).timestamp()
+    then = datetime(year, 3, 1, hour, 0, tzinfo=UTC).timestamp()
     return override_settings(TIME_GAME_EPOCH=then - evennia.gametime.gametime(absolute=False))
 
 
@@ -195,6 +210,33 @@ class TestGameTime(GoalTimesTest):
             self.model.answers.append(NOOP)
             assert 1 == self.beat(60)
         assert "It was to be at dusk, and that is now." in self.prompt()
+
+    def test_a_game_that_is_set_back_years(self) -> None:
+        """As an earlier epoch does: the next dusk is the next dusk, and costs one statement."""
+        with game_day(17):
+            self.timed("daily at dusk")
+        for year in (1390, 1380):
+            with game_day(17, year):
+                before = len(self.model.bodies)
+                assert 0 == self.beat(60)
+                told = datetime.fromisoformat(self.goal()["next_at"])
+                assert DAY > told.timestamp() - self.clock.seconds() > 0
+                with self.assertNumQueries(0):
+                    assert before == len(self.model.bodies) + self.beat(60)
+            with game_day(18, year):
+                self.model.answers.append(done(1))
+                self.model.answers.append(NOOP)
+                assert 2 == self.beat(60)
+
+    def test_a_game_that_stands_still(self) -> None:
+        """TIME_FACTOR 0: beats go on, no hour of it comes, and none is taken any more."""
+        with game_day(17):
+            self.timed("daily at dusk")
+        with game_day(17), override_settings(TIME_FACTOR=0):
+            assert 0 == sum(self.beat(60) for _ in range(5))
+            assert self.goal()["next_at"] is None
+            refused = operations.add_goal(self.ada_script, "sleep", 5, None, "at dusk")
+            assert (False, True) == (refused.ok, "stands still" in refused.message)
 
     def test_a_game_names_its_hours(self) -> None:
         """Dusk is when the game says; a name of its own works as well."""

@@ -52,7 +52,8 @@ class TestSummary(ReportSummaryTest):
         assert f"{SUMMARY}\n(this sums up a report of {size})" == told
         assert len(told) <= LONGEST_RESULT
         (facts,) = self.facts("report_shortened")
-        assert {"characters": len(LONG), "is_summed_up": True} == facts
+        whole = len(LONG)
+        assert {"characters": whole, "is_summed_up": True, "summed_up": whole} == facts
         (record,) = self.ada_script.work.decisions.newest()
         assert f"this sums up a report of {size}" in str(record.steps)
         assert ['Ada whispers: "Seven."'] == self.tom.heard_from(self.ada)
@@ -66,6 +67,20 @@ class TestSummary(ReportSummaryTest):
         assert "Count the lamps." == json.loads(task.removeprefix("The task: "))
         assert hostile == json.loads(report.removeprefix("The report: "))
         assert "tools" not in body
+
+    def test_a_head_that_is_summed_up_says_so(self) -> None:
+        """Of a report over half of the model's context: how much of it the model has read."""
+        state.write(self.ada_script, max_context_tokens=3_000)
+        report = LONG * 3
+        self.ask("whisper Ada = count", hands_on(), reports(report), completion(SUMMARY))
+        (body,) = self.summaries()
+        shown = json.loads(str(body["messages"][1]["content"]).partition("\nThe report: ")[2])
+        assert (True, True) == (report.startswith(shown), len(shown) < len(report))
+        note = f"this sums up the first {len(shown):,} of {len(report):,} characters of a report"
+        (facts,) = self.facts("report_shortened")
+        assert (len(report), len(shown)) == (facts["characters"], facts["summed_up"])
+        (record,) = self.ada_script.work.decisions.newest()
+        assert note in str(record.steps)
 
     def test_it_is_paid_for_by_whoever_asked(self) -> None:
         """One call of the purpose `delegation`, on the account of the turn's person."""
@@ -172,6 +187,18 @@ class TestCut(ReportSummaryTest):
         self.ask("whisper Ada = count", hands_on(), reports(LONG))
         self.model.answers.append(whispers("Seven."))
         self.pass_time(10)
+        assert 'Ada whispers: "Seven."' in self.tom.heard_from(self.ada)
+
+    def test_a_tick_that_is_nearly_over_asks_nothing(self) -> None:
+        """Of three seconds half is too little: it is cut at once, and the answer has the rest."""
+        self.limit(self.ada_script, timeout={"tick_seconds": 20})
+        self.ask("whisper Ada = count", hands_on())
+        self.pass_time(17)
+        self.model.answers.append(whispers("Seven."))
+        self.model.answer(reports(LONG))
+        pump()
+        self.assert_cut(self.result(2)["result"], "too little time is left for that")
+        assert ([], 0) == (self.summaries(), self.facts("report_shortened")[0]["summed_up"])
         assert 'Ada whispers: "Seven."' in self.tom.heard_from(self.ada)
 
     def test_the_demo_brain_is_not_asked(self) -> None:

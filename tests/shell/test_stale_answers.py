@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from unittest import mock
 
 import evennia
 
@@ -14,6 +16,7 @@ from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
 
 ANSWER = 'Ada says, "Upstairs."'
+PAGES = re.compile(r"Ada pages: [^\n]*")
 
 
 class StaleTest(HearingTest):
@@ -39,6 +42,13 @@ class StaleTest(HearingTest):
         """The model's answer comes."""
         self.model.answer(reply or says("Upstairs."))
         pump()
+
+    def beats(self) -> None:
+        """Some beats pass."""
+        for _ in range(3):
+            self.clock.advance(5)
+            self.ada_script.at_repeat()
+            pump()
 
     def why(self) -> str:
         """The steps of the question."""
@@ -77,7 +87,7 @@ class TestAskerGone(StaleTest):
         self.leave("page")
         assert (False, True, False) == self.heard()
         assert ["asker_gone"] == [facts["why"] for facts in self.told]
-        assert "Tom had left: it went by page" in self.why()
+        assert "Tom had left: it goes by page" in self.why()
         history = str(state.read(self.ada_script, "conversation_history"))
         assert "its moment was over, so it went by page" in history
 
@@ -141,8 +151,48 @@ class TestAskerGone(StaleTest):
         self.answer()
         assert (True, False, False) == self.heard()
 
+    def test_a_page_that_cannot_be_waits(self) -> None:
+        """Not on offer, locked or refused: he is told when he is back, and no call is made."""
+        rows = {
+            "not on offer": lambda: self.set(context_configs=WITHOUT_PAGE),
+            "locked": lambda: self.ada.locks.add("tool_page:false()"),
+            "refused": lambda: self.account.locks.add("msg:false()"),
+        }
+        for name, forbid in rows.items():
+            for is_alone in (False, True):
+                with self.subTest(name, alone=is_alone):
+                    self.tom.location = self.mira.location = self.room1
+                    self.clock.advance(60)
+                    self.forget()
+                    forbid()
+                    self.leave("page", is_alone=is_alone)
+                    asked = len(self.model.bodies)
+                    self.beats()
+                    assert (False, False, False) == self.heard()
+                    assert (1, asked) == (len(self.waiting()), len(self.model.bodies))
+                    self.tom.location = self.room1
+                    self.model.answers.append(says("Upstairs."))
+                    self.beats()
+                    assert [] == self.waiting()
+                    assert ['Ada says, "Upstairs."'] == self.tom.heard_from(self.ada)
+            self.set(context_configs={})
+            self.ada.locks.remove("tool_page")
+            self.account.locks.add("msg:all()")
+
+    def test_the_account_is_paged_whatever_it_plays(self) -> None:
+        """Tom's player goes on as nobody: the page goes to that account, and to no other Tom."""
+        self.set(stale_answers={"asker_gone": "page"})
+        self.type(self.tom, "say @ada where are the maps?")
+        self.account.unpuppet_object(self.session)
+        self.account2.key = "Tom"
+        with mock.patch.object(type(self.account), "msg", autospec=True) as told:
+            self.answer()
+        assert [self.account] == [call.args[0] for call in told.call_args_list]
+        assert (False, []) == (self.heard()[0], self.waiting())
+
 
 OPEN_ENDED = {"tick_event": {"terminal_ends_loop": False}}
+WITHOUT_PAGE = {"tick_event": {"tool_filter": ["say", "noop"]}}
 
 
 class TestRoomChanged(StaleTest):
@@ -157,6 +207,53 @@ class TestRoomChanged(StaleTest):
         assert (False, True, False) == self.heard()
         assert ["room_changed"] == [facts["why"] for facts in self.told]
         assert "it was asked in another room" in self.why()
+
+    def test_nor_is_the_rest_of_it(self) -> None:
+        """What else the reply says goes the same way; a pose is nothing to be paged."""
+        self.mira.location = self.room2
+        self.type(self.tom, "say @ada where are the maps?")
+        self.ada.location = self.room2
+        rest = ("say", {"message": "By the window."}), ("emote", {"action": "points up"})
+        self.answer(completion(None, ("say", {"message": "Upstairs."}), *rest))
+        assert [] == self.mira.heard_from(self.ada)
+        toms = "\n".join(lines_shown())
+        assert ["Ada pages: Upstairs.", "Ada pages: By the window."] == PAGES.findall(toms)
+        assert ["page", "page", "drop"] == [facts["way"] for facts in self.told]
+
+    def test_nor_the_rest_after_a_restart(self) -> None:
+        """The way is set down with the turn, and holds where he is there again meanwhile."""
+        self.mira.location = self.room2
+        self.set(context_configs=OPEN_ENDED)
+        self.type(self.tom, "say @ada where are the maps?")
+        self.ada.location = self.room2
+        self.answer()
+        self.restart()
+        self.tom.location = self.room2
+        self.ada_script.at_repeat()
+        pump()
+        self.answer(says("By the window."))
+        assert [] == self.mira.heard_from(self.ada)
+        assert "Ada pages: By the window." in "\n".join(lines_shown())
+
+    def test_nor_what_could_not_be_paged(self) -> None:
+        """The beginning was paged, the rest is refused: he is told it when he is there."""
+        self.mira.location = self.room2
+        self.set(context_configs=OPEN_ENDED)
+        self.type(self.tom, "say @ada where are the maps?")
+        self.ada.location = self.room2
+        self.answer()
+        self.account.locks.add("msg:false()")
+        self.answer(says("By the window."))
+        self.beats()
+        assert ([], 1, []) == (
+            self.mira.heard_from(self.ada),
+            len(self.waiting()),
+            self.model.waiting,
+        )
+        self.tom.location = self.room2
+        self.beats()
+        self.answer(says("By the window."))
+        assert 'Ada says, "By the window."' in self.tom.heard_from(self.ada)
 
     def test_together_they_talk_on(self) -> None:
         """Tom came along: nothing is over."""
@@ -193,6 +290,24 @@ class TestTopicClosed(StaleTest):
                 assert heard == self.heard()
                 assert [] == self.waiting()
         assert ["whisper", "drop"] == [facts["way"] for facts in self.told]
+
+    def test_without_whispers_it_is_said(self) -> None:
+        """He is here: to wait for him would be to ask the model for ever."""
+        self.set(context_configs=WITHOUT_PAGE)
+        self.close(topic_closed="whisper")
+        assert ((True, False, False), []) == (self.heard(), self.waiting())
+
+    def test_the_rest_is_whispered_too(self) -> None:
+        """Though nothing of it was told in between."""
+        self.set(stale_answers={"topic_closed": "whisper"})
+        self.type(self.tom, "say @ada where are the maps?")
+        self.type(self.mira, "say Tom, upstairs, by the window.")
+        rest = completion(
+            None, ("say", {"message": "Upstairs."}), ("say", {"message": "In a box."})
+        )
+        self.answer(rest)
+        assert [] == self.mira.heard_from(self.ada)
+        assert 'Ada whispers: "In a box."' in "\n".join(self.tom.seen)
 
     def test_talk_beside_it_closes_nothing(self) -> None:
         """Nobody called him, or he spoke himself."""

@@ -113,7 +113,8 @@ EVENTS: dict[str, EventKind] = {
     "delegation_answered": EventKind("task {id} is answered by {delegate} after {seconds} s"),
     "delegation_failed": EventKind("task {id} of {delegate} failed: {why}"),
     "report_shortened": EventKind(
-        "a report of {characters} characters is shortened; summed up: {is_summed_up}"
+        "a report of {characters} characters is shortened; summed up: {is_summed_up}, "
+        "{summed_up} of them"
     ),
     "report_unheard": EventKind("a report on task {id}, for which nobody waits"),
     "stale_answer": EventKind("an answer to message {id} came too late ({why}): {way}"),

@@ -6,6 +6,7 @@ writes of a time is read here, and nowhere else.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class DayClock:
         now: in seconds.
         zone: the time zone of its days; None for a calendar of the game's own, whose day, hour and
             minute are so many seconds.
-        rate: its seconds in a second of the wall's.
+        rate: its seconds in a second of the wall's; 0: it stands still.
     """
 
     now: float
@@ -84,9 +85,27 @@ class DayClock:
             found = later
         return found
 
+    def has(self, at: str) -> bool:
+        """True for an hour that lies within its day."""
+        hour, minute = map(int, at.split(":"))
+        return self.zone is not None or hour * self.hour + minute * self.minute < self.day
+
+    def due(self, timing: Timing) -> float:
+        """The moment at which a time comes.
+
+        What comes every day, or at the next such hour of the game, is never far beyond that: where
+        it is, the clock was set back meanwhile.
+        """
+        if not timing["is_daily"] and timing["clock"] == REAL:
+            return timing["due"]
+        coming = self.next(self.now, timing["at"])
+        # After a crash a game's time is a minute back: what came just before comes once that day.
+        slack = 1.5 * self.day if timing["is_daily"] else self.minute
+        return coming if timing["due"] > coming + slack else timing["due"]
+
     def until(self, timing: Timing) -> float:
         """Seconds on the wall until a time comes; less than 0 when it is over."""
-        return (timing["due"] - self.now) / self.rate
+        return (self.due(timing) - self.now) / self.rate if self.rate > 0 else math.inf
 
 
 Clocks = Mapping[str, DayClock]
@@ -120,6 +139,8 @@ def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
         raise ValueError(f"{text[:LONGEST_WHEN]!r} is no time; {wanted(named)}")
     is_named = found[3] in named
     kind = GAME if found[2] or is_named else REAL
+    if problem := _problem(clocks[kind], at, found[3] if is_named else ""):
+        raise ValueError(f"{text[:LONGEST_WHEN]!r} never comes: {problem}")
     told = found[3] if is_named else f"game {at}" if kind == GAME else at
     return Timing(
         when=f"{'daily ' if found[1] else ''}at {told}",
@@ -129,6 +150,16 @@ def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
         due=clocks[kind].next(clocks[kind].now, at),
         is_begun=False,
     )
+
+
+def _problem(clock: DayClock, at: str, name: str) -> str:
+    """The reason why an hour never comes on a clock, and what to do about it, or ""."""
+    if clock.rate <= 0:
+        return "the game's time stands still (TIME_FACTOR); name an hour of the wall's: at 18:30"
+    if clock.has(at):
+        return ""
+    hint = f"; EVENNIA_AI_NAMED_HOURS says when {name} is" if name else ""
+    return f"the game's day has {clock.day / clock.hour:g} hours, and no {at}{hint}"
 
 
 def wanted(named: Mapping[str, str]) -> str:
@@ -184,7 +215,7 @@ def passed(timing: Timing, clock: DayClock, late_seconds: float) -> Passed | Non
         late_seconds: on the wall, after which it is missed.
     """
     is_over = timing["is_begun"] and not timing["is_daily"]
-    if is_over or timing["due"] > clock.now:
+    if is_over or clock.rate <= 0 or timing["due"] > clock.now:
         return None
     if not timing["is_daily"]:
         is_missed = clock.until(timing) < -late_seconds

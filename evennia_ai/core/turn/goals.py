@@ -290,6 +290,15 @@ def _with(goals: Goals, changed: Goal) -> Goals:
     )
 
 
+def in_step(goals: Goals, clocks: Clocks) -> Goals:
+    """The goals with the next moment of each time whose clock was set back; mostly the same."""
+    for goal in active(goals):
+        timing = timing_of(goal)
+        if timing and (due := clocks[timing["clock"]].due(timing)) != timing["due"]:
+            goals = _with(goals, {**goal, "timing": {**timing, "due": due}})
+    return goals
+
+
 def waits_for(goals: Goals, clocks: Clocks) -> float | None:
     """Seconds on the wall until the next time of a goal comes; None where none has one."""
     timings = [timing for goal in active(goals) if (timing := timing_of(goal))]

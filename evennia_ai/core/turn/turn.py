@@ -69,6 +69,8 @@ class Turn:
         found: names of tools that were looked up in this turn, and are on offer since.
         notices: what staff should know of how it was answered, such as a fallback model.
         effects: calls of it that others noticed.
+        stale_way: the way that its answer took because its moment was over, PAGE or WHISPER, and
+            all that it still says aloud takes; WAIT where that way failed; "": it was in time.
         held: the audiences of what its prompts were made of, where they are not open.
         is_apart: only turns for the same person may know of it, whatever it holds: a task, or a
             call by hand.
@@ -107,6 +109,7 @@ class Turn:
     found: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     effects: int = 0
+    stale_way: str = ""
     held: Held = OPEN
     is_apart: bool = False
     asides: dict[str, str] = field(default_factory=dict)

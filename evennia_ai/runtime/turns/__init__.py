@@ -65,7 +65,7 @@ def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
     turn.hold(*_held(noted, turn.event))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
     turn.iterations = turn.began_at = noted["iterations"]
-    turn.effects = noted["effects"]
+    turn.effects, turn.stale_way = noted["effects"], noted.get("stale_way", "")
     _take_up(script, turn, noted.get("bounds", {}))
     return turn
 
@@ -207,6 +207,7 @@ def as_noted(turn: Turn) -> dict[str, Any]:
         "iterations": turn.iterations,
         "found": list(turn.found),
         "effects": turn.effects,
+        "stale_way": turn.stale_way,
         "is_private": turn.is_private,
         "held": sorted(turn.held),
         "asides": dict(turn.asides),
