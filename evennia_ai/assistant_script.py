@@ -194,7 +194,7 @@ class AssistantScript(NearBody, DefaultScript):
     @property
     def silence(self) -> str:
         """The reason it does not act now, in words, or ""."""
-        if state.read(self, "emergency_stop"):
+        if state.is_stopped(self):
             return "an emergency stop is active"
         if self.obj is None:
             return "it has no body"
@@ -294,7 +294,7 @@ class AssistantScript(NearBody, DefaultScript):
     def _skips(self) -> Skip | None:
         work = self.work
         return may_tick(
-            emergency_stop=bool(state.read(self, "emergency_stop")),
+            emergency_stop=state.is_stopped(self),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
             has_event=bool(work.inbox or work.aside),

@@ -30,6 +30,7 @@ from evennia_ai.emergency_steps import (
     cancel,
     has_questions,
     is_stopped,
+    judge,
     lockout_of,
     name_of,
     now,
@@ -83,8 +84,9 @@ def trigger_emergency_stop(
         is_alarm: staff are told, and the log at the level of errors; else the log alone, as of
             what goes its way.
     """
-    finish()
     stopping = cancel(script, Lockout(cause, reason, now(script), by))
+    _finish_earlier()
+    judge(stopping)
     store(stopping)
     dropped = settle(stopping)
     if stopping.is_new:
@@ -104,6 +106,7 @@ class _Several:
     Attributes:
         context: of whoever stops them, for the record.
         gives_up: nothing more can be stored, since another process holds the database.
+        is_busy: a portion is being done, of which hooks of the game may stop others.
     """
 
     waiting: deque[Stopping]
@@ -113,35 +116,44 @@ class _Several:
     names: list[str] = field(default_factory=list)
     dropped: Dropped = NOTHING
     gives_up: bool = False
+    is_busy: bool = False
 
     def go_on(self) -> None:
         """Do a portion now, and the next one in another turn of the reactor."""
-        self._do_portion()
-        if self.waiting:
-            services.pacer().call(self.go_on)
+        try:
+            self._do_portion()
+        finally:
+            if self.waiting:
+                services.pacer().call(self.go_on)
 
     def finish(self) -> None:
-        """Do all that is left now."""
-        while self.waiting:
+        """Do all that is left now, but for what the game asks in the middle of a portion."""
+        while self.waiting and not self.is_busy:
             self._do_portion()
 
     def _do_portion(self) -> None:
         portion = [self.waiting.popleft() for _ in range(min(PORTION, len(self.waiting)))]
-        if portion:
-            self.context.copy().run(self._stop, portion)
+        self.is_busy = True
+        try:
+            with whatever_happens("some of several stops could not be ended"):
+                self.context.copy().run(self._stop, portion)
+        finally:
+            self.is_busy = False
         if not self.waiting and self in _UNDER_WAY:
             _UNDER_WAY.remove(self)
             self._tell()
             self.ended.callback(len(self.names))
 
     def _stop(self, portion: list[Stopping]) -> None:
+        for stopping in portion:
+            judge(stopping)
         if not self.gives_up:
             self._store(portion)
         for stopping in portion:
-            if stopping.is_stored and (work := work_of(stopping.script)) is not None:
-                work.is_ticking = False
-            self.dropped += settle(stopping)
-        self.names += [name_of(each.script) for each in portion if each.is_new]
+            with whatever_happens("those whom a stop concerns could not be told"):
+                self.dropped += settle(stopping)
+                if stopping.is_new:
+                    self.names.append(name_of(stopping.script))
 
     def _store(self, portion: list[Stopping]) -> None:
         is_stored = False
@@ -174,7 +186,6 @@ def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]
     Returns:
         How many were not stopped before, when all are stored.
     """
-    finish()
     all_of_them: deque[Stopping] = deque()
     # Outside of any transaction: to begin one takes as long as others hold the database.
     with undisturbed():
@@ -182,9 +193,7 @@ def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]
         for script in sorted(scripts, key=has_questions):
             lockout = Lockout(Cause.KILL, reason, now(script), by)
             all_of_them.append(cancel(script, lockout))
-    for stopping in all_of_them:
-        if (work := work_of(stopping.script)) is not None:
-            work.is_ticking = True  # no beat begins before the stop is stored
+    _finish_earlier()
     several = _Several(all_of_them, reason)
     _UNDER_WAY.append(several)
     several.go_on()
@@ -197,6 +206,11 @@ def finish() -> None:
         several.finish()
 
 
+def _finish_earlier() -> None:
+    with whatever_happens("earlier stops could not be ended"):
+        finish()
+
+
 def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]:
     """Let an assistant act again. Nothing is refunded, and no history is lost.
 
@@ -204,7 +218,8 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         Whether there was a stop to clear, and a sentence for whoever asked.
     """
     finish()
-    if not is_stopped(script):
+    work = work_of(script)
+    if not (is_stopped(script) or (work is not None and work.is_stopping)):
         return _let_back(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value
@@ -212,9 +227,8 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
     values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
     values["cooling"] = {}
     write(script, told, **values)
-    work = work_of(script)
     if work is not None:
-        work.is_ticking = False
+        work.is_ticking = work.is_stopping = False
         indexing.soon(script)
         work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")

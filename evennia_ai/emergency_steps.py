@@ -40,7 +40,7 @@ class Stopping:
 
     script: Assistant
     lockout: Lockout
-    is_new: bool
+    is_new: bool = True
     calls: int = 0
     tools: tuple[str, ...] = ()
     questions: int = 0
@@ -85,11 +85,9 @@ def undisturbed() -> Iterator[None]:
 
 def cancel(script: Assistant, lockout: Lockout) -> Stopping:
     """Cancel everything under way, in memory only: nothing starts from here on."""
-    before = state_of(script)
-    after = states.move(before, Move.KILL if lockout.cause is Cause.KILL else Move.HALT)
-    stopping = Stopping(script, lockout, is_new=after is not before)
-    work = work_of(script)
+    stopping, work = Stopping(script, lockout), work_of(script)
     if work is not None:
+        work.is_stopping = True
         with whatever_happens("what was under way could not be counted"):
             _count(stopping, work)
         with whatever_happens("something under way could not be cancelled"):
@@ -114,6 +112,13 @@ def _count(stopping: Stopping, work: Work) -> None:
         stopping.calls = int(not asked_for & work.running)
     stopping.calls += work.compacting is not None
     stopping.questions = len(questions)
+
+
+def judge(stopping: Stopping) -> None:
+    """Find out whether anything changes by a stop, when those before it are stored."""
+    with whatever_happens("it could not be found out whether it is stopped already"):
+        before, is_kill = state_of(stopping.script), stopping.lockout.cause is Cause.KILL
+        stopping.is_new = states.move(before, Move.KILL if is_kill else Move.HALT) is not before
 
 
 def store(stopping: Stopping) -> None:
@@ -161,8 +166,11 @@ def store_each(all_of_them: list[Stopping]) -> bool:
 def settle(stopping: Stopping) -> Dropped:
     """Tell everybody whom it concerns."""
     script, lockout = stopping.script, stopping.lockout
+    if (work := work_of(script)) is not None:
+        work.is_stopping = not stopping.is_stored
     if not stopping.is_stored:
-        _hold(script)
+        told = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
+        alert(Notice(told))
     dropped = _return(stopping)
     with whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
@@ -177,14 +185,6 @@ def settle(stopping: Stopping) -> Dropped:
         if any(facts.values()):
             audit.record("dropped", script, **facts)
     return dropped
-
-
-def _hold(script: Assistant) -> None:
-    """Hold the beat's gate in this process, where nothing can be stored."""
-    if (work := work_of(script)) is not None:
-        work.is_ticking = True
-    told = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
-    alert(Notice(told))
 
 
 def _return(stopping: Stopping) -> Dropped:

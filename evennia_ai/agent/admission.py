@@ -89,8 +89,7 @@ def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
                 record.note("told", "that its body cannot act")
             return True
         # What is refused for good is given back, each message by itself.
-        is_stopped = bool(state.read(script, "emergency_stop"))
-        _turn_away(script, record, outgoing.STOPPED_LINE, is_each=is_stopped)
+        _turn_away(script, record, outgoing.STOPPED_LINE, is_each=state.is_stopped(script))
         return True
     if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):
         record.note("hushed", "somebody asked it to be quiet here")

@@ -136,7 +136,7 @@ def _choose(script: Assistant, turn: Turn, config: ExecutionConfig, name: str | 
 def _objection(script: Assistant, turn: Turn, delegate: Assistant) -> str:
     """The reason an assistant cannot be given a task now, or ""."""
     name, body = delegate.key, delegate.obj
-    if state.read(delegate, "emergency_stop"):
+    if state.is_stopped(delegate):
         return EMERGENCY
     if delegate.work is None or delegate.silence:
         return f"{name} takes no task: {delegate.silence or 'it is not running'}"

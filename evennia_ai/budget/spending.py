@@ -270,7 +270,7 @@ class MeteredClient:
             return Charged("", shares, ledger.config_for({}), reactor.seconds, lambda: False)
 
         def is_stopped() -> bool:
-            return bool(state.read(script, "emergency_stop"))
+            return state.is_stopped(script)
 
         is_running = script.work is not None
         config = (

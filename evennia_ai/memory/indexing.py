@@ -134,6 +134,8 @@ def halt(script: Assistant) -> None:
         return
     known = _known(script)
     _stop_waiting(known)
+    if known.due is not None and known.due.active():
+        known.due.cancel()
     for run in tuple(known.running):
         run.addErrback(lambda failure: failure.trap(CancelledError) and 0)
         run.cancel()

@@ -83,7 +83,7 @@ def bedtime_problem(script: Assistant) -> str:
         activity=activity(script),
         awake_seconds=awake_seconds(script),
         is_waited_for=any(item["id"] not in work.busy for item in work.inbox),
-        is_stopped=bool(state.read(script, "emergency_stop")),
+        is_stopped=state.is_stopped(script),
     )
 
 

@@ -30,7 +30,7 @@ NOTHING = TokenUsage()
 
 def is_held(script: Assistant) -> bool:
     """True where nothing is sent for an assistant: it is stopped, and the store is elsewhere."""
-    return bool(state.read(script, "emergency_stop")) and bool(services.memory().sends)
+    return state.is_stopped(script) and bool(services.memory().sends)
 
 
 async def add(

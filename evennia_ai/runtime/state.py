@@ -57,6 +57,12 @@ def read(script: Assistant, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
+def is_stopped(script: Assistant) -> bool:
+    """True where an emergency stop holds, be it that it is not stored yet."""
+    is_stopping = script.work is not None and script.work.is_stopping
+    return is_stopping or bool(read(script, "emergency_stop"))
+
+
 def write(
     script: Assistant, *facts: Fact, extra_writes: ExtraWrites | None = None, **values: object
 ) -> None:

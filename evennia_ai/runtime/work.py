@@ -51,6 +51,7 @@ class Work:
 
     Attributes:
         epoch: goes up whenever everything under way is void.
+        is_stopping: an emergency stop is not stored yet, or could not be; see `state.is_stopped`.
         in_flight: the Deferred of the running tick, or None.
         compacting: the Deferred of a summary that is being made beside it, or None.
         running: ids of the events that the running tick answers.
@@ -108,6 +109,7 @@ class Work:
     in_flight: Any = None
     compacting: Any = None
     is_ticking: bool = False
+    is_stopping: bool = False
     is_closing: bool = False
     running: frozenset[str] = frozenset()
     seat: Seat | None = None
