@@ -152,7 +152,8 @@ class _Several:
         for stopping in portion:
             with whatever_happens("those whom a stop concerns could not be told"):
                 self.dropped += settle(stopping)
-        self.names += [name_of(each.script) for each in portion if each.is_new]
+                if stopping.is_new:
+                    self.names.append(name_of(stopping.script))
 
     def _store(self, portion: list[Stopping]) -> None:
         is_stored = False

@@ -17,6 +17,7 @@ from yarl import URL
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import (
+    ConfigurationError,
     ContextLengthError,
     ModelConnectionError,
     ModelError,
@@ -39,12 +40,17 @@ CONNECT_SECONDS = 10.0
 MOST_CONNECTIONS = 2000
 IDLE_SECONDS = 5.0
 AGENT = "evennia-ai"
-# Whatever else breaks may have reached the service, which then charges for it.
+RIGHT = (
+    "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY must be such as http://proxy:3128 or https://proxy, and "
+    "NO_PROXY names who is asked without it"
+)
+# Whatever else breaks may have reached the service, which then charges for it; so did that which
+# sends us elsewhere, whatever is wrong with where.
 NOT_SENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,
     aiohttp.ConnectionTimeoutError,
-    aiohttp.InvalidURL,
+    aiohttp.InvalidUrlClientError,
 )
 
 
@@ -68,6 +74,10 @@ def _root_cause(error: BaseException) -> str:
     return one_line(str(error), 2000) or type(error).__name__
 
 
+def _was_sent(error: Exception) -> bool:
+    return isinstance(error, aiohttp.RedirectClientError) or not isinstance(error, NOT_SENT)
+
+
 def _is_this_machine(host: str) -> bool:
     """True for a loopback address: no proxy can reach that for us."""
     try:
@@ -77,13 +87,30 @@ def _is_this_machine(host: str) -> bool:
 
 
 def proxy_for(base_url: str) -> tuple[URL | None, dict[str, str]]:
-    """The proxy that the environment names for an address, and the headers it wants."""
+    """The proxy that the environment names for an address, and the headers it wants.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is of a kind that cannot be spoken to.
+    """
     parts, named = urlsplit(base_url), getproxies()
     host = parts.hostname or ""
     told = named.get(parts.scheme) or named.get("all")
     if not told or _is_this_machine(host) or proxy_bypass(host):
         return None, {}
-    proxy = URL(told if "://" in told else f"http://{told}")
+    try:
+        return _read_proxy(URL(told if "://" in told else f"http://{told}"))
+    except ValueError:  # its text has the address, in which a password may stand
+        raise ConfigurationError(f"the proxy in the environment cannot be read; {RIGHT}") from None
+
+
+def _read_proxy(proxy: URL) -> tuple[URL, dict[str, str]]:
+    if proxy.scheme not in ("http", "https"):
+        raise ConfigurationError(
+            f"the proxy in the environment is of the kind {proxy.scheme!r}, which is not known "
+            f"here; {RIGHT}"
+        )
+    if not proxy.host:
+        raise ValueError("no host")
     if proxy.user is None:
         return proxy, {}
     secret = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
@@ -103,6 +130,9 @@ class OpenAITransport:
     Attributes:
         rate_limit_info: what the last answer that spoke of limits said. They belong to the key,
             so they are the same for all who ask with it.
+
+    Raises:
+        ConfigurationError: the environment names a proxy that cannot be used.
     """
 
     def __init__(
@@ -166,7 +196,8 @@ class OpenAITransport:
         except (aiohttp.ClientError, OSError) as error:
             cause = self._shown(_root_cause(error), 160)
             text = f"no connection to {self.base_url}: {cause}"
-            was_sent = not isinstance(error, NOT_SENT)
+            # Without connections, as where its certificates cannot be read, nothing has left.
+            was_sent = self._session is not None and _was_sent(error)
             raise ModelConnectionError(text, was_sent=was_sent) from None
         except Exception as error:
             cause = self._shown(_root_cause(error), 160)

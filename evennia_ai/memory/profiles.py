@@ -41,6 +41,7 @@ MOST_DUE = 20
 MOST_OBSERVATIONS = 40
 OBSERVATIONS_TO_THINK = 5
 LONGEST_NAME = 60
+NEVER = -1.0
 # Facts that were drawn from entries of the journal would be observed twice.
 # The time comes last: MySQL takes what is set for what was there, from there on.
 _MET_AGAIN = (
@@ -65,11 +66,12 @@ def _of(script: Assistant) -> QuerySet[EntityProfile]:
 def meet(script: Assistant, entity: str, name: str) -> None:
     """Note that a being was talked with, within a transaction of the caller's.
 
-    It is another meeting when the last one is a quarter of an hour ago. Costs one statement, and
-    two for somebody new.
+    It is another meeting when the last one is a quarter of an hour ago and no talk goes on, of
+    which the profile may be told a minute late. Costs one statement, and two for somebody new.
     """
     now, shown = script.clock.seconds(), one_line(name, LONGEST_NAME)
-    since = now - core.MEETING_SECONDS
+    is_talk = talks.going_on(script, entity) is not None
+    since = NEVER if is_talk else now - core.MEETING_SECONDS
     with connection.cursor() as cursor:
         values = (shown, since, since, core.FAVOUR_OF_A_MEETING, now, script.pk, entity)
         cursor.execute(_MET_AGAIN, values)

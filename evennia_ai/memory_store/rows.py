@@ -249,18 +249,24 @@ def mark(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT id, text, audience, trust FROM {_TABLE} "
-            f"WHERE assistant = %s AND {_WAITS} AND id IN {marks(len(taken))}",
+            f"WHERE assistant = %s AND {_WAITS} AND id IN {marks(len(taken))}{_held()}",
             (assistant, *taken),
         )
         now = cursor.fetchall()
         same = [number for number, *columns in now if tuple(columns) == taken[number]]
         if same:
             cursor.execute(
-                f"UPDATE {_TABLE} SET indexed_as = %s WHERE id IN {marks(len(same))}",
+                f"UPDATE {_TABLE} SET indexed_as = %s WHERE {_WAITS} AND id IN {marks(len(same))}",
                 (signature, *same),
             )
             _put_vectors(same, signature, dict(zip(taken, vectors, strict=False)))
     return len(same)
+
+
+def _held() -> str:
+    """The end of a query whose rows nobody else may change until the transaction is over."""
+    # SQLite has none; where somebody else wrote after the query, it refuses what we write.
+    return " FOR UPDATE" if connection.features.has_select_for_update else ""
 
 
 def _put_vectors(numbers: Sequence[int], signature: str, vectors: Mapping[int, bytes]) -> None:

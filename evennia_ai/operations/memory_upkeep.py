@@ -231,7 +231,7 @@ def put_to_sleep(
         return Result.unavailable(f"{script.key} is not running.")
     if hours is not None and not (0 < hours <= MOST_HOURS):
         return Result.invalid(f"{hours:g} hours cannot be; a night is up to {MOST_HOURS:g} hours.")
-    if state.read(script, "emergency_stop"):
+    if state.is_stopped(script):
         return Result.conflict(f"{script.key} is stopped: assistant emergency clear {script.key}")
     until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):

@@ -15,7 +15,6 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
-from yarl import URL
 
 from evennia_ai.errors import (
     ContextLengthError,
@@ -27,7 +26,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import parse_reply
-from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, proxy_for
+from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
 from tests.fakes.handle import FakeModel
 from tests.llm.web import CHUNK, BareServer, reply
 
@@ -316,31 +315,32 @@ def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
     assert parse_reply(post(make()), "native")
 
 
-@pytest.mark.parametrize(
-    ("expected", "base_url", "environ"),
-    [
-        (None, "http://model.test/v1", {}),
-        ("http://proxy.test:3128", "http://model.test/v1", {"http_proxy": "proxy.test:3128"}),
-        ("http://proxy.test", "https://model.test/v1", {"https_proxy": "http://proxy.test"}),
-        ("http://proxy.test", "https://model.test/v1", {"all_proxy": "http://proxy.test"}),
-        (None, "https://model.test/v1", {"http_proxy": "http://proxy.test"}),
-        (None, "http://127.0.0.1:8080/v1", {"http_proxy": "http://proxy.test"}),
-        (None, "http://[::1]:8080/v1", {"http_proxy": "http://proxy.test"}),
-        (None, "http://localhost/v1", {"http_proxy": "http://proxy.test"}),
-        (None, "http://model.test/v1", {"http_proxy": "http://proxy.test", "no_proxy": ".test"}),
-    ],
-)
-def test_the_proxy_is_the_one_that_the_environment_names(
-    monkeypatch: pytest.MonkeyPatch, expected: str | None, base_url: str, environ: dict[str, str]
+def test_without_certificates_nothing_is_sent(
+    make: Make, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By scheme, or one for all; none to this machine, nor where the environment says so."""
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    proxy, headers = proxy_for(base_url)
-    assert (expected and URL(expected), {}) == (proxy, headers)
+    """Nobody pays for a request that stayed here since a file is missing."""
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at-all.pem")
+    with pytest.raises(ModelConnectionError, match="no connection to https://") as caught:
+        post(make("https://127.0.0.1:9/v1"))
+    assert (True, False) == (caught.value.retryable, caught.value.was_sent)
+
+
+@pytest.mark.parametrize("location", ["http://[broken/", "http:///nowhere", "ftp://model.test/"])
+def test_what_is_sent_elsewhere_in_vain_was_sent(make: Make, post: Any, location: str) -> None:
+    """The service that names a place which is none has read the request by then."""
+    answer = reply("{}", status="307 Temporary Redirect", headers=f"Location: {location}\r\n")
+    with BareServer.running({PATH: answer}) as server:
+        with pytest.raises(ModelConnectionError) as caught:
+            post(make(server.base_url))
+        assert 1 == len(server.heads)
+    assert caught.value.was_sent
+
+
+def test_an_address_that_is_none_is_not_sent_to(make: Make, post: Any) -> None:
+    """It fails before there is a socket."""
+    with pytest.raises(ModelConnectionError) as caught:
+        post(make("http://model.test:99999/v1"))
+    assert not caught.value.was_sent
 
 
 def test_a_proxy_is_asked_with_the_password_of_its_address(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,6 +220,27 @@ def test_a_search_reads_what_is_current(table: None) -> None:
     assert not told[key(6)].is_talk
     later = shelf.page(1, "new", None, told[key(6)].number, last)
     assert list(told)[2:] == [row.key for row in later]
+
+
+@pytest.mark.parametrize("has_locks", [False, True])
+def test_what_is_forgotten_meanwhile_is_not_marked(
+    table: None, monkeypatch: pytest.MonkeyPatch, has_locks: bool
+) -> None:
+    """Between the look at a row and its mark; where a database can hold the row, it is asked to."""
+    monkeypatch.setattr(connection.features, "has_select_for_update", has_locks)
+    rows.insert(1, [entry(0, LAMP, 1.0)])
+    read, asked = list(rows.of(1)), []
+
+    def forget(execute: Any, sql: str, *rest: Any) -> Any:
+        asked.append(sql)
+        if "SET indexed_as" in sql:
+            Memory.objects.filter(pk=read[0].pk).update(is_removed=True)
+        return execute(sql.removesuffix(" FOR UPDATE"), *rest)
+
+    with connection.execute_wrapper(forget):
+        rows.mark(1, read, "s")
+    assert has_locks is asked[1].endswith(" FOR UPDATE")
+    assert "" == Memory.objects.get().indexed_as
 
 
 def test_half_the_bytes_keep_the_order(table: None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
-from evennia_ai import operations
+from evennia_ai import emergency, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
@@ -115,6 +115,20 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.room1
         told = f"No question {number} is open: Ada is stopped."
         assert told in self.mira.ndb.messages[-1].raw
+
+    def test_a_yes_while_many_are_being_stopped_does_nothing(self) -> None:
+        """Thirty are stopped, and she is the last whose stop is stored."""
+        number = self.beg()
+        emergency.stop_all(
+            [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(29))], "a fire"
+        )
+        self.type(self.mira, f"assistant answer {number} yes")
+        assert self.lamp.location == self.room1
+        told = "Ada does nothing now: an emergency stop is active."
+        assert any(told in line for line in self.mira.seen)
+        pump()
+        assert f"Question {number} is closed: Ada is stopped." in self.mira.seen
+        assert self.lamp.location == self.room1
 
     def test_a_silent_assistant_does_nothing_on_a_yes(self) -> None:
         """The answer is refused and the question stays."""

@@ -247,6 +247,14 @@ class TestTalks(MemoryTest):
         first = told[0]
         assert [first, first, first, first + 60] == told
 
+    def test_while_it_goes_on_nobody_is_met_again(self) -> None:
+        """Though the profile was told a minute ago less than it knows; after it somebody is."""
+        for seconds in (0, 59, 870, 901):
+            before = sum(EntityProfile.objects.values_list("meetings", flat=True))
+            self.clock.advance(seconds)
+            self.ask("whisper Ada = hello", whispers("Yes."))
+        assert (1, 2) == (before, EntityProfile.objects.get().meetings)
+
     def test_those_that_are_over_leave(self) -> None:
         """Memory holds no more than goes on."""
         self.ask("whisper Ada = hello", whispers("Yes."))

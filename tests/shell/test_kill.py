@@ -258,6 +258,10 @@ class TestTrouble(SafetyTest):
         self.ada_script.at_repeat()
         pump()
         assert 1 == len(self.model.bodies)
+        assert "an emergency stop is active" == self.ada_script.silence
+        assert operations.clear(self.ada_script).ok
+        self.ask("whisper Ada = hello", whispers("Yes."))
+        assert 2 == len(self.model.bodies)
 
 
 def _broken(*_: Any, **__: Any) -> None:

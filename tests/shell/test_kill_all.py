@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 from django.db import DatabaseError, connection
 
-from evennia_ai import audit, operations
+from evennia_ai import audit, emergency, operations
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import PORTION, state_of, stop_all, trigger_emergency_stop
+from evennia_ai.operations.tools import execute_tool
 from evennia_ai.runtime import services
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump
@@ -111,6 +113,84 @@ class TestMany(SafetyTest):
         assert [("Tom", "api")] * (PORTION + 1) == [(each["by"], each["via"]) for each in stops]
         assert 1 == len(self.sent_to_staff())
 
+    def test_no_tool_is_run_by_hand_for_those_that_wait(self) -> None:
+        """Whoever asks reads why; after a clearing it is done."""
+        *_, last = crowd = self.many()
+        stop_all(crowd, "a fire", "Tom")
+        told = execute_tool(last, "look", {}, person=self.tom).result.message
+        assert f"{last.key} does nothing now: an emergency stop is active." == told
+        assert not last.db.emergency_stop
+        pump()
+        assert operations.clear(last).ok
+        assert execute_tool(last, "look", {}, person=self.tom).result.ok
+
+    def test_one_that_is_stopped_meanwhile_is_cancelled_first(self) -> None:
+        """Before anything is stored of the others, which may have to wait or fail."""
+        self.type(self.tom, "whisper Ada = hello")
+        seen: list[int] = []
+
+        def watch(execute: Any, sql: str, *rest: Any) -> Any:
+            seen.append(self.model.cancelled)
+            return execute(sql, *rest)
+
+        ada, *others = [*self.many(), self.make("Edda")[0]]
+        stopped = stop_all(others, "a fire", "Tom")
+        with connection.execute_wrapper(watch):
+            trigger_emergency_stop(ada, "test")
+        assert {1} == set(seen)
+        assert (PORTION + 1, State.STOPPED) == (stopped.result, state_of(ada))
+
+    def test_earlier_stops_that_cannot_be_ended_keep_none_from_it(self) -> None:
+        """Neither one nor several."""
+        ada, brass = self.ada_script, self.make("Brass")[0]
+        with mock.patch.object(emergency, "finish", side_effect=DatabaseError("the disk is full")):
+            trigger_emergency_stop(ada, "test")
+            stop_all([brass], "test")
+        assert [State.STOPPED] * 2 == [state_of(ada), state_of(brass)]
+
+    def test_one_that_waits_is_not_stopped_twice(self) -> None:
+        """By whom it was stopped first stays, and staff read of it once."""
+        *_, last = crowd = self.many()
+        with self.audited() as records:
+            stopped = stop_all(crowd, "a fire", "Tom")
+            told = operations.stop(last, "test", by="Mira").message
+        assert "is stopped already" in told
+        assert (PORTION + 1, "Tom") == (stopped.result, last.db.lockout["by"])
+        assert PORTION + 1 == [event for event, _ in records].count("EmergencyStopTriggered")
+        assert 1 == len(self.sent_to_staff())
+
+    def test_a_hook_of_the_game_may_stop_others_meanwhile(self) -> None:
+        """One that waits, and one that is none of them: each is stopped once, and all are told."""
+        first, *_, last = crowd = self.many()
+        edda, _ = self.make("Edda")
+        ends: list[Any] = []
+
+        def stop_others(*_: Any, **__: Any) -> None:
+            first.obj.msg = mock.Mock()
+            for script in (last, edda):
+                trigger_emergency_stop(script, "a hook")
+
+        first.obj.msg = stop_others
+        with self.audited() as records:
+            stopped = stop_all(crowd, "a fire", "Tom").addBoth(ends.append)
+            assert [] == ends
+            pump()
+        assert ([PORTION], True) == (ends, stopped.called)
+        assert {State.STOPPED} == {state_of(script) for script in (*crowd, edda)}
+        assert PORTION + 2 == [event for event, _ in records].count("EmergencyStopTriggered")
+
+    def test_one_that_breaks_keeps_no_other_from_it(self) -> None:
+        """Something like a script that has not even a name: all the others are stored and told."""
+        crowd = self.many()
+        bare = SimpleNamespace(db=SimpleNamespace(), obj=_Nameless())
+        with self.logged():
+            stopped = stop_all([bare, *crowd], "a fire", "Tom")
+            pump()
+        assert {State.STOPPED} == {state_of(script) for script in crowd}
+        assert PORTION + 1 == stopped.result
+        (line,) = self.sent_to_staff()
+        assert " are stopped: a fire." in line
+
     def test_what_is_left_is_stored_before_a_server_ends_or_one_is_cleared(self) -> None:
         """A shutdown or reload right after the command finds all of them stopped."""
         crowd = self.many()
@@ -144,6 +224,14 @@ class TestOverALockout(SafetyTest):
                 len(self.sent_to_staff()),
             )
             operations.clear(self.ada_script)
+
+
+class _Nameless:
+    """A body whose name cannot be read."""
+
+    @property
+    def key(self) -> str:
+        raise RuntimeError("no name")
 
 
 class _SpoiledOnce:

@@ -154,6 +154,20 @@ class TestEmbeddings(MemoryTest):
         sent = [texts for texts in self.api.asked if "memory" not in texts]
         assert 1 == len(sent)
 
+    def test_nothing_is_embedded_before_a_stop_of_many_is_stored(self) -> None:
+        """The timer of a quiet moment is cancelled with all the rest, and none begins anew."""
+        others = [self.make(f"Brass{number}")[0] for number in range(emergency.PORTION)]
+        self.keep("The boat Heron.")
+        indexing.when_quiet(self.ada_script)
+        timer = self.ada_script.work.indexing.due
+        emergency.stop_all([*others, self.ada_script], "test")
+        assert (False, False) == (self.ada_script.db.emergency_stop, timer.active())
+        indexing.when_quiet(self.ada_script)
+        self.clock.advance(indexing.QUIET_SECONDS)
+        assert self.look() is None
+        self.catch_up()
+        assert [] == self.api.asked
+
     def keep(self, text: str) -> None:
         """Let Ada know something that is not read yet."""
         rows.insert(

@@ -255,7 +255,8 @@ class TestInATick(ShellTest):
 
     def test_a_tools_results_are_cached(self) -> None:
         """By its own attributes, in its scope, and found by key, with the scope or without."""
-        self.addCleanup(TOOL_REGISTRY.pop, "inspect_location", None)
+        ours = TOOL_REGISTRY["inspect_location"]
+        self.addCleanup(TOOL_REGISTRY.__setitem__, ours.name, ours)
         names = self.run_lines(CACHING, tool=run(TOOL)["tool"])
         assert names["missed"] is None
         assert names["result"] == names["cached"] == names["cached_result"]
