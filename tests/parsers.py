@@ -205,7 +205,7 @@ PARSERS: dict[str, Parser] = {
     "core.persona.about_itself": lambda t: persona.about_itself(t, ["Ada"]),
     "core.importance.heuristic": lambda t: importance.heuristic(t, "direct", [t[:50]]),
     "core.journal.believed": lambda t: journal.believed(t, [(t, 1.0)], 1.0),
-    "core.journal.cut_entry": lambda t: journal.cut_entry(t, 320),
+    "core.journal.cut_entry": lambda t: journal.cut_entry(t, 200),
     "core.forgetting.PersonNames.hidden": _NAME.hidden,
     "core.forgetting.PersonNames.spoke_in": _NAME.spoke_in,
     "core.forgetting.summary_without": lambda t: forgetting.summary_without(

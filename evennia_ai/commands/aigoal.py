@@ -48,7 +48,7 @@ def _add(command: AssistantCommand, script: AssistantScript, words: list[str], t
     when = " ".join(words if priority is None else words[1:])
     if command.may("goal", script):
         wanted = USUAL_PRIORITY if priority is None else priority
-        command.show(operations.add_goal(script, text, wanted, parent, when))
+        command.show_or_how(operations.add_goal(script, text, wanted, parent, when))
 
 
 class CmdAiGoal(StaffCommand):

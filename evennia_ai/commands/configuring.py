@@ -30,7 +30,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Whom it hears": (
         *("interaction_enabled", "enable_addressing", "addressed_by"),
-        *("room_messages", "channel_configs"),
+        *("room_messages", "channel_configs", "stale_answers"),
         *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
     ),
     "Its model": ("llm_",),

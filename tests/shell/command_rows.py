@@ -149,6 +149,7 @@ SETTINGS = (
 PROMPTS = (
     Row("assistant prompt {a}", "show prompts", "tokens of each component"),
     Row("assistant prompt {a} show", "show prompts", "[system]"),
+    Row("assistant prompt {a} tick_event show", "show prompts", "[system]"),
     Row("assistant prompt {a} edit", "configure", "Line Editor", then=":q!"),
     Row("assistant component {a}", "show prompts", "components, in order"),
     Row("assistant component {a} list", "show prompts", "components, in order"),

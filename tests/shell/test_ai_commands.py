@@ -72,7 +72,7 @@ class TestGoals(StaffCommandTest):
     def test_what_is_typed_wrongly_changes_nothing(self) -> None:
         """Each answer says what is wrong and how it is typed."""
         for line, expected in (
-            ("aigoal ada high = x", "'high' is no priority; it is a number from 1 to 10."),
+            ("aigoal ada high = x", "Ada has no new goal: 'high' is no time; times are: at 18:30"),
             ("aigoal ada 11 = x", "Ada has no new goal: priority is 11; it must be 1"),
             ("aigoal ada =", "Ada has no new goal: a goal needs words: what is to be reached?"),
             ("aigoal ada finish 3", "That is no goal of Ada, and nothing to do with one: finish 3"),
@@ -80,7 +80,8 @@ class TestGoals(StaffCommandTest):
             ("aigoal edda = x", UNKNOWN),
         ):
             assert self.typed(line).startswith(expected), line
-        assert "Usage: aigoal [<name>]" in self.typed("aigoal ada finish 3")
+        for line in ("aigoal ada finish 3", "aigoal ada high = x"):
+            assert "Usage: aigoal [<name>]" in self.typed(line)
         assert [] == operations.list_goals(self.ada_script).data.goals
 
     def test_goals_need_a_say_over_her(self) -> None:

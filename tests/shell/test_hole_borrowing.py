@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import evennia
+from django.test import override_settings
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.utils.create import create_object
@@ -42,6 +43,8 @@ class RingSet(CmdSet):
         self.add(CmdRing())
 
 
+# Tools of other tests' games are registered as well, and count.
+@override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class TestByHand(RightsTest):
     """Ada is an admin and may boot, ring, and set descriptions; Bea and Bob may run her."""
 

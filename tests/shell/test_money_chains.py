@@ -193,7 +193,7 @@ class TestTasks(ChainTest):
         """One whisper: no more calls than one task may take, but for last words."""
         for limits, most in (
             ({"max_iterations_per_task": 12, "max_delegations_per_task": 0}, 12),
-            ({"max_tokens_per_task": 20_000, "max_delegations_per_task": 0}, 60),
+            ({"max_tokens_per_task": 4_000, "max_delegations_per_task": 0}, 18),
         ):
             with self.subTest(**limits):
                 ModelCall.objects.all().delete()
@@ -223,7 +223,7 @@ class TestTasks(ChainTest):
                 assert 1 <= len(ended) <= 3
                 used = sum(call.prompt_tokens + call.completion_tokens for call in turns)
                 if name == "tokens":
-                    assert used < 20_000 + max(talker.sent.values())
+                    assert used < 4_000 + max(talker.sent.values())
                 assert {person_of(self.tom)} == set(self.by_person())
 
     def test_hole_d25_tasks_are_counted_over_the_chain(self) -> None:

@@ -34,6 +34,8 @@ def names_of(specs: Any) -> list[str]:
     return [name for name in specs if name in ours]
 
 
+# Tools of other tests' games are registered as well, and count.
+@override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class NeedCase(ShellTest):
     """Ada, asked in a whisper; see `shown`."""
 

@@ -43,7 +43,8 @@ class UsefulCase(ShellTest):
         return [str(json.loads(m["content"])) for m in told]
 
 
-@override_settings(EVENNIA_AI_TOOLS_BY_NEED=False)
+# Tools of other tests' games are registered as well, and count.
+@override_settings(EVENNIA_AI_TOOLS_BY_NEED=False, EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class TestUseful(UsefulCase):
     """The tools that come with the package, where all of use are shown."""
 
