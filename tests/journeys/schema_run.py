@@ -43,6 +43,7 @@ MEANT = (
     ("PATCH", "assistants/{key}/me/memory/{id}/"),
     ("POST", "lore/"),
     ("PATCH", "lore/{memory}/"),
+    ("POST", "assistants/{key}/goals/"),
     ("POST", "lore/packs/"),
     ("POST", "cards/"),
     ("POST", "cards/preview/"),

@@ -132,6 +132,7 @@ def test_a_person_reads_and_forgets(
     files = [path for path in (game.folder / STORE).rglob("*") if path.is_file()]
     assert files
     assert [] == [path for path in files if MARK.encode() in path.read_bytes()]
+    game.start()
 
 
 def test_an_owner_moves_the_vectors_of_before(
