@@ -59,7 +59,7 @@ def matching(
 
 
 def _said_before(turn: Turn | None) -> Iterator[str]:
-    """What was said before, the newest first: by people, and by the calls that speak."""
+    """The words said before, the newest first: by people, and by the calls that speak."""
     for message in reversed(turn.history if turn is not None else ()):
         calls = (call["function"]["arguments"] for call in message.get("tool_calls") or ())
         yield " ".join(map(str, (message.get("content") or "", *calls)))

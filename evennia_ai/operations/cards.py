@@ -55,7 +55,7 @@ def read(raw: bytes) -> Result[CharacterCard]:
 
 
 def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
-    """What would be stored of a card, and what is kept and not used.
+    """The parts of a card that would be stored, and those kept and not used.
 
     Args:
         key: the assistant's name; "": as the card has it.

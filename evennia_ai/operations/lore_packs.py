@@ -60,7 +60,7 @@ class Packs:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What has to be done for a pack to be as it is in its file."""
+    """The changes by which a pack becomes as it is in its file."""
 
     new: list[tuple[Recollection, LoreTerms]]
     other: list[tuple[str, dict[str, Any]]]

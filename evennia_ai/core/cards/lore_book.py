@@ -40,7 +40,7 @@ class BookEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoreBook:
-    """What comes of a card's book.
+    """The lore that comes of a card's book.
 
     Attributes:
         entries: those that are told.
@@ -83,7 +83,7 @@ def _name_of(raw: Mapping[str, Any]) -> str:
 
 
 def _text_of(raw: Mapping[str, Any]) -> str:
-    """What an entry says, without lines that are orders to a program."""
+    """The text of an entry, without lines that are orders to a program."""
     return strip_control(_DECORATOR.sub("", raw.get("content") or "")).strip()
 
 
@@ -114,7 +114,7 @@ def _is_regex(raw: Mapping[str, Any], key: str) -> bool:
 
 
 def _parts_unused(raw: Mapping[str, Any]) -> Iterator[str]:
-    """What an entry has that is not followed, where it is told at all."""
+    """The parts of an entry that are not followed, where it is told at all."""
     keys = [*(raw.get("keys") or []), *(raw.get("secondary_keys") or [])]
     if any(_is_regex(raw, key) for key in keys):
         yield "its regular expressions are off"
