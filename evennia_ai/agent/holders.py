@@ -17,7 +17,7 @@ from evennia.scripts.models import ScriptDB
 from evennia.typeclasses.attributes import DbHolder
 from evennia.utils.dbserialize import deserialize, from_pickle
 
-from evennia_ai.core.settings.assistant import AssistantSettings
+from evennia_ai.core.settings.assistant import GROUPS, AssistantSettings
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import modes
@@ -26,12 +26,6 @@ from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
-
-GROUPS: dict[str, type[SettingsGroup]] = {
-    name: type(line.default)
-    for name, line in AssistantSettings.model_fields.items()
-    if isinstance(line.default, SettingsGroup)
-}
 
 
 def memory_links(script: Assistant) -> dict[str, list[str]]:

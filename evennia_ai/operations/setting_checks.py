@@ -19,21 +19,17 @@ from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.ledger_store import unpriced_text
 from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
 from evennia_ai.core.hearing.rate_limits import HearingConfig
-from evennia_ai.core.hearing.staleness import StaleAnswers
 from evennia_ai.core.safety.prices import price_of
+from evennia_ai.core.settings.assistant import GROUPS as OWN_GROUPS
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES
-from evennia_ai.core.settings.memory import MemoryConfig, SleepSchedule
 from evennia_ai.core.settings.model import SettingsGroup, read_value
 from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
-from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.answer_limits import OWNED
@@ -214,14 +210,8 @@ def _check_template(read: Read, body: GameObject | None) -> None:
         _check_prompts(read, body)
 
 
-# The groups of settings that are stored as one mapping.
-_KINDS = (
-    *(AutonomyConfig, ExecutionConfig, HearingConfig),
-    *(MemoryConfig, SleepSchedule, StaleAnswers),
-)
-GROUPS: Mapping[str, type[SettingsGroup]] = {
-    group.NAME: group for group in (*_KINDS, SafetyConfig, BudgetConfig)
-}
+# An assistant's own caps are checked with the game's.
+GROUPS: Mapping[str, type[SettingsGroup]] = {**OWN_GROUPS, OWN_BUDGET: BudgetConfig}
 
 
 def _check_group(name: str, read: Read, _: object) -> None:

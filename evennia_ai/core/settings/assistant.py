@@ -271,3 +271,11 @@ def check_setting(name: str, value: object) -> None:
     elif not isinstance(value, Mapping):
         shown = one_line(repr(value), LONGEST_SHOWN)
         raise ConfigurationError(f"{name} is {shown}; it must be {wanted(schema)}")
+
+
+# The settings that are stored as one mapping each, and the model of it.
+GROUPS: Mapping[str, type[SettingsGroup]] = {
+    name: type(line.default)
+    for name, line in AssistantSettings.model_fields.items()
+    if isinstance(line.default, SettingsGroup)
+}
