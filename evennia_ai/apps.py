@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import django_htmx
 import evennia
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -15,7 +17,7 @@ from django.db.utils import DatabaseError
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
-from evennia_ai.core.settings.services import ApiConfig
+from evennia_ai.core.settings.services import ApiConfig, WebConfig
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
 
@@ -26,8 +28,9 @@ USERNAMES = {"NAME": "evennia_ai.operations.guarding.NoNameOfAnAssistant"}
 NAMED = ("ObjectDB", "AccountDB")
 NAMES = frozenset(("db_key", "username"))
 MIGRATED = "__fake__"  # where Django has the models of a migration
-PORTAL_PART = "evennia_ai.api.portal"
+PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
+PAGES = "evennia_ai.web.site"
 SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
 OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
@@ -51,7 +54,8 @@ def check_settings(
         audit.check_settings()
         tracing.check_settings()
         naming.command_names()
-        ApiConfig.from_stored(getattr(settings, ApiConfig.NAME, {}))
+        for group in (ApiConfig, WebConfig):
+            group.from_stored(getattr(settings, group.NAME, {}))
     except ConfigurationError as error:
         return [checks.Error(str(error), id="evennia_ai.E001")]
     return [checks.Warning(notice, id="evennia_ai.W001")] if notice else []
@@ -175,6 +179,20 @@ def _join_the_web() -> None:
         settings.MIDDLEWARE = layers
 
 
+def _add_pages() -> None:
+    """Put the workbench into the game's web site, without a file of the game's."""
+    try:
+        config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
+    except ConfigurationError:
+        return  # which the check tells
+    if not config.enabled or settings.ROOT_URLCONF == PAGES:
+        return
+    settings.EVENNIA_AI_ROOT_URLCONF = settings.ROOT_URLCONF
+    settings.ROOT_URLCONF = PAGES
+    library = str(Path(django_htmx.__file__).parent / "static")
+    settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
+
+
 def _find(name: str) -> AssistantScript | None:
     from evennia_ai.operations import find_assistant
 
@@ -206,6 +224,7 @@ class EvenniaAIConfig(AppConfig):
             post_delete.connect(_heed_end, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}")
         post_migrate.connect(_take_over, sender=self, dispatch_uid="evennia_ai.take_over")
         _join_the_web()
+        _add_pages()
 
     def _guard_names(self) -> None:
         """Let nobody take the name of an assistant; and see after the start who has it already."""

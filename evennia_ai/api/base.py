@@ -25,24 +25,24 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, operations
+from evennia_ai import audit
 from evennia_ai.api import people, request_log
 from evennia_ai.api.bodies import JsonOnly, JsonParser, JsonRenderer, plain
 from evennia_ai.api.fields import Nothing, query_of
-from evennia_ai.api.limits import address_of, api_config, throttles_of
+from evennia_ai.api.limits import throttles_of
 from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
-from evennia_ai.api.reactor import ANY, LONG, run
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import AssistantScript, Result, observing
+from evennia_ai.operations import AssistantScript, Result, callers, observing
+from evennia_ai.operations.callers import NOT_YOURS
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import ACTS, OF_THE_BODY, is_staff, refusal
+from evennia_ai.operations.rights import refusal
+from evennia_ai.runtime.game_thread import ANY, LONG, run
+from evennia_ai.runtime.web_requests import address_of, api_config
 
 Kind = TypeVar("Kind")
-LONGEST_KEY = 200
-NOT_YOURS = "You may not do that: it needs a right that you do not have."
 
 
 class ApiView(APIView):
@@ -129,7 +129,7 @@ class ApiView(APIView):
         except ValidationError as error:
             wrong = error
         pk = self.who(request, body) if wrong is None else request.user.pk
-        address, headers = address_of(request), dict[str, str]()
+        address, headers = address_of(request.META), dict[str, str]()
         token = request.auth.pk if isinstance(request.auth, AccessToken) else None
 
         def act() -> Any:
@@ -158,7 +158,7 @@ class ApiView(APIView):
         """
         if row.reads or not any(parser.most_bytes for parser in self.parser_classes):
             return
-        config, pk, address = api_config(), request.user.pk, address_of(request)
+        config, pk, address = api_config(), request.user.pk, address_of(request.META)
 
         def ask() -> None:
             account: Any = self.account_for(pk, address)
@@ -198,38 +198,15 @@ def _payload(outcome: object, row: Row) -> Any:
 
 
 def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript | None:
-    """The assistant of that name, if the person may do that to it.
-
-    Whoever may not see assistants is told the same whether there is one or not; but what everybody
-    may do for himself is done by a name, as in the game.
+    """The assistant of that name, if the person may do that to it; see `operations.callers`.
 
     Raises:
         ProblemError: there is none, or the person may not.
     """
-    if not act:
-        return _find(key, person) if key is not None else None
-    if key is None or ACTS[act] not in OF_THE_BODY:
-        refused = refusal(act, person)
-        if refused is not None:
-            raise problem(refused.problem, refused.message)
-        return _find(key, person) if key is not None else None
-    script = _find(key, person, is_told=is_staff(person))
-    refused = refusal(act, person, script)
-    if refused is not None:
-        told = refused.message if is_staff(person) else NOT_YOURS
-        raise problem(refused.problem, told)
-    return script
-
-
-def _find(key: str, person: Account, *, is_told: bool = True) -> AssistantScript | None:
-    known = key.isprintable() and len(key) <= LONGEST_KEY
-    find = operations.find_assistant
-    script = operations.assistant_for(key, person, find) if known else None
-    if script is not None:
-        return script
-    if not is_told:
-        raise problem(Problem.FORBIDDEN, NOT_YOURS)
-    raise problem(Problem.MISSING, f"There is no assistant named {key[:60]!r}.")
+    found = callers.find_allowed(act, person, key)
+    if not found.ok:
+        raise problem(found.problem, found.message)
+    return found.data
 
 
 def missing(told: str) -> ProblemError:

@@ -16,8 +16,8 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
-from evennia_ai.api.limits import api_config
 from evennia_ai.api.problems import ProblemError
+from evennia_ai.runtime.web_requests import api_config
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

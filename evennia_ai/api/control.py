@@ -9,14 +9,12 @@ from typing import Annotated, Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import operations
 from evennia_ai.api import requests
-from evennia_ai.api.base import NOT_YOURS
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, control
+from evennia_ai.operations import Result, callers, control
+from evennia_ai.operations.callers import NOT_YOURS
 from evennia_ai.operations.result import Problem, note
-from evennia_ai.operations.rights import refusal
 
 TAG, SAFETY = "Assistants", "Safety"
 T = TypeVar("T")
@@ -46,12 +44,7 @@ def _stop(call: Call) -> Result:
 
 def _to_all(call: Call, act: str, do: Callable[[list[Any]], T]) -> tuple[T, list[str]]:
     """Do an act to all assistants that somebody has a say over; the names of the others."""
-    mine, refused = [], []
-    for script in operations.list_assistants():
-        if refusal(act, call.account, script) is not None:
-            refused.append(str(script.key))
-        else:
-            mine.append(script)
+    mine, refused = callers.find_all_allowed(act, call.account)
     if refused and not mine:
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
     return do(mine), refused

@@ -9,17 +9,19 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
-from evennia_ai.api.base import NOT_YOURS, ApiView, missing
+from evennia_ai.api.base import ApiView, missing
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
-from evennia_ai.api.limits import Throttle, address_of, api_config, cache
+from evennia_ai.api.limits import Throttle, cache
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations import monitoring
+from evennia_ai.operations.callers import NOT_YOURS
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import is_staff
+from evennia_ai.runtime.web_requests import address_of, api_config
 
 TAG = "Monitoring"
 KEPT, KEPT_SECONDS = "evennia_ai_api_health", 1
@@ -34,7 +36,7 @@ class HealthView(ApiView):
 
     def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
         """Nobody is refused: whoever asks more than he may is told what was so a second ago."""
-        counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request))}")
+        counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request.META))}")
         if not counted.allow_request(request, self):
             kept = cache().get(KEPT)
             if kept is not None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from django.db.utils import OperationalError, ProgrammingError
-from evennia.accounts.accounts import DefaultAccount, DefaultGuest
-from evennia.accounts.models import AccountDB
 from rest_framework.authentication import (
     BaseAuthentication,
     SessionAuthentication,
@@ -17,7 +15,7 @@ from evennia_ai.core.memory.recollection import safe_id
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import token_store
+from evennia_ai.operations import callers, token_store
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.tokens import NOT_MIGRATED
 
@@ -86,15 +84,12 @@ def account_for(pk: int, address: str) -> Account:
     """The account that asks. In the game's thread only.
 
     Raises:
+        AuthenticationFailed: it is gone, or switched off.
         ProblemError: it may not use the API.
     """
-    account: Account | None = AccountDB.objects.filter(pk=pk).first()
-    if account is None or not account.is_active:
-        raise AuthenticationFailed("This account is gone, or switched off.")
-    if DefaultAccount.is_banned(username=str(account.username), ip=address):
-        raise problem(Problem.FORBIDDEN, "You are banned from this game.")
-    if isinstance(account, DefaultGuest):
-        raise problem(Problem.FORBIDDEN, "Guests may not use the API.")
-    if account.attributes.get("assistant_body"):
-        raise problem(Problem.FORBIDDEN, "Assistants may not use the API.")
-    return account
+    found = callers.account_of(pk, address)
+    if found.problem is Problem.MISSING:
+        raise AuthenticationFailed(found.message)
+    if not found.ok:
+        raise problem(found.problem, found.message)
+    return found.data

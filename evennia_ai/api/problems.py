@@ -21,10 +21,10 @@ from evennia.utils import logger
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
-from evennia_ai.api.reactor import GameBusyError
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
 from evennia_ai.operations.result import Problem
+from evennia_ai.runtime.game_thread import GameBusyError
 
 MOST_FIELDS = 50
 LONGEST_MESSAGE = 2000

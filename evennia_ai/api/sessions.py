@@ -1,4 +1,4 @@
-"""A middleware that lets requests to the API read a login of the website, and never write one.
+"""A middleware that lets requests to the API and to our pages read a login, and never write one.
 
 Evennia saves a session for each request that comes without one, and counts in a session's row each
 request that comes with one. A program that asks each second would fill the table, or rewrite a row.
@@ -19,7 +19,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 
-APP_NAME = "evennia_ai_api"
+APP_NAMES = {"evennia_ai_api", "evennia_ai_web"}
 WEBCLIENT_LOGIN = "webclient_authenticated_uid"
 
 
@@ -43,7 +43,7 @@ def _is_ours(request: HttpRequest) -> bool:
         found = resolve(request.path_info, getattr(request, "urlconf", None))
     except Resolver404:
         return False
-    return APP_NAME in found.app_names
+    return not APP_NAMES.isdisjoint(found.app_names)
 
 
 def _is_half_a_login(session: SessionBase) -> bool:

@@ -22,13 +22,14 @@ from rest_framework.views import APIView
 
 from evennia_ai.api import people, requests
 from evennia_ai.api.base import ApiView, missing
-from evennia_ai.api.limits import Throttle, address_of, of_address
+from evennia_ai.api.limits import Throttle, of_address
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import Result, token_store, tokens
 from evennia_ai.operations.rights import refusal
+from evennia_ai.runtime.web_requests import address_of
 
 TAG = "Token"
 SETTING = "tokens_per_minute"
@@ -121,7 +122,7 @@ class OwnToken(WithTokens):
         """
         if request.method != "POST":
             return super().who(request, body)
-        address = address_of(request)
+        address = address_of(request.META)
         count(request, self, body["username"], address)
         account = account_of(body["username"], body["password"])
         if account is None:

@@ -11,7 +11,8 @@ without it nobody does, who sees no private words. The modules by what they are 
     settings      settings, setting_rows, setting_checks, edits, undoing
     memory        memories, memory_rows, memory_upkeep, own_memory, lore, profiles, exports
     in and out    cards, lore_packs, imports
-    rights, money rights, revealing (of private words), tokens, token_store, budget
+    rights, money rights, callers (from the web), revealing (of private words), tokens, token_store,
+                  budget
     watching      auditing, audit_check, monitoring, observing, times, result
 """
 

@@ -24,6 +24,7 @@ __all__ = [
     "ACTS",
     "OF_THE_BODY",
     "Right",
+    "is_allowed",
     "is_owner",
     "is_staff",
     "may_control",
@@ -67,6 +68,7 @@ ACTS: dict[str, Right] = {
     "execute tool": Right.CONTROL,
     "reset breaker": Right.CONTROL,
     "goal": Right.CONTROL,
+    "reveal": Right.CONTROL,  # private words, on a page
     "channel": Right.CONFIGURE,
     "account": Right.CONFIGURE,
     "raise budget": RAISES[Scope.ASSISTANT],
@@ -109,6 +111,19 @@ def refusal(
     if right is Right.OWNER:
         audit.record("control_refused", script or audit.GAME, act=act, by=str(person.key))
     return Result.forbidden(f"You may not do that: {act} needs {wanted(right)}.")
+
+
+def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -> bool:
+    """Tell if a person may do an act, of which no record is made; "": everybody may.
+
+    What is done to an assistant is, without one, allowed where it may be for some.
+    """
+    if not act:
+        return True
+    right, staff = ACTS[act], is_staff(person)
+    if right in OF_THE_BODY and script is not None:
+        return may_control(script, person, is_staff=staff, right=right)
+    return staff if right in (Right.STAFF, *OF_THE_BODY) else is_owner(person)
 
 
 def may_control(

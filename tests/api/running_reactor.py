@@ -15,7 +15,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.python.threadable import isInIOThread
 
-from evennia_ai.api.reactor import GameBusyError, run
+from evennia_ai.runtime.game_thread import GameBusyError, run
 
 PATIENCE_SECONDS = 20
 

@@ -106,7 +106,7 @@ class TestTokens(ApiTest):
         account = self.person("Adas", "Developer")
         account.attributes.add("assistant_body", self.ada)
         error = self.sent(self.token_of(account)).told["error"]
-        assert "Assistants may not use the API." == error["message"]
+        assert "Assistants may not do this from the web." == error["message"]
 
     def test_wrong_tries_are_counted_by_name(self) -> None:
         """From wherever they come: ten times as many as from one address."""

@@ -12,8 +12,8 @@ from django.test.utils import override_settings
 from evennia.server.models import ServerConfig
 from twisted.web.http_headers import Headers
 
-from evennia_ai.api import portal
-from evennia_ai.api.limits import address_of
+from evennia_ai.runtime import portal_peers
+from evennia_ai.runtime.web_requests import address_of
 from tests.api.support import PASSWORD, ApiTest
 
 # As the game has them: Evennia's test classes bring a list of their own.
@@ -64,7 +64,7 @@ def passed_on(address: str, **headers: str) -> dict[str, str]:
     """What the server is told of a request that the portal passed on."""
     sent = {name.encode(): [value.encode()] for name, value in headers.items()}
     request = _Passing(address, sent)
-    portal.tell(request)
+    portal_peers.tell(request)
     return {
         f"HTTP_{name.decode().upper().replace('-', '_')}": b",".join(values).decode()
         for name, values in request.requestHeaders.getAllRawHeaders()
@@ -76,19 +76,19 @@ class TestWhere(ApiTest):
 
     def came_from(self, **environ: str) -> str:
         """The address of a request."""
-        return address_of(RequestFactory().get("/", **environ))
+        return address_of(RequestFactory().get("/", **environ).META)
 
     def test_hole_c15_the_portal_tells_who_is_connected(self) -> None:
         """And a client that writes that header, in any spelling, is not believed."""
         told = passed_on("203.0.113.7")
         assert "203.0.113.7" == self.came_from(**told)
-        forged = told[portal.KEY]
+        forged = told[portal_peers.KEY]
         for name in ("x-evennia-ai-peer", "X_Evennia_AI-Peer"):
             sent = passed_on("198.51.100.9", **{name: forged})
-            assert [portal.KEY] == list(sent)
+            assert [portal_peers.KEY] == list(sent)
             assert "198.51.100.9" == self.came_from(**sent)
         for value in (f"198.51.100.9 {forged.split()[1]}", "198.51.100.9", "", " "):
-            assert "127.0.0.1" == self.came_from(**{portal.KEY: value})
+            assert "127.0.0.1" == self.came_from(**{portal_peers.KEY: value})
 
     def test_hole_c15_x_forwarded_for_is_believed_of_trusted_proxies_only(self) -> None:
         """Evennia puts a part of it in the place of its proxy's address; that is seen through."""
@@ -103,7 +103,7 @@ class TestWhere(ApiTest):
 
     def test_hole_c15_the_portal_has_our_part(self) -> None:
         """In every game, without a line in its settings."""
-        assert portal.__name__ in PORTAL_PARTS
+        assert portal_peers.__name__ in PORTAL_PARTS
 
 
 class TestLimits(ApiTest):

@@ -15,8 +15,8 @@ from rest_framework import exceptions
 
 from evennia_ai.api.bodies import JsonRenderer, plain
 from evennia_ai.api.problems import answer_to
-from evennia_ai.api.reactor import GameBusyError
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime.game_thread import GameBusyError
 
 
 class Colour(StrEnum):

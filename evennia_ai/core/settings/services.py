@@ -1,4 +1,4 @@
-"""Settings that only a game has: of the REST API, the audit log, the trace and the breaker."""
+"""Settings that only a game has: of the API, the pages, the audit log, the trace, the breaker."""
 
 from __future__ import annotations
 
@@ -106,6 +106,22 @@ class ApiConfig(LenientGroup):
 
 
 NAME = ApiConfig.NAME
+
+
+def _as_path(value: object) -> object:
+    """A path of an address, as Django writes it: without a slash before it, with one after it."""
+    return f"{value.strip('/')}/" if isinstance(value, str) and value.strip("/") else value
+
+
+class WebConfig(LenientGroup):
+    """All settings of the workbench, the pages for staff in the game's web site."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_WEB_CONFIG"
+
+    enabled: Flag = setting(True, "whether there are pages.")
+    path: Annotated[
+        Text, BeforeValidator(_as_path), Field(pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*/$")
+    ] = setting("ai/", "where they are, below the game's own address.")
 
 
 class AuditConfig(LenientGroup):

@@ -14,7 +14,7 @@ from twisted.web.server import Request, Site
 
 HEADER = b"x-evennia-ai-peer"
 KEY = "HTTP_X_EVENNIA_AI_PEER"
-SALT = "evennia_ai.api.portal"
+SALT = "evennia_ai.runtime.portal_peers"
 NO_PROXY = "[assistant] no web proxy was found in the portal: limits by address hold for all as one"
 
 

@@ -14,7 +14,7 @@ from django.test.utils import override_settings
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 
-from evennia_ai.api.reactor import ANY, CUT_OFF, LONG, NOT_BEGUN, GameBusyError, Room, run
+from evennia_ai.runtime.game_thread import ANY, CUT_OFF, LONG, NOT_BEGUN, GameBusyError, Room, run
 from tests.api.support import ApiTest
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,0 +1,191 @@
+"""The first page: how all assistants are at this moment, what is used up, and the big buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import operations
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.operations import AssistantScript, Result, callers, control
+from evennia_ai.operations.budget import known_cost
+from evennia_ai.operations.control import Status
+from evennia_ai.operations.rights import is_allowed, is_staff
+from evennia_ai.operations.times import as_shown
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A cap of today, in words and as a share.
+
+    Attributes:
+        percent: of the cap, 0 to 100; None where there is no cap.
+    """
+
+    what: str
+    used: str
+    cap: str
+    percent: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """An assistant at a glance.
+
+    Attributes:
+        level: "good", "busy", "quiet" or "bad": a colour and a sign.
+        wrong: what keeps it from answering, in sentences.
+        last: the newest thing that it heard, and what became of it.
+        may_control: whoever looks may stop and clear it.
+    """
+
+    key: str
+    name: str
+    level: str
+    mood: str
+    where: str
+    brain: str
+    waiting: int
+    questions: int
+    used: tuple[Used, ...]
+    degraded: tuple[str, ...]
+    wrong: tuple[str, ...]
+    last: str
+    is_stopped: bool
+    is_silent: bool
+    may_control: bool
+
+
+HALTED = (State.STOPPED, State.SAFETY_LOCKOUT)
+
+
+def _level(data: Status) -> str:
+    if data.state in HALTED or data.wrong_settings or data.unable:
+        return "bad"
+    if not data.enabled:
+        return "quiet"
+    return "busy" if data.is_ticking else "good"
+
+
+def _used(script: AssistantScript | None) -> tuple[Used, ...]:
+    """Tokens and money of today beside their caps."""
+    budget = operations.budget_of(script)
+    if not budget.ok:
+        return ()
+    rows = {row["name"]: row for row in budget.data.standings}
+    shown = []
+    for name, what, form in (
+        ("tokens_per_day", "tokens today", "{:,.0f}"),
+        ("cost_per_day", "cost today", "${:,.4f}"),
+    ):
+        row = rows[name]
+        used, cap = form.format(row["used"]), form.format(row["cap"]) if row["cap"] else ""
+        used = known_cost(used, row["used"], row.get("unpriced_calls", 0))
+        percent = min(100, round(100 * row["used"] / row["cap"])) if row["cap"] else None
+        shown.append(Used(what, used, cap, percent))
+    return tuple(shown)
+
+
+def _wrong(data: Status) -> tuple[str, ...]:
+    lock = data.lockout
+    told = []
+    if lock is not None:
+        told.append(f"stopped since {as_shown(lock['at'])}: {lock['reason'] or lock['cause']}")
+    told += filter(None, (data.wrong_settings, data.ignored_settings, data.unable))
+    if not data.has_brain:
+        told.append(data.brain)
+    if data.location is None:
+        told.append("it is nowhere, and needs a room")
+    return tuple(told)
+
+
+def card_of(script: AssistantScript, visit: Visit) -> Card:
+    """An assistant at a glance, as somebody sees it."""
+    data = operations.status(script).data
+    newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
+    last = newest.message.splitlines()[1].split(maxsplit=1)[1] if newest.data.messages else ""
+    return Card(
+        key=data.key,
+        name=name_before(script, visit.account),
+        level=_level(data),
+        mood=data.mood,
+        where=data.location or "nowhere",
+        brain=data.brain,
+        waiting=data.pending_events,
+        questions=data.questions,
+        used=_used(script),
+        degraded=tuple(f"{each['name']} {each['state']}" for each in data.degraded),
+        wrong=_wrong(data),
+        last=last,
+        is_stopped=data.state in HALTED,
+        is_silent=not data.enabled,
+        may_control=is_allowed("emergency stop", visit.account, script),
+    )
+
+
+def _show(visit: Visit) -> Shown:
+    cards = [card_of(script, visit) for script in operations.list_assistants()]
+    asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
+    return {
+        "cards": cards,
+        "game": _used(None),
+        "questions": len(asked.data.questions),
+        "may_control": any(card.may_control for card in cards),
+        "is_any_stopped": any(card.is_stopped for card in cards),
+    }
+
+
+def _to_all(
+    visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], Any]
+) -> Deferred[Result]:
+    mine, refused = callers.find_all_allowed(act, visit.account)
+    if refused and not mine:
+        return succeed(Result.forbidden(callers.NOT_YOURS))
+    done = do(mine)
+    return done if isinstance(done, Deferred) else succeed(done)
+
+
+def _reason(visit: Visit) -> str:
+    return visit.form.get("reason", "").strip()[:200] or f"stopped on the workbench by {visit.by}"
+
+
+def _stop_all(visit: Visit) -> Deferred[Result]:
+    stop = partial(control.stop_all, reason=_reason(visit), by=visit.by)
+    return _to_all(visit, "emergency stop", stop)
+
+
+def _clear_all(visit: Visit) -> Deferred[Result]:
+    return _to_all(visit, "emergency clear", partial(control.clear_all, by=visit.by))
+
+
+def _enable(visit: Visit, *, enabled: bool) -> Result:
+    return control.set_enabled(visit.assistant, enabled, by=visit.by)
+
+
+PAGES = (Page("", "now", "Now", "list", _show),)
+ACTIONS = (
+    Action("stop/", "stop-all", "now", "list", _stop_all),
+    Action("clear/", "clear-all", "now", "list", _clear_all),
+    Action(
+        f"{ONE}stop/",
+        "stop",
+        "now",
+        "emergency stop",
+        lambda visit: control.stop(visit.assistant, _reason(visit), by=visit.by),
+    ),
+    Action(
+        f"{ONE}clear/",
+        "clear",
+        "now",
+        "emergency clear",
+        lambda visit: control.clear(visit.assistant, by=visit.by),
+    ),
+    Action(f"{ONE}start/", "start", "now", "start", partial(_enable, enabled=True)),
+    Action(f"{ONE}silence/", "silence", "now", "stop", partial(_enable, enabled=False)),
+)

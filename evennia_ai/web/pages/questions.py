@@ -1,0 +1,24 @@
+"""What assistants ask people: may I do this, may I have more of that?"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai import operations
+from evennia_ai.operations import Result
+from evennia_ai.operations.rights import is_staff
+from evennia_ai.web.rows import Action, Page, Shown, Visit
+
+
+def _show(visit: Visit) -> Shown:
+    found = operations.questions(visit.account, is_staff=is_staff(visit.account))
+    return {"questions": found.data.questions}
+
+
+def _answer(visit: Visit) -> Deferred[Result]:
+    number, text = visit.path["number"], visit.form.get("answer", "")
+    return operations.answer(number, visit.account, text, is_staff=is_staff(visit.account))
+
+
+PAGES = (Page("questions/", "questions", "Questions", "", _show),)
+ACTIONS = (Action("questions/<int:number>/", "answer", "questions", "", _answer, is_long=True),)

@@ -1,0 +1,27 @@
+"""The game's web site with the workbench in it: the game's own addresses first, then ours.
+
+`evennia_ai.apps` puts this module in the place of the game's ROOT_URLCONF, so that no file of the
+game has to name us. An address that the game has itself stays the game's.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.urls import include, path
+
+from evennia_ai.core.settings.services import WebConfig
+
+GAMES_OWN = "EVENNIA_AI_ROOT_URLCONF"
+_game: Any = import_module(getattr(settings, GAMES_OWN))
+_config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
+
+urlpatterns = [
+    *_game.urlpatterns,
+    path(_config.path, include("evennia_ai.web.urls")),
+]
+for _name in ("handler400", "handler403", "handler404", "handler500"):
+    if hasattr(_game, _name):
+        globals()[_name] = getattr(_game, _name)

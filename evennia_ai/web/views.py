@@ -1,0 +1,240 @@
+"""The views: into the game's thread, once, and back with a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import RequestDataTooBig
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http.multipartparser import MultiPartParserError
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from evennia.utils import logger
+from twisted.internet.defer import Deferred
+
+from evennia_ai import audit
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import Result, callers
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.revealing import Look
+from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
+from evennia_ai.runtime.web_requests import address_of, api_config
+from evennia_ai.web.menu import Menu, menu_of
+from evennia_ai.web.rows import APP_NAME, REVEAL, Action, Page, Shown, Visit
+from evennia_ai.web.tables import BY_NAME
+
+# Nothing but our own files: no text of a player's or of a model's can bring a script along.
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+STATUSES: Mapping[Problem, HTTPStatus] = {
+    Problem.NONE: HTTPStatus.OK,
+    Problem.INVALID: HTTPStatus.BAD_REQUEST,
+    Problem.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    Problem.MISSING: HTTPStatus.NOT_FOUND,
+    Problem.CONFLICT: HTTPStatus.CONFLICT,
+    Problem.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+OWN_FAULT = "Something went wrong in the game; its log has more."
+# What fits in a cookie beside a login.
+LONGEST_MESSAGE = 1000
+Seen = tuple[Menu, Shown]
+
+
+class RefusedError(Exception):
+    """A request that is not served, for the reason of a result."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.message)
+        self.result = result
+
+
+def page_view(page: Page) -> Callable[..., HttpResponseBase]:
+    """The view of a page. A POST of it shows the same with private words, which is recorded."""
+
+    def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        is_revealing = request.method == "POST" and REVEAL in request.POST
+
+        def show(visit: Visit) -> Any:
+            if is_revealing:
+                _require("reveal", visit)
+                visit.look = Look.of(visit.account, is_revealing=True)
+            return _shown(page, visit)
+
+        menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
+        return _rendered(request, page, menu, shown, is_revealed=is_revealing)
+
+    return _view(serve)
+
+
+def action_view(action: Action) -> Callable[..., HttpResponseBase]:
+    """The view of a button: what it does, then its page again with what came of it."""
+    page = BY_NAME[action.page]
+
+    def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        if request.method != "POST":
+            return redirect(_address(page, path))
+
+        def do(visit: Visit) -> Any:
+            outcome = action.do(visit)
+            if isinstance(outcome, Deferred):
+                return outcome.addCallback(come_of, visit)
+            return come_of(outcome, visit)
+
+        def come_of(result: Result, visit: Visit) -> Any:
+            if result.ok:
+                there = action.goes_to
+                return result, there(visit, result) if there else _address(page, path)
+            visit.said = result
+            return _shown(page, visit)
+
+        outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
+        if isinstance(outcome[0], Result):
+            messages.success(request, outcome[0].message[:LONGEST_MESSAGE])
+            return redirect(outcome[1])
+        menu, shown = outcome
+        return _rendered(request, page, menu, shown)
+
+    return _view(serve)
+
+
+def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
+    """What a page shows, with the menu, and what was said to an action that was refused."""
+
+    def with_menu(shown: Shown) -> Seen:
+        return menu_of(visit, page.name), {"said": visit.said, "form": visit.form, **shown}
+
+    shown = page.show(visit)
+    return shown.addCallback(with_menu) if isinstance(shown, Deferred) else with_menu(shown)
+
+
+def _require(act: str, visit: Visit) -> None:
+    refused = callers.find_allowed(act, visit.account, visit.path.get("key"))
+    if not refused.ok:
+        raise RefusedError(refused)
+
+
+def _in_the_game(
+    request: HttpRequest,
+    act: str,
+    path: Mapping[str, Any],
+    do: Callable[[Visit], Any],
+    *,
+    is_long: bool,
+) -> Any:
+    """Do something in the game's thread, as the person who asks and with the right it needs.
+
+    Raises:
+        RefusedError: the person may not, or there is no such assistant.
+        GameBusyError: the game does not answer in time.
+    """
+    config, pk, address = api_config(), request.user.pk, address_of(request.META)
+    form = {name: str(value) for name, value in request.POST.items()}
+    lists = {name: request.POST.getlist(name) for name in request.POST}
+    files = dict(request.FILES.items())
+    query = {name: str(value) for name, value in request.GET.items()}
+
+    def enter() -> Any:
+        known = callers.account_of(pk, address)
+        if not known.ok:
+            raise RefusedError(Result.forbidden(known.message))
+        account = known.data
+        with audit.acting(str(account.key), "web"):
+            found = callers.find_allowed(act, account, path.get("key"))
+            if not found.ok:
+                raise RefusedError(found)
+            visit = Visit(account, found.data, Look.of(account), query, form, lists, files, path)
+            return do(visit)
+
+    own_room = LONG.place(config.long_requests) if is_long else nullcontext()
+    with ANY.place(config.waiting_requests), own_room:
+        return run(enter, config.long_timeout_seconds if is_long else config.timeout_seconds)
+
+
+def _address(page: Page, path: Mapping[str, Any]) -> str:
+    """The address of a page, with what of the path it knows."""
+    names = {name: value for name, value in path.items() if f":{name}>" in page.path}
+    return str(reverse(f"{APP_NAME}:{page.name}", kwargs=names))
+
+
+def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """A view around a function: who has no account is sent to the login; what fails is told."""
+
+    def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            response: HttpResponseBase = _to_the_login(request)
+        else:
+            try:
+                response = serve(request, **path)
+            except Exception as error:  # a page always says what is wrong
+                response = _failed(request, error)
+        response["Content-Security-Policy"] = POLICY
+        response["Referrer-Policy"] = "same-origin"
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
+
+    view: Callable[..., HttpResponseBase] = transaction.non_atomic_requests(
+        never_cache(csrf_protect(guarded))
+    )
+    return view
+
+
+def _to_the_login(request: HttpRequest) -> HttpResponse:
+    there = reverse("login") + "?next=" + request.path
+    if request.headers.get("HX-Request"):  # a part of a page: the whole has to go there
+        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": there})
+    return redirect(there)
+
+
+def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The page that says why there is no other."""
+    if isinstance(error, RefusedError):
+        status, told = STATUSES[error.result.problem], error.result.message
+    elif isinstance(error, GameBusyError):
+        status, told = HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."
+    elif isinstance(error, ConfigurationError):
+        status, told = HTTPStatus.SERVICE_UNAVAILABLE, f"The game is set up wrongly: {error}."
+    elif isinstance(error, RequestDataTooBig):
+        status, told = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too large."
+    elif isinstance(error, MultiPartParserError):
+        status, told = HTTPStatus.BAD_REQUEST, "The form is malformed."
+    else:
+        logger.log_trace(f"[assistant] a page failed: {type(error).__name__}")
+        status, told = HTTPStatus.INTERNAL_SERVER_ERROR, OWN_FAULT
+    context = {"told": told, "status": status.value, "page_title": status.phrase}
+    return HttpResponse(_text(request, "failed", context), status=status)
+
+
+def _rendered(
+    request: HttpRequest, page: Page, menu: Menu, shown: Shown, *, is_revealed: bool = False
+) -> HttpResponse:
+    said = shown["said"]
+    context = {"page_title": page.title, "menu": menu, "is_revealed": is_revealed, **shown}
+    status = STATUSES[said.problem] if said is not None else HTTPStatus.OK
+    return HttpResponse(_text(request, page.name, context), status=status)
+
+
+def _text(request: HttpRequest, template: str, context: Mapping[str, Any]) -> str:
+    """A template's text, whole or, for htmx, its content alone; no context processor runs."""
+    is_part = bool(request.headers.get("HX-Request"))
+    given = {
+        "frame": f"evennia_ai/{'part' if is_part else 'frame'}.html",
+        "csrf_token": get_token(request),
+        "game_name": settings.SERVERNAME,
+        "visitor": str(request.user.get_username()),
+        "address": request.path,
+        "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
+        **context,
+    }
+    return str(render_to_string(f"evennia_ai/{template}.html", given))

@@ -1,0 +1,1 @@
+"""The workbench: its pages for people of every right, without a server."""

@@ -1,0 +1,83 @@
+"""What tests of the pages share: a game with Ada in it, and people of every right."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import override_settings
+from django.urls import reverse
+from evennia.utils import create
+
+from evennia_ai.web.rows import APP_NAME
+from tests.shell.support import ShellTest
+
+PASSWORD = "lanterns-are-bright"
+BACKEND = "evennia.web.utils.backends.CaseInsensitiveModelBackend"
+# As the game has it: Evennia's test classes bring a list of their own.
+MIDDLEWARE = list(settings.MIDDLEWARE)
+PAGES = settings.ROOT_URLCONF
+TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
+
+
+@override_settings(ROOT_URLCONF=PAGES, MIDDLEWARE=MIDDLEWARE)
+class WebTest(ShellTest):
+    """Visits of pages by any of `people`; see `get` and `post`.
+
+    Attributes:
+        people: accounts by what they may: "owner", "controller", "builder", "player", "guest".
+    """
+
+    def setUp(self) -> None:
+        """Accounts of every right."""
+        super().setUp()
+        self.people = {
+            "owner": self.person("Astrid", "Admin"),
+            "controller": self.person("Berit", "Builder"),
+            "builder": self.person("Bo", "Builder"),
+            "player": self.person("Pia", "Player"),
+            "guest": self.person("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
+        }
+        self.clients: dict[str, Client] = {}
+        berit = self.people["controller"]
+        self.ada.locks.add(f"ai_control:perm(Admin) or pid({berit.id}) or id({berit.id})")
+
+    def person(self, name: str, permission: str, kind: str | None = None) -> Any:
+        """An account with one permission."""
+        account = create.create_account(name, "", PASSWORD, typeclass=kind)
+        account.permissions.clear()
+        account.permissions.add(permission)
+        return account
+
+    def client_of(self, who: str) -> Client:
+        """The one browser of somebody; "anonymous" is nobody."""
+        if who not in self.clients:
+            self.clients[who] = Client(raise_request_exception=False)
+            if who != "anonymous":
+                self.clients[who].force_login(self.people[who], BACKEND)
+        return self.clients[who]
+
+    def address(self, name: str, **path: Any) -> str:
+        """The address of a page or a button, of Ada where one assistant is meant."""
+        return reverse(f"{APP_NAME}:{name}", kwargs=path)
+
+    def get(self, name: str, *, who: str = "owner", query: Any = None, **path: Any) -> HttpResponse:
+        """Open a page."""
+        return self.client_of(who).get(self.address(name, **path), query or {})
+
+    def post(
+        self, name: str, form: Any = None, *, who: str = "owner", follow: bool = True, **path: Any
+    ) -> HttpResponse:
+        """Press a button, and go where it leads."""
+        client = self.client_of(who)
+        return client.post(self.address(name, **path), form or {}, follow=follow)
+
+
+def text_of(response: HttpResponse) -> str:
+    """The words of a page, as they are read."""
+    body = TAGS.sub(" ", response.content.decode())
+    return " ".join(html.unescape(body).split())
