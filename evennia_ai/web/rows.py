@@ -110,3 +110,38 @@ class Action:
     do: Callable[[Visit], Result | Deferred[Result]]
     is_long: bool = False
     goes_to: Callable[[Visit, Result], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that is sent to whoever asks for it.
+
+    Attributes:
+        name: under which it is kept there; letters, digits, `.` and `-`.
+        media: the type of what is in it.
+    """
+
+    name: str
+    content: bytes
+    media: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A link or a button that gives a file.
+
+    A POST of it with "reveal" gives private words too, which is recorded, as on a page.
+
+    Attributes:
+        path: below the workbench's address.
+        name: of the address.
+        page: the name of the page that it stands on: shown where there is no file to be had.
+        act: the right it needs, as for a page.
+        give: makes the file, in the game's thread.
+    """
+
+    path: str
+    name: str
+    page: str
+    act: str
+    give: Callable[[Visit], Result[File]]
