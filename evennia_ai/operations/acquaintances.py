@@ -20,15 +20,12 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import name_before
 
-UNKNOWN = "There is no such assistant."
-
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
     """An assistant, as it stands to somebody."""
 
-    number: Annotated[int, note("By which the assistant is found again.")]
-    name: Annotated[str, note("As that person knows it.")]
+    name: Annotated[str, note("As that person knows it, and by which they mean it.")]
     count: Annotated[int, note("How many things it remembers of them.")]
     is_remembered: Annotated[bool, note("Something more may be remembered.")]
     is_muted: Annotated[bool, note("Neither hears the other.")]
@@ -63,7 +60,6 @@ def how_it_stands(script: AssistantScript, being: Being) -> Acquaintance:
     memories = rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(theirs(person)).count()
     profile = EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
     return Acquaintance(
-        number=script.pk,
         name=name_before(script, being),
         count=memories + (len(profile.attributes) if profile is not None else 0),
         is_remembered=person not in state.read(script, "unremembered"),
@@ -71,13 +67,7 @@ def how_it_stands(script: AssistantScript, being: Being) -> Acquaintance:
     )
 
 
-def find_numbered(number: int) -> Result[AssistantScript | None]:
-    """The assistant of a number that `who_knows` gave."""
-    found = next((each for each in list_assistants() if each.pk == number), None)
-    return Result(True, "", found) if found is not None else Result.missing(UNKNOWN)
-
-
-def find_named(name: str, being: Being) -> Result[AssistantScript | None]:
+def find_named(name: str, being: Being) -> Result[AssistantScript]:
     """The assistant that somebody means by a name, as they know it."""
     words = " ".join(name.split())
     found = assistant_for(words, being) if words else None

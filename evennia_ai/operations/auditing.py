@@ -165,7 +165,7 @@ def audit_state(
     return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
 
 
-def find_version(script: AssistantScript, text: str) -> int | None | Result:
+def find_version(script: AssistantScript, text: str) -> int | Result | None:
     """The version that somebody typed, or that held at the time they typed; "": the newest, None.
 
     Args:
@@ -178,8 +178,8 @@ def find_version(script: AssistantScript, text: str) -> int | None | Result:
     return number if number is not None else _version_at(script, words)
 
 
-def audit_difference(script: AssistantScript, a: int, b: int | None) -> Result[Difference]:
-    """The changes from one version to another; None: to the newest."""
+def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> Result[Difference]:
+    """The changes from one version to another; None: the newest."""
     first, last = _at(script, a), _at(script, b)
     for found in (first, last):
         if isinstance(found, Result):

@@ -180,11 +180,11 @@ def _problem_of_keywords(tags: Sequence[str], audience: str, *, is_constant: boo
     return ""
 
 
-def words_of_audience(row: Memory) -> str:
+def words_of_audience(audience: str, place: str) -> str:
     """The words that `audience_of` reads, of lore that is stored."""
-    if row.audience == WORLD:
+    if audience == WORLD:
         return WORLD
-    return f"{ROOM if row.audience.startswith('room:') else FACTION}{row.place}"
+    return f"{ROOM if audience.startswith('room:') else FACTION}{place}"
 
 
 def audience_of(words: str) -> tuple[str, str, str]:

@@ -228,7 +228,8 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
 
 def _packed(row: Memory, terms: LoreTerms) -> PackedLore:
     named = replace(terms, entry=terms.entry or row.key)
-    return PackedLore(row.text, tuple(row.tags), words_of_audience(row), row.importance, named)
+    whom = words_of_audience(row.audience, row.place)
+    return PackedLore(row.text, tuple(row.tags), whom, row.importance, named)
 
 
 def save_pack(name: str = OWN) -> Result[str]:

@@ -9,7 +9,9 @@ from typing import Annotated
 
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
+from evennia.utils import logger
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
@@ -169,6 +171,34 @@ def reindex_memories(
         return Result(True, text, Reindexed(count))
 
     return indexing.reindex(script, report).addCallback(told)
+
+
+BEGUN = "{name}'s memories are being read anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexing:
+    """Number of memories the index has still to read; `memory/status/` tells its progress."""
+
+    waiting: int
+
+
+def begin_reindexing(script: AssistantScript) -> Result[Reindexing]:
+    """Let the store read all memories anew, and wait for none of it.
+
+    What is over at once is told, and else how much waits.
+    """
+    ended: list[Result] = []
+    reindex_memories(script).addCallbacks(ended.append, _log)
+    if ended and not ended[0].ok:
+        return ended[0]
+    told = ended[0].message if ended else BEGUN.replace("{name}", str(script.key))
+    return Result(True, told, Reindexing(memory_status(script).data.waiting))
+
+
+def _log(failure: Failure) -> None:
+    """Nobody waits for it any more."""
+    logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
 
 
 MOST_HOURS = 24.0

@@ -65,9 +65,7 @@ def list_nights(
     return Result(True, "\n".join([*lines, *look.hint()]) or none, data)
 
 
-def _night(
-    script: AssistantScript, record: AssistantApplication, end: Entry, look: Look
-) -> Night:
+def _night(script: AssistantScript, record: AssistantApplication, end: Entry, look: Look) -> Night:
     begins = record.page(script, before=end.version, limit=1, events=(BEGUN,))
     first = begins[0].version if begins else 0
     pieces = record.page(script, before=end.version, limit=MOST_PIECES, events=MADE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
+from django.urls import reverse
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.typed_objects import Account
@@ -54,6 +55,15 @@ class Visit:
     def by(self) -> str:
         """The account's name, for the record."""
         return str(self.account.key)
+
+
+def page_address(name: str, **path: Any) -> str:
+    """The address of a page or a button.
+
+    Args:
+        path: the names in it.
+    """
+    return str(reverse(f"{APP_NAME}:{name}", kwargs=path))
 
 
 Shown = Mapping[str, Any]

@@ -31,7 +31,7 @@ from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import Menu, menu_of
-from evennia_ai.web.rows import APP_NAME, REVEAL, Action, Download, File, Page, Shown, Visit
+from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 from evennia_ai.web.tables import BY_NAME
 
 # Nothing but our own files: no text of a player's or of a model's can bring a script along.
@@ -199,7 +199,7 @@ def _in_the_game(
 def _address(page: Page, path: Mapping[str, Any]) -> str:
     """The address of a page, with what of the path it knows."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
-    return str(reverse(f"{APP_NAME}:{page.name}", kwargs=names))
+    return page_address(page.name, **names)
 
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -265,6 +265,7 @@ def _rendered(
     context = {
         "page_title": page.title,
         "address": f"{_address(page, path)}{query}",
+        "key": path.get("key", ""),
         "menu": menu,
         "is_revealed": is_revealed,
         **shown,

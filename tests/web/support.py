@@ -21,6 +21,8 @@ BACKEND = "evennia.web.utils.backends.CaseInsensitiveModelBackend"
 # As the game has it: Evennia's test classes bring a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
 PAGES = settings.ROOT_URLCONF
+# What the path of an address may need beside the name of an assistant.
+NAMES = {"number": 1, "pack": "written-here"}
 TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
 
@@ -64,6 +66,11 @@ class WebTest(ShellTest):
     def address(self, name: str, **path: Any) -> str:
         """The address of a page or a button, of Ada where one assistant is meant."""
         return reverse(f"{APP_NAME}:{name}", kwargs=path)
+
+    def path_of(self, path: str) -> dict[str, Any]:
+        """The names that an address needs, as Django writes paths: Ada's, and any others."""
+        named = {name: value for name, value in NAMES.items() if f":{name}>" in path}
+        return {**named, **({"key": "Ada"} if ":key>" in path else {})}
 
     def get(self, name: str, *, who: str = "owner", query: Any = None, **path: Any) -> HttpResponse:
         """Open a page."""
