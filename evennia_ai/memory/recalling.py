@@ -207,7 +207,8 @@ async def _seek(
     script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
 ) -> Found[Recollection]:
     """Find what fits in two stages: by meaning and words, then by trust, audience and score."""
-    hits, problem = await _audible(script, query, seeker, config, fits=fits)
+    payer = seeker.payer or seeker.person
+    hits, problem = await _audible(script, query, seeker, config, payer=payer, fits=fits)
     if hits is None:
         return None, problem
     fit = [hit for hit in hits if _is_alike(hit, config)]
@@ -216,7 +217,7 @@ async def _seek(
 
 
 async def _audible(
-    script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int
+    script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, payer: str, fits: int
 ) -> Found[Hit]:
     """The memories that a text is about, of the audiences that a seeker may be told of."""
     if not config.enabled:
@@ -231,7 +232,7 @@ async def _audible(
         config.rumour_trust,
         fits,
     )
-    return await _hits(script, sought, seeker.payer or seeker.person)
+    return await _hits(script, sought, payer)
 
 
 def _is_alike(hit: Hit, config: MemoryConfig) -> bool:
@@ -279,9 +280,10 @@ def weigh(script: Assistant, turn: Turn) -> Deferred[Found[Weighed]]:
 
 async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
     config, now = state.memory_config(script), script.clock.seconds()
-    seeker = replace(seeker_of(script, turn), payer="")
+    seeker, sought = seeker_of(script, turn), _sought(script, turn)
+    # Whoever it is tried as pays nothing.
     hits, problem = await _audible(
-        script, _sought(script, turn), seeker, config, fits=config.recall_limit
+        script, sought, seeker, config, payer="", fits=config.recall_limit
     )
     if hits is None:
         return None, problem
@@ -308,8 +310,6 @@ def _obstacle(
     """The reason why a memory is not told whatever else there is, or ""."""
     checks = (
         (_is_alike(hit, config), "it is not alike enough (memory_config.min_similarity)"),
-        (memory.superseded_at is None, "it holds no more"),
-        (memory.trust >= config.rumour_trust, "it is not believed (memory_config.rumour_trust)"),
         (may_know(memory, seeker), "whoever is told may not know it"),
         (not _is_in_conversation(script, memory), "the talk that goes on tells it already"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from html.parser import HTMLParser
 from typing import Any
 
 from django.conf import settings
@@ -88,3 +89,29 @@ def text_of(response: HttpResponse) -> str:
     """The words of a page, as they are read."""
     body = TAGS.sub(" ", response.content.decode())
     return " ".join(html.unescape(body).split())
+
+
+class _Elements(HTMLParser):
+    """The elements of a page, each with its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def intruders(response: HttpResponse) -> list[tuple[str, dict[str, str | None]]]:
+    """The elements of a page that none of our templates has: what a text brought along."""
+    elements = _Elements()
+    elements.feed(response.content.decode())
+    return [(tag, attributes) for tag, attributes in elements.found if _is_foreign(tag, attributes)]
+
+
+def _is_foreign(tag: str, attributes: dict[str, str | None]) -> bool:
+    leads_to = str(attributes.get("href") or attributes.get("src") or "/")
+    if tag in ("iframe", "img", "svg", "style", "object", "i"):
+        return True
+    is_away = not leads_to.startswith(("/", "?", "#"))
+    return is_away or any(name.startswith("on") for name in attributes)
