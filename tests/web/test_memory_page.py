@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from evennia_ai import audit
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
@@ -301,6 +302,28 @@ class NightsTest(RememberingPages):
         assert "Ada is awake." in text_of(self.post("wake", key="Ada"))
         assert "awake" == state.read(self.ada_script, "operating_mode")
         assert 409 == self.post("wake", key="Ada").status_code
+
+    def test_what_a_night_made_of_what(self) -> None:
+        """A fact with the entry that it was drawn from, and how many are forgotten since."""
+        fact = self.kept("There is an atlas.", cites=(self.open.key, self.secret_of_pia.key))
+        audit.record("fell_asleep", self.ada_script, until="later", reason="a test")
+        keys = [fact.key, "0" * 32]
+        audit.record("memories_kept", self.ada_script, count=2, why="a test", keys=keys)
+        audit.record("night_completed", self.ada_script, summary="2 facts, 9 tokens")
+        audit.flush()
+        shown = text_of(self.get("nights", key="Ada")).partition("The last nights")[2]
+        assert "2 facts, 9 tokens" in shown
+        made, _, of = shown.partition("Made of 2")
+        assert "There is an atlas." in made
+        assert OPEN in of
+        assert masked(SECRET) in of
+        assert SECRET not in of
+        assert "1 more was made, and is forgotten since." in of
+        response = self.client_of("owner").post(
+            self.address("nights", key="Ada"), {"reveal": "true"}
+        )
+        assert SECRET in text_of(response)
+        assert "Astrid" == self.facts("words_revealed")[0]["by"]
 
     def test_before_the_first_night(self) -> None:
         """It is said how to come to one."""
