@@ -41,6 +41,7 @@ FRESH_SECONDS = 60.0
 # What is longer is told in several lines, as no line of a prompt is longer.
 LONGEST_PIECE = 400
 MOST_PIECES = 50
+MOST_TRIED = 30
 _changes = 0
 
 
@@ -94,21 +95,25 @@ class Tried:
 def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[Tried]:
     """The lore that a text would bring up, and that of which only something stands in the way.
 
-    What was said before is left out. What is told comes first, in its order.
+    What was said before is left out. What is told comes first, in its order; of the rest so many
+    are given as MOST_TRIED.
     """
     said, ask = [folded(text)], asking(script, turn)
     known = _known(script, seeker)
     told = told_of(known, said, ask.holds, estimate)
-    found = []
-    for lore in [*told, *(each for each in _entries(script) if each not in told)]:
-        words = keywords_in(lore, said)
-        if not (words or (lore in known and is_always(lore))):
+    keys, mine = ({each.entry.key for each in some} for some in (told, known))
+    found: list[Tried] = []
+    for lore in [*told, *(each for each in _entries(script) if each.entry.key not in keys)]:
+        words, is_known = keywords_in(lore, said), lore.entry.key in mine
+        if not (words or (is_known and is_always(lore))):
             continue
+        if len(found) >= len(told) + MOST_TRIED:
+            break
         unmet = tuple(each for each in lore.terms.when if not ask.holds(each))
-        is_named, is_told = is_named_by(lore, said) or is_always(lore), lore in told
+        is_named, is_told = is_named_by(lore, said) or is_always(lore), lore.entry.key in keys
         filled = ask.fill(lore.entry.text)
         found.append(
-            Tried(lore.entry, filled, tuple(words), is_told, lore not in known, is_named, unmet)
+            Tried(lore.entry, filled, tuple(words), is_told, not is_known, is_named, unmet)
         )
     return found
 

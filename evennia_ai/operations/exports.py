@@ -28,8 +28,8 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
 
 FOLDER = "ai_exports"
-# Events that are sent over the web at once: some megabytes, and a second of the game's thread.
-MOST_SENT = 20_000
+# Events that are sent over the web at once: a megabyte, and most of a second of the game's thread.
+MOST_SENT = 5_000
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 

@@ -199,10 +199,13 @@ def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) ->
 def list_packs() -> Result[Packs]:
     """The packs there are."""
     found: dict[str, int] = {}
-    for row in rows.of(rows.SHARED, kind=MemoryKind.LORE):
-        name = lore.terms_of(row.terms).book or OWN
+    for terms in rows.of(rows.SHARED, kind=MemoryKind.LORE).values_list("terms", flat=True):
+        name = lore.terms_of(terms).book or OWN
         found[name] = found.get(name, 0) + 1
-    lines = [f"  {name}: {counted(count, 'entries')}" for name, count in sorted(found.items())]
+    lines = [
+        f"  {name}: {counted(count, 'entries') if count > 1 else '1 entry'}"
+        for name, count in sorted(found.items())
+    ]
     told = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
     return Result(True, f"{told}\nOne by one: aimemory lore", Packs(found))
 

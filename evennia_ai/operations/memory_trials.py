@@ -152,7 +152,7 @@ def try_lore(
         if not (each.is_for_others and is_private(each.entry.audience))
     ]
     count = sum(each.is_told for each in listed)
-    head = f"{script.key} would be told {counted(count, 'entries')} of lore."
+    head = f"{script.key} would be told {counted(count, 'pieces')} of lore."
     lines = [f"{each.number:>6}  {each.text} ({each.why})" for each in listed if each.is_told]
     return Result(True, "\n".join([head, *lines]), LoreTrial(listed))
 

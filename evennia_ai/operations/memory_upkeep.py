@@ -233,15 +233,17 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "consolidation_progress"),
         state.read(script, "last_night"),
     )
-    asleep = modes.is_asleep(script)
-    until = str(data.until)[:16].replace("T", " ")
-    told = f"{script.key} sleeps until {until} ({data.phase})." if asleep else _awake(script)
+    told = sleep_sentence(script)
     night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
     last = f"The last night: {one_line(night, 300)}" if night else "There was no night yet."
     return Result(True, f"{told} {last}", data)
 
 
-def _awake(script: AssistantScript) -> str:
+def sleep_sentence(script: AssistantScript) -> str:
+    """A sentence on whether an assistant sleeps, and until or from when."""
+    if modes.is_asleep(script):
+        until = str(state.read(script, "scheduled_wake_time"))[:16].replace("T", " ")
+        return f"{script.key} sleeps until {until} ({state.read(script, 'sleep_phase')})."
     nights = modes.nights(script)
     if not nights.enabled:
         return f"{script.key} is awake, and has no bedtime (sleep_schedule.enabled)."

@@ -15,6 +15,8 @@ from evennia_ai.operations.times import as_shown
 from evennia_ai.web.rows import Visit
 
 SURE = "sure"
+# So many rows of a longer list stand on a page.
+AT_ONCE = 50
 # Longer texts are shown whole beside each other, for what they have in common takes too long.
 MOST_COMPARED = 4_000
 
@@ -57,6 +59,15 @@ def whole_in(form: Mapping[str, str], name: str) -> int | None:
     return None if found is None else int(found)
 
 
+def after_in(visit: Visit) -> int:
+    """The number of rows that are left out, as `after` in the address says; what is none is 0."""
+    try:
+        return max(0, whole_in(visit.query, "after") or 0)
+    except ValueError as error:
+        visit.said = wrong("after", error)
+        return 0
+
+
 def wrong(name: str, error: Exception) -> Result:
     """The refusal of a field, with what would be right."""
     told = f"{error}."
@@ -74,6 +85,12 @@ def address_with(**query: object) -> str:
     """What stands after an address for such a query; empty values are left out."""
     given = {name: value for name, value in query.items() if value not in ("", None)}
     return f"?{urlencode(given)}" if given else "?"
+
+
+def more_than(count: int, first: int, **query: object) -> str:
+    """What stands after an address for the next rows of a list; "" where there are no more."""
+    following = first + AT_ONCE
+    return address_with(**query, after=following) if count > following else ""
 
 
 def time_shown(moment: str) -> str:

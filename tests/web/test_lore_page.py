@@ -82,6 +82,13 @@ class TrialTest(LorePages):
         assert 4 == found.count(" Told: ")
         assert "Not told: there is no room left" in found
 
+    def test_of_what_is_not_told_some_is_shown(self) -> None:
+        """However much there is."""
+        for number in range(50):
+            operations.add_lore(f"Bell {number}.", keywords=["bell"])
+        found = self.tried("the bell")
+        assert (4, 30) == (found.count(" Told: "), found.count("Not told: "))
+
     def test_what_needs_no_word_in_a_room(self) -> None:
         """Is told there, whatever is said."""
         here = self.ada.location.dbref

@@ -101,7 +101,7 @@ class SearchTest(RememberingPages):
         found, _, rest = shown.partition("Let it know something")
         told, _, left = found.partition("It would not be told")
         assert [1, 1] == [sum(text in part for text in (OPEN, torn)) for part in (told, left)]
-        assert "weight" in told
+        assert "Weight" in told
         assert "Not told: others say the same, rest on it, or weigh more" in left
         assert rest
 

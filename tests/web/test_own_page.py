@@ -73,6 +73,18 @@ class LookingTest(OwnPage):
         self.kept("Pims sells fish.", person=second, is_private=True)
         assert "Pims sells fish." in self.mine()
 
+    def test_much_comes_in_parts(self) -> None:
+        """Each thing once, the rest by a link."""
+        for number in range(60):
+            self.kept(f"Pia sold loaf {number}.", person=self.people["player"])
+        both = self.mine() + self.mine(after="50")
+        # Once as it is remembered, and once in the form to put it right.
+        assert [2] * 60 == [both.count(f"Pia sold loaf {number}.") for number in range(60)]
+        assert (
+            "&amp;after=50"
+            in self.get("one-of-mine", who="player", query={"of": "Ada"}).content.decode()
+        )
+
     def test_one_that_is_not_there(self) -> None:
         """It is said, and the way back is there."""
         response = self.get("one-of-mine", who="player", query={"of": "Nobody"})

@@ -30,16 +30,16 @@ LINES = "application/jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value as it was and as it is.
-
-    Attributes:
-        parts: both as one text, word by word.
-    """
+    """A value as it was and as it is."""
 
     name: str
     old: str
     new: str
-    parts: list[Part]
+
+    @property
+    def parts(self) -> list[Part]:
+        """Both as one text, word by word; compared when the page is written, in a web thread."""
+        return compared(self.old, self.new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,7 @@ class ShownEdit:
 
 
 def _change(name: str, old: object, new: object) -> Change:
-    before, after = value_shown(old), value_shown(new)
-    return Change(name, before, after, compared(before, after))
+    return Change(name, value_shown(old), value_shown(new))
 
 
 # ---- the timeline ------------------------------------------------------------------------------

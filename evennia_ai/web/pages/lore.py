@@ -15,9 +15,7 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.pages.memory import nobody, somebody
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import address_with, unsure, whole_in, wrong
-
-AT_ONCE = 50
+from evennia_ai.web.typed import AT_ONCE, after_in, more_than, unsure, whole_in, wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +48,13 @@ def _entry(row: Remembered) -> Entry:
 
 def _show(visit: Visit) -> Shown:
     asked = visit.query.get("text", "").strip()
-    found = [
-        row
-        for row in operations.list_lore().data.lore
-        if asked.casefold() in f"{row['text']} {' '.join(row['tags'])}".casefold()
-    ]
-    try:
-        first = whole_in(visit.query, "after") or 0
-    except ValueError as error:
-        visit.said, first = wrong("after", error), 0
-    following = first + AT_ONCE
+    first = after_in(visit)
+    found = lore_of.search_lore(asked, after=first, limit=AT_ONCE).data
     return {
         "asked": asked,
-        "entries": [_entry(row) for row in found[first:following]],
-        "count": len(found),
-        "more": address_with(text=asked, after=following) if len(found) > following else "",
+        "entries": [_entry(row) for row in found.lore],
+        "count": found.count,
+        "more": more_than(found.count, first, text=asked),
         "packs": sorted(lore_packs.list_packs().data.packs.items()),
         "may_change": is_allowed("change lore", visit.account),
         **_tried(visit),
@@ -101,12 +91,14 @@ def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
 
 
 def _show_one(visit: Visit) -> Shown:
-    number = visit.path["number"]
-    rows = [row for row in operations.list_lore().data.lore if row["number"] == number]
-    if not rows:
-        visit.said = visit.said or Result.missing(f"There is no lore {number}.")
+    found = lore_of.show_lore(visit.path["number"])
+    if not found.ok:
+        visit.said = visit.said or found
         return {"entry": None}
-    return {"entry": _entry(rows[0]), "may_change": is_allowed("change lore", visit.account)}
+    return {
+        "entry": _entry(found.data.lore),
+        "may_change": is_allowed("change lore", visit.account),
+    }
 
 
 # ---- buttons -----------------------------------------------------------------------------------

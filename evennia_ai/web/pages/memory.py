@@ -178,9 +178,9 @@ def _alike(visit: Visit, result: Result[Any]) -> Shown:
     found = [
         line_of(
             row,
-            "it has these words in it"
+            "It has these words in it"
             if row["similarity"] is None
-            else f"{row['similarity']:.0%} alike",
+            else f"It is {row['similarity']:.0%} alike",
         )
         for row in result.data.memories
     ]
@@ -197,8 +197,8 @@ def _recalled(visit: Visit, result: Result[Any]) -> Shown:
 
 def _why(row: Mapping[str, Any]) -> str:
     """The reasons why a memory was found, and what it weighs."""
-    meaning = "unknown" if row["meaning"] is None else f"{row['meaning']:.0%}"
-    told = f"weight {row['score']:.0%}: meaning {meaning}, words {row['words']:.0%}"
+    meaning = "not compared" if row["meaning"] is None else f"{row['meaning']:.0%}"
+    told = f"Weight {row['score']:.0%}: words {row['words']:.0%}, meaning {meaning}"
     return f"{told}. Not told: {row['why_not']}" if row["why_not"] else told
 
 

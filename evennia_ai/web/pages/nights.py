@@ -35,11 +35,10 @@ class ShownNight:
 
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
-    sleep = memory_upkeep.sleep_status(script)
-    data = sleep.data
+    data = memory_upkeep.sleep_status(script).data
     found = list_nights(script, limit=MOST_NIGHTS, look=visit.look).data
     return {
-        "told": sleep.message.partition(" The last night:")[0],
+        "told": memory_upkeep.sleep_sentence(script),
         "is_asleep": data.mode == "sleep",
         "until": time_shown(data.until or ""),
         "schedule": [(name.replace("_", " "), value_shown(v)) for name, v in data.schedule.items()],

@@ -11,7 +11,7 @@ from evennia_ai.operations import AssistantScript, Result, own_memory
 from evennia_ai.operations.acquaintances import find_named, how_it_stands, who_knows
 from evennia_ai.operations.exports import as_file, file_name
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import address_with, time_shown, unsure
+from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, time_shown, unsure
 
 OF = "of"
 
@@ -31,14 +31,15 @@ def _show_one(visit: Visit) -> Shown:
     if not found.ok:
         visit.said = visit.said or found
         return {"one": None, OF: _name(visit)}
-    known = own_memory.what_is_known(found.data, visit.account).data
+    known, first = own_memory.what_is_known(found.data, visit.account).data, after_in(visit)
     return {
         "one": how_it_stands(found.data, visit.account),
         OF: _name(visit),
         "known": [
             {**row, "at": time_shown(row["at"]), "superseded": time_shown(row["superseded"])}
-            for row in known.known
+            for row in known.known[first : first + AT_ONCE]
         ],
+        "more": more_than(len(known.known), first, of=_name(visit)),
         "count": known.count,
         "kept": own_memory.KEPT,
         "failed": visit.form.get("number", "") if visit.said else "",

@@ -13,7 +13,7 @@ from evennia_ai.operations.memory_rows import audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.pages.memory import nobody
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import address_with, time_shown, unsure
+from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, time_shown, unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,15 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
         return {}
     profile = operations.show_profile(script, person, look=visit.look)
     known = operations.what_is_known(script, person, by=visit.by, look=visit.look).data
-    one = {"person": person, "known": [_thing(row) for row in known.known], "count": known.count}
-    one |= {"is_remembered": known.is_remembered, "query": address_with(who=person)}
+    first = after_in(visit)
+    one = {
+        "person": person,
+        "known": [_thing(row) for row in known.known[first : first + AT_ONCE]],
+        "count": known.count,
+        "more": more_than(len(known.known), first, who=person),
+        "is_remembered": known.is_remembered,
+        "query": address_with(who=person),
+    }
     if not profile.ok:
         return {"one": {**one, "title": _who(visit)}}
     row = profile.data.profile

@@ -11,9 +11,8 @@ from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.auditing import FactEntry
 from evennia_ai.web.rows import Page, Shown, Visit
-from evennia_ai.web.typed import address_with, time_shown, whole_in, wrong
+from evennia_ai.web.typed import AT_ONCE, address_with, time_shown, whole_in, wrong
 
-AT_ONCE = 50
 FILTERS = ("event", "by", "day")
 
 
