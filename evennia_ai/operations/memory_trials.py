@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.lore_terms import Condition
-from evennia_ai.core.memory.recollection import WORLD, is_private
+from evennia_ai.core.memory.recollection import is_private
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -161,7 +161,8 @@ def _why(tried: lore.Tried) -> str:
     if tried.is_told:
         if tried.said:
             return f"said is {', '.join(tried.said)}"
-        return "it needs no word" if tried.entry.audience == WORLD else "it belongs to this place"
+        is_of_place = tried.entry.audience.startswith("room:")
+        return "it belongs to this place" if is_of_place else "it needs no word"
     if tried.is_for_others:
         whose = audience_text(tried.entry.audience, tried.entry.place)
         return f"it is not for those who would hear it: {whose}"

@@ -15,6 +15,7 @@ from evennia_ai.operations.times import as_shown
 from evennia_ai.web.rows import Visit
 
 SURE = "sure"
+MOST_WHOLE = 999_999_999
 # So many rows of a longer list stand on a page.
 AT_ONCE = 50
 # Longer texts are shown whole beside each other, for what they have in common takes too long.
@@ -54,7 +55,7 @@ def whole_in(form: Mapping[str, str], name: str) -> int | None:
         ValueError: it is none; the text says what would be right.
     """
     found = number_in(form, name)
-    if found is not None and found != int(found):
+    if found is not None and (found != int(found) or abs(found) > MOST_WHOLE):
         raise ValueError(f"{form[name][:40]!r} is no whole number; one is like 5")
     return None if found is None else int(found)
 
@@ -70,8 +71,7 @@ def after_in(visit: Visit) -> int:
 
 def wrong(name: str, error: Exception) -> Result:
     """The refusal of a field, with what would be right."""
-    told = f"{error}."
-    return Result(False, f"Nothing is done: {name}: {told}", errors={name: told})
+    return Result.invalid(f"Nothing is done: {name}: {error}.")
 
 
 def unsure(visit: Visit, what: str) -> Result | None:

@@ -174,10 +174,10 @@ def _in_the_game(
         GameBusyError: the game does not answer in time.
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
-    form = {name: str(value) for name, value in request.POST.items()}
-    lists = {name: request.POST.getlist(name) for name in request.POST}
+    form = {name: _typed(value) for name, value in request.POST.items()}
+    lists = {name: [*map(_typed, request.POST.getlist(name))] for name in request.POST}
     files = dict(request.FILES.items())
-    query = {name: str(value) for name, value in request.GET.items()}
+    query = {name: _typed(value) for name, value in request.GET.items()}
 
     def enter() -> Any:
         known = callers.account_of(pk, address)
@@ -194,6 +194,11 @@ def _in_the_game(
     own_room = LONG.place(config.long_requests) if is_long else nullcontext()
     with ANY.place(config.waiting_requests), own_room:
         return run(enter, config.long_timeout_seconds if is_long else config.timeout_seconds)
+
+
+def _typed(value: object) -> str:
+    """A text as it was typed, without NUL, which no database keeps."""
+    return str(value).replace("\x00", "")
 
 
 def _address(page: Page, path: Mapping[str, Any]) -> str:

@@ -61,6 +61,12 @@ class MemoryPageTest(RememberingPages):
             self.get("memory", key="Ada", query={"person": "Nobody"})
         )
 
+    def test_what_no_database_keeps(self) -> None:
+        """A NUL is left out, and a number without end is none."""
+        assert OPEN in text_of(self.get("memory", key="Ada", query={"text": "at\x00las"}))
+        assert 400 == self.get("memory", key="Ada", query={"before": "1e300"}).status_code
+        assert 404 == self.get("one-memory", key="Ada", number=10**40).status_code
+
     def test_older_ones_come_by_a_link(self) -> None:
         """Each once, with what they are chosen by."""
         for number in range(30):
