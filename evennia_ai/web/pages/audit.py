@@ -194,7 +194,7 @@ def _archive(visit: Visit) -> Result:
 def _export(visit: Visit) -> Result[File]:
     found = exports.audit_lines(visit.assistant)
     if not found.ok:
-        return found.holding(File("", b""))
+        return found.as_refusal()
     name = file_name("audit", visit.assistant.key, ending="jsonl")
     return found.holding(File(name, found.data.encode("utf-8", "replace"), LINES))
 

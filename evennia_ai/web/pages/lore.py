@@ -152,7 +152,7 @@ def _give_back(visit: Visit) -> Result[File]:
     name = visit.path["pack"]
     found = lore_packs.export_pack(name)
     if not found.ok:
-        return Result(False, found.message, File("", b""), found.problem)
+        return found.as_refusal()
     return found.holding(File(file_name("lore", name), as_file(found.data)))
 
 

@@ -85,7 +85,7 @@ def _mute(script: AssistantScript, visit: Visit) -> Result:
 def _export(visit: Visit) -> Result[File]:
     found = find_named(_name(visit), visit.account)
     if not found.ok:
-        return Result(False, found.message, File("", b""), found.problem)
+        return found.as_refusal()
     known = operations.export_known(found.data, visit.account)
     name = file_name("memories-of-me", known.data.assistant)
     return known.holding(File(name, as_file(asdict(known.data))))
