@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
+from django.urls import reverse
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.typed_objects import Account
@@ -16,6 +17,11 @@ from evennia_ai.operations.revealing import Look
 APP_NAME = "evennia_ai_web"
 ONE = "assistants/<str:key>/"
 REVEAL = "reveal"
+
+
+def address_of(name: str, **path: Any) -> str:
+    """The address of a page, a button or a file by its name."""
+    return str(reverse(f"{APP_NAME}:{name}", kwargs=path))
 
 
 @dataclass(slots=True)
@@ -31,7 +37,8 @@ class Visit:
         lists: the same of fields that may be given more than once.
         files: what was uploaded, by the field's name.
         path: the names in the address.
-        said: the outcome of an action that was refused: its form is shown again.
+        said: the outcome of an action that was refused, or that only looked: its form is shown
+            again.
     """
 
     account: Account
@@ -101,6 +108,7 @@ class Action:
         do: does it, in the game's thread. Its sentence is shown on the page.
         is_long: a model or a tool is waited for.
         goes_to: gives the address to go to where it is done; None: the page's own.
+        is_look: nothing is changed: the page is shown with what came of it, and what was typed.
     """
 
     path: str
@@ -110,3 +118,35 @@ class Action:
     do: Callable[[Visit], Result | Deferred[Result]]
     is_long: bool = False
     goes_to: Callable[[Visit, Result], str] | None = None
+    is_look: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that a browser keeps.
+
+    Attributes:
+        name: what it is called, with its ending; other characters than letters are replaced.
+        media: its type, such as "application/json".
+    """
+
+    name: str
+    media: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """An address that gives a file.
+
+    Attributes:
+        path: below the workbench's address.
+        name: of the address.
+        act: the right it needs, as for a page.
+        give: makes the file, in the game's thread; or says why there is none.
+    """
+
+    path: str
+    name: str
+    act: str
+    give: Callable[[Visit], File | Result]

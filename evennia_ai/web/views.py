@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
@@ -11,12 +12,13 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import RequestDataTooBig
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from evennia.utils import logger
@@ -27,10 +29,10 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result, callers
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
+from evennia_ai.runtime import web_requests
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
-from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import Menu, menu_of
-from evennia_ai.web.rows import APP_NAME, REVEAL, Action, Page, Shown, Visit
+from evennia_ai.web.rows import REVEAL, Action, Download, Page, Shown, Visit, address_of
 from evennia_ai.web.tables import BY_NAME
 
 # Nothing but our own files: no text of a player's or of a model's can bring a script along.
@@ -49,6 +51,7 @@ STATUSES: Mapping[Problem, HTTPStatus] = {
 OWN_FAULT = "Something went wrong in the game; its log has more."
 # What fits in a cookie beside a login.
 LONGEST_MESSAGE = 1000
+_UNSAFE = re.compile(r"[^\w.]+")
 Seen = tuple[Menu, Shown]
 
 
@@ -93,7 +96,7 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             return come_of(outcome, visit)
 
         def come_of(result: Result, visit: Visit) -> Any:
-            if result.ok:
+            if result.ok and not action.is_look:
                 there = action.goes_to
                 return result, there(visit, result) if there else _address(page, path)
             visit.said = result
@@ -105,6 +108,22 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             return redirect(outcome[1])
         menu, shown = outcome
         return _rendered(request, page, menu, shown)
+
+    return _view(serve)
+
+
+def download_view(download: Download) -> Callable[..., HttpResponseBase]:
+    """The view of a file, which the browser keeps and does not open."""
+
+    def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        file = _in_the_game(request, download.act, path, download.give, is_long=False)
+        if isinstance(file, Result):
+            raise RefusedError(file)
+        name = _UNSAFE.sub("-", file.name).strip("-.") or "file"
+        kept = {"Content-Disposition": content_disposition_header(True, name)}
+        return HttpResponse(file.content, content_type=file.media, headers=kept)
 
     return _view(serve)
 
@@ -139,7 +158,11 @@ def _in_the_game(
         RefusedError: the person may not, or there is no such assistant.
         GameBusyError: the game does not answer in time.
     """
-    config, pk, address = api_config(), request.user.pk, address_of(request.META)
+    config, pk, address = (
+        web_requests.api_config(),
+        request.user.pk,
+        web_requests.address_of(request.META),
+    )
     form = {name: str(value) for name, value in request.POST.items()}
     lists = {name: request.POST.getlist(name) for name in request.POST}
     files = dict(request.FILES.items())
@@ -165,7 +188,7 @@ def _in_the_game(
 def _address(page: Page, path: Mapping[str, Any]) -> str:
     """The address of a page, with what of the path it knows."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
-    return str(reverse(f"{APP_NAME}:{page.name}", kwargs=names))
+    return address_of(page.name, **names)
 
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:

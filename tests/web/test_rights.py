@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.web.tables import ACTIONS, PAGES
+from evennia_ai.web.tables import ACTIONS, DOWNLOADS, PAGES
 from tests.web.support import WebTest
 
 WHO = ("anonymous", "guest", "player", "builder", "controller", "owner")
@@ -18,6 +18,43 @@ LEAST = {
     "start": "controller",
     "silence": "controller",
     "answer": "player",
+    "prompt": "builder",
+    "text-difference": "controller",
+    "set-text": "controller",
+    "switch-component": "controller",
+    "delete-component": "controller",
+    "apply-template": "controller",
+    "delete-template": "controller",
+    "set-context": "controller",
+    "reset-context": "controller",
+    "prompt-undo": "controller",
+    "prompt-redo": "controller",
+    "settings": "builder",
+    "set-settings": "controller",
+    "settings-undo": "controller",
+    "settings-redo": "controller",
+    "set-look": "controller",
+    "set-place": "controller",
+    "set-channel": "controller",
+    "clone": "controller",
+    "give-account": "controller",
+    "delete": "controller",
+    "release": "controller",
+    "money": "builder",
+    "raise-game": "owner",
+    "raise": "controller",
+    "make": "builder",
+    "create": "builder",
+    "look-at-card": "builder",
+    "make-of-card": "builder",
+    "copy": "builder",
+    "adopt": "builder",
+    "health": "builder",
+    "check": "builder",
+    "reset-game-breaker": "owner",
+    "reset-breaker": "controller",
+    "card-json": "builder",
+    "card-png": "builder",
 }
 # What the path of an address may need beside the name of an assistant.
 NAMES = {"number": 1}
@@ -26,15 +63,15 @@ REFUSED = {"anonymous": 302}
 
 def test_the_table_is_whole() -> None:
     """Each page and each button has its row."""
-    assert sorted(LEAST) == sorted(row.name for row in (*PAGES, *ACTIONS))
+    assert sorted(LEAST) == sorted(row.name for row in (*PAGES, *ACTIONS, *DOWNLOADS))
 
 
 class RightsTest(WebTest):
     """Every page and every button, as everybody."""
 
     def test_pages(self) -> None:
-        """A page opens for whoever has its right, and says to others that they may not."""
-        for page in PAGES:
+        """A page or a file opens for whoever has its right; others are told that they may not."""
+        for page in (*PAGES, *DOWNLOADS):
             for who in WHO:
                 with self.subTest(page=page.name, who=who):
                     status = self.get(page.name, who=who, **self.path_of(page.path)).status_code
