@@ -103,7 +103,7 @@ def text_difference(
     """
     found = text_of(script, what, key)
     if not found.ok:
-        return found.holding(TextDifference("", "", "", (), False))
+        return found.as_refusal()
     data = found.data
     if len(text) > LONGEST_VALUE:
         return Result.invalid(
