@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from itertools import zip_longest
 from typing import Any
 
 from django.test.utils import override_settings
@@ -32,6 +33,20 @@ BAD = {
     "object": "nonsense",
     "string": "a\x00b",
 }
+
+
+def typed_together() -> list[list[tuple[Any, ...]]]:
+    """All settings with a kind, in forms: of a mapping one key each, for it tells its first error.
+
+    A context has a form of its own.
+    """
+    by_name: dict[str, list[tuple[Any, ...]]] = {}
+    for keys in FIELDS.values():
+        if kind_of(schema_of_keys(keys)) and keys != ("context_configs",):
+            by_name.setdefault(str(keys[0]), []).append(keys)
+    contexts = [[keys] for keys in by_name.pop("context_configs")]
+    rows = zip_longest(*by_name.values())
+    return [*contexts, *([keys for keys in row if keys] for row in rows)]
 
 
 class SettingsTest(WebTest):
@@ -67,24 +82,23 @@ class FieldsTest(SettingsTest):
     def test_a_bad_value_is_refused_as_in_the_game(self) -> None:
         """Of every setting: with the same words, beside its field, and what was typed is kept."""
         before = settings_of.configuration(self.ada_script).data
-        for path, keys in FIELDS.items():
-            kind = kind_of(schema_of_keys(keys))
-            if not kind or keys == ("context_configs",):
-                continue
-            with self.subTest(path=path):
-                typed, form = BAD[kind], {f"set:{path}": BAD[kind]}
-                in_the_game = settings_of.set_setting(self.ada_script, path, typed)
-                assert not in_the_game.ok
-                if keys[0] == "context_configs":
-                    response = self.post("set-context", {**form, "context": keys[1]}, key="Ada")
-                else:
-                    response = self.post("set-settings", form, key="Ada")
-                assert 400 == response.status_code
-                field = self.field(response.content.decode(), path)
-                assert html.escape(in_the_game.errors[path]) in field
-                assert 'aria-invalid="true"' in field
-                if kind not in ("boolean", "enum"):  # of these nothing else can be typed
-                    assert typed in html.unescape(field)
+        for together in typed_together():
+            first = together[0]
+            page = "set-context" if first[0] == "context_configs" else "set-settings"
+            typed = {".".join(keys): BAD[kind_of(schema_of_keys(keys))] for keys in together}
+            form = {f"set:{path}": text for path, text in typed.items()}
+            response = self.post(page, {**form, "context": first[-2:][0]}, key="Ada")
+            assert 400 == response.status_code
+            body = response.content.decode()
+            for path, text in typed.items():
+                with self.subTest(path=path):
+                    in_the_game = settings_of.set_setting(self.ada_script, path, text)
+                    assert not in_the_game.ok
+                    field = self.field(body, path)
+                    assert html.escape(in_the_game.errors[path]) in field
+                    assert 'aria-invalid="true"' in field
+                    if text not in (BAD["boolean"], BAD["enum"]):  # nothing else can be typed
+                        assert text in html.unescape(field)
         assert before == settings_of.configuration(self.ada_script).data
 
     def test_bounds_unit_default_and_whose_it_is(self) -> None:
@@ -198,7 +212,9 @@ class SavingTest(SettingsTest):
         self.ada.db.desc = "\n".join(texts)
         self.ada_script.db.channel_configs = dict.fromkeys(texts, "trigger")
         pages = [self.get("settings", key="Ada"), self.get("prompt", key="Ada")]
-        pages += [self.set(tick_rate=text) for text in texts]
+        form = {f"set:{path}": text for path, text in zip(FIELDS, texts, strict=False)}
+        pages.append(self.post("set-settings", form, key="Ada"))
+        assert 400 == pages[-1].status_code
         for response in pages:
             body = response.content.decode()
             for bad in ("<img src=x", "<script>win", "<iframe", "<svg/onload", "<style>"):
