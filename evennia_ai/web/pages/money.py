@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.budget import CapRow, known_cost, raise_budget
+from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise_budget
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.spending import DAYS, SpentDay, SpentOn, spending
+from evennia_ai.operations.spending import DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.charts import Chart, bars
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
@@ -86,24 +86,29 @@ class Side:
 
 
 def _show(visit: Visit) -> Shown:
+    scripts = {str(script.key): script for script in operations.list_assistants()}
     named = visit.query.get("assistant", "")
-    known = [(str(each.key), name_before(each, visit.account)) for each in _all()]
-    assistant = named if named in dict(known) else ""
-    found = spending(_days_of(visit), assistant)
-    caps = [_caps(None, visit), *(_caps(script, visit) for script in _all())]
+    assistant, days = named if named in scripts else "", _days_of(visit)
+    whose = {"": None, **scripts}
+    budgets = {key: operations.budget_of(script) for key, script in whose.items()}
+    found = spending(days, assistant)
     shown = {
-        "caps": caps,
-        "assistants": known,
+        "caps": [_caps(key, script, budgets[key], visit) for key, script in whose.items()],
+        "assistants": [(key, name_before(each, visit.account)) for key, each in scripts.items()],
         "assistant": assistant,
         "spans": SPANS,
-        "span": _days_of(visit),
+        "span": days,
         "problem": "" if found.ok else found.message,
     }
-    return {**shown, **_figures(found)} if found.ok else shown
+    if not found.ok:
+        return shown
+    return {**shown, **_figures(found, _daily_cap(budgets[assistant]))}
 
 
-def _all() -> list[AssistantScript]:
-    return operations.list_assistants()
+def _daily_cap(budget: Result[BudgetReport]) -> float:
+    """The tokens that may be used in a day; 0: as many as there are."""
+    rows = budget.data.standings if budget.ok else ()
+    return next((row["cap"] for row in rows if row["name"] == "tokens_per_day"), 0)
 
 
 def _days_of(visit: Visit) -> int:
@@ -111,14 +116,14 @@ def _days_of(visit: Visit) -> int:
     return next((days for days in SPANS if str(days) == given), DAYS)
 
 
-def _figures(found: Result) -> Shown:
+def _figures(found: Result[Spending], cap: float) -> Shown:
     data = found.data
     whole = data.whole
     names = {name: None for day in data.days for name in day["by_assistant"]}
     tokens = {name: [day["by_assistant"].get(name, 0) for day in data.days] for name in names}
     return {
         "told": found.message,
-        "charts": _charts(data.days, tokens),
+        "charts": _charts(data.days, tokens, cap),
         "days": [_line(day, whole) for day in reversed(data.days) if day["calls"]],
         "sides": (
             _side("By assistant", "Assistant", data.assistants, whole),
@@ -135,11 +140,13 @@ def _figures(found: Result) -> Shown:
     }
 
 
-def _charts(days: Sequence[SpentDay], tokens: Mapping[str, Sequence[float]]) -> tuple[Chart, ...]:
+def _charts(
+    days: Sequence[SpentDay], tokens: Mapping[str, Sequence[float]], cap: float
+) -> tuple[Chart, ...]:
     dates = [day["key"] for day in days]
     cost = [day["cost_dollars"] for day in days]
     return (
-        bars("tokens", "Tokens a day, by assistant", dates, tokens, "{:,.0f}".format),
+        bars("tokens", "Tokens a day, by assistant", dates, tokens, "{:,.0f}".format, cap=cap),
         bars("cost", "US dollars a day", dates, {"all models": cost}, _dollars),
     )
 
@@ -165,21 +172,19 @@ def _line(row: SpentOn, whole: SpentOn) -> Line:
     )
 
 
-def _caps(script: AssistantScript | None, visit: Visit) -> Caps:
+def _caps(
+    key: str, script: AssistantScript | None, budget: Result[BudgetReport], visit: Visit
+) -> Caps:
     act = "raise budget" if script is not None else "raise budget of the game"
-    key = str(script.key) if script is not None else ""
-    name = name_before(script, visit.account) if script is not None else "The whole game"
-    found = operations.budget_of(script)
     is_meant = visit.said is not None and visit.form.get("of", "") == key
+    typed = {name: visit.form.get(name, "") for name in ("cap", "amount")}
     return Caps(
         key=key,
-        name=name,
-        rows=tuple(map(_cap, found.data.standings)) if found.ok else (),
+        name=name_before(script, visit.account) if script is not None else "The whole game",
+        rows=tuple(map(_cap, budget.data.standings)) if budget.ok else (),
         may_raise=is_allowed(act, visit.account, script),
-        problem="" if found.ok else found.message,
-        typed={"cap": visit.form.get("cap", ""), "amount": visit.form.get("amount", "")}
-        if is_meant
-        else {},
+        problem="" if budget.ok else budget.message,
+        typed=typed if is_meant else {},
     )
 
 
