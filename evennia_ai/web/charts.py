@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 240
-LEFT, RIGHT, TOP, BOTTOM = 64, 8, 12, 28
+LEFT, RIGHT, TOP, BOTTOM = 64, 32, 12, 28
 # As many series have a look of their own; the rest is put together.
 MOST_SERIES = 5
 OTHERS = "all others"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic.json_schema import JsonSchemaValue
@@ -13,6 +13,7 @@ from evennia_ai.core.settings.game import POWERS
 from evennia_ai.core.settings.paths import Keys, locate, schema_of_keys
 from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, parse
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import Result
 from evennia_ai.operations.setting_rows import SettingRow, is_of_game, shown
 from evennia_ai.web.rows import Visit
 
@@ -57,7 +58,7 @@ class Field:
     rows: int
 
 
-def field_of(row: SettingRow, visit: Visit, label: str = "") -> Field:
+def field_of(row: SettingRow, visit: Visit) -> Field:
     """The field of a setting, with what was typed into it if it was refused."""
     path = row["name"]
     keys = locate(path)
@@ -68,7 +69,7 @@ def field_of(row: SettingRow, visit: Visit, label: str = "") -> Field:
     default, errors = shown(row["default"]), visit.said.errors if visit.said is not None else {}
     return Field(
         path=path,
-        label=label or str(keys[-1]).replace("_", " "),
+        label=str(keys[-1]).replace("_", " "),
         kind=kind,
         text=text,
         was=clean(visit.form.get(f"{WAS}{path}", was)),
@@ -122,6 +123,11 @@ def _typed(schema: JsonSchemaValue, value: object) -> str:
     return clean(str(value))
 
 
+def at_field(name: str, result: Result) -> Result[Any]:
+    """A refusal as one that is about a field of the form, where it is about none yet."""
+    return replace(result.as_refusal(), errors=result.errors or {name: result.message})
+
+
 def clean(text: str) -> str:
     """A text of a form with the ends of lines that are stored; browsers send others."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -171,5 +177,7 @@ def grouped(fields: Iterable[Field]) -> dict[str, list[Field]]:
     """Fields below the setting that they are keys of; "" for those that stand alone."""
     found: dict[str, list[Field]] = {}
     for field in fields:
-        found.setdefault(field.path.rpartition(".")[0], []).append(field)
+        # Some keys have dots in them.
+        above = ".".join(map(str, locate(field.path)[:-1]))
+        found.setdefault(above, []).append(field)
     return found

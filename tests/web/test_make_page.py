@@ -96,14 +96,14 @@ class MakingTest(WebTest):
     def test_a_copy(self) -> None:
         """Of one that he may configure; of others he may not."""
         self.ada_script.db.persona = "You keep maps."
-        form = {"source": "Ada", "copy": "Bea"}
+        form = {"source": "Ada", "copy_name": "Bea"}
         assert 403 == self.post("copy", form, who="builder").status_code
         response = self.post("copy", form, who="controller")
         assert self.address("live", key="Bea") == response.redirect_chain[-1][0]
         bea = operations.find_assistant("Bea")
         assert bea is not None
         assert "You keep maps." == state.read(bea, "persona")
-        response = self.post("copy", {"source": "<i>", "copy": "Cem"})
+        response = self.post("copy", {"source": "<i>", "copy_name": "Cem"})
         assert "Choose which assistant is copied." in text_of(response)
         assert 'value="Cem"' in response.content.decode()
 

@@ -6,6 +6,7 @@ import html
 from itertools import zip_longest
 from typing import Any
 
+from django.conf import settings
 from django.test.utils import override_settings
 from evennia.utils import create
 
@@ -105,6 +106,8 @@ class FieldsTest(SettingsTest):
         """A field tells all that one has to know to fill it in."""
         with override_settings(EVENNIA_AI_MEMORY_CONFIG={"recall_limit": 7}):
             body = self.get("settings", key="Ada").content.decode()
+        assert "its keys are in" not in text_of_part(body)
+        assert "how often it acts unasked for its goals" in text_of_part(body)
         rate = text_of_part(self.field(body, "tick_rate"))
         assert "a whole number from 1 to 86400" in rate
         assert "Now by default: 5." in rate
@@ -253,10 +256,10 @@ class LookTest(SettingsTest):
 
     def test_a_copy(self) -> None:
         """The page goes on to the new one."""
-        response = self.post("clone", {"copy": "Bea"}, key="Ada")
+        response = self.post("clone", {"copy_name": "Bea"}, key="Ada")
         assert self.address("live", key="Bea") == response.redirect_chain[-1][0]
         assert operations.find_assistant("Bea") is not None
-        response = self.post("clone", {"copy": "Ada"}, key="Ada")
+        response = self.post("clone", {"copy_name": "Ada"}, key="Ada")
         assert response.status_code in (400, 409)
 
     def test_an_account(self) -> None:
@@ -270,7 +273,8 @@ class LookTest(SettingsTest):
         assert "to be sure, type its name, Ada" in text_of(response)
         assert operations.find_assistant("Ada") is not None
         response = self.post("delete", {"sure": "ada"}, key="Ada")
-        assert "Ada is deleted" in text_of(response)
+        assert "Ada is deleted. Its record is in the file ada-" in text_of(response)
+        assert settings.GAME_DIR not in response.content.decode()
         assert operations.find_assistant("Ada") is None
 
     def test_who_was_made_with_its_body_is_not_released(self) -> None:
@@ -278,6 +282,16 @@ class LookTest(SettingsTest):
         response = self.post("release", {"sure": "Ada"}, key="Ada")
         assert 409 == response.status_code
         assert "assistant delete Ada" in text_of(response)
+
+    def test_a_being_gets_its_mind_taken_away(self) -> None:
+        """It stays in the game as it was, and no assistant is left."""
+        golem = create.create_object(key="Golem", location=self.room1)
+        operations.adopt(golem, "Bram")
+        assert "To take its mind away" in text_of(self.get("settings", key="Bram"))
+        response = self.post("release", {"sure": "Bram"}, key="Bram")
+        assert "Bram is released, and the being is as it was before." in text_of(response)
+        assert operations.find_assistant("Bram") is None
+        assert golem in self.room1.contents
 
     def test_its_card_is_a_file(self) -> None:
         """That a browser keeps under a harmless name, and whoever may not gets a page."""

@@ -59,7 +59,9 @@ def _show(visit: Visit) -> Shown:
         "level": level,
         "told": told,
         "reasons": health.reasons or [],
-        "counts": {name: count for name, count in health.assistants.items() if count},
+        "counts": {
+            name.replace("_", " "): count for name, count in health.assistants.items() if count
+        },
         "waiting": health.waiting,
         "questions": health.questions,
         "breakers": [*_breakers(None, visit), *own],

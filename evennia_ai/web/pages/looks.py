@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from evennia.comms.models import ChannelDB
@@ -16,7 +17,7 @@ from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result, assistants, cards, lifecycle, listening
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
-from evennia_ai.web.fields import clean
+from evennia_ai.web.fields import at_field, clean
 from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, address_of
 
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
@@ -78,9 +79,7 @@ def _update(visit: Visit) -> Result:
 def _move(visit: Visit) -> Result:
     found = assistants.find_room(visit.account, visit.form.get("location", ""))
     if not found.ok:
-        return Result(
-            False, found.message, problem=found.problem, errors={"location": found.message}
-        )
+        return at_field("location", found)
     return lifecycle.update_assistant(
         visit.assistant, location=found.data, by=visit.by, person=visit.account
     )
@@ -95,7 +94,7 @@ def _clone(visit: Visit) -> Result:
     refused = refusal("create", visit.account)
     if refused is not None:
         return refused
-    key = visit.form.get("copy", "")
+    key = visit.form.get("copy_name", "")
     return lifecycle.clone_assistant(visit.assistant, key, by=visit.by, person=visit.account)
 
 
@@ -104,8 +103,15 @@ def _end(visit: Visit, *, is_release: bool) -> Result:
     script = visit.assistant
     if visit.form.get("sure", "").strip().casefold() != str(script.key).casefold():
         return Result.invalid(f"Nothing is done: to be sure, type its name, {script.key}.")
-    end = operations.release if is_release else operations.delete_assistant
-    return end(script, by=visit.by, reason=f"ended on the workbench by {visit.by}")
+    name, end = str(script.key), operations.release if is_release else operations.delete_assistant
+    gone = end(script, by=visit.by, reason=f"ended on the workbench by {visit.by}")
+    if not gone.ok:
+        return gone
+    # Where the game's files are is nobody's business.
+    file = PurePath(gone.data.archive).name
+    what = "released, and the being is as it was before" if is_release else "deleted"
+    where = f" Its record is in the file {file}." if file else ""
+    return Result(True, f"{name} is {what}.{where}")
 
 
 def _card(visit: Visit, *, kind: str) -> File:

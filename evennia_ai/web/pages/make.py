@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.core.cards.character_card import MOST_BYTES
@@ -11,7 +10,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.operations import Result, assistants, cards, lifecycle, prompts
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.fields import clean
+from evennia_ai.web.fields import at_field, clean
 from evennia_ai.web.held import held, hold, let_go
 from evennia_ai.web.pages.looks import to_live
 from evennia_ai.web.rows import Action, Page, Shown, Visit, address_of
@@ -52,12 +51,7 @@ def _place(visit: Visit) -> Result[GameObject | None]:
     if not words:
         return Result(True, "", None)
     found = assistants.find_room(visit.account, words)
-    return found.holding(found.data) if found.ok else _at("location", found)
-
-
-def _at(name: str, result: Result) -> Result[Any]:
-    """A refusal, at the field that it is about."""
-    return Result(False, result.message, problem=result.problem, errors={name: result.message})
+    return found.holding(found.data) if found.ok else at_field("location", found)
 
 
 # ---- by a form ---------------------------------------------------------------------------------
@@ -77,7 +71,7 @@ def _create(visit: Visit) -> Result:
         by=visit.by,
         maker=visit.account,
     )
-    return made if made.ok or made.errors else _at("key", made)
+    return made if made.ok else at_field("key", made)
 
 
 # ---- from a card -------------------------------------------------------------------------------
@@ -95,13 +89,13 @@ def _look(visit: Visit) -> Result[LookedAt]:
     """The card in a file that was uploaded; it is held until somebody says yes."""
     file = visit.files.get(FILE)
     if file is None:
-        return _at(FILE, Result.invalid("Choose the card's file first: PNG or JSON."))
+        return at_field(FILE, Result.invalid("Choose the card's file first: PNG or JSON."))
     if file.size is None or file.size > MOST_BYTES:
-        return _at(FILE, Result.invalid(f"The file has more than {MOST_BYTES:,} bytes."))
+        return at_field(FILE, Result.invalid(f"The file has more than {MOST_BYTES:,} bytes."))
     raw = file.read()
     found = cards.read(raw)
     if not found.ok:
-        return _at(FILE, found)
+        return at_field(FILE, found)
     shown = cards.show_card(found.data, visit.form.get("card_key", "").strip()).data
     told = f"The card of {found.data.name}; nothing is made yet. See below what would be."
     return Result(True, told, LookedAt(shown, hold(_number(visit), raw)))
@@ -130,12 +124,12 @@ def _card_shown(visit: Visit) -> LookedAt | None:
 def _make_of_card(visit: Visit) -> Result:
     raw, place = _held(visit), _place(visit)
     if raw is None:
-        return _at(FILE, Result.invalid(AGAIN))
+        return at_field(FILE, Result.invalid(AGAIN))
     if not place.ok:
         return place
     found = cards.read(raw)
     if not found.ok:
-        return _at(FILE, found)
+        return at_field(FILE, found)
     made = cards.import_card(
         found.data,
         key=visit.form.get("card_key", "").strip(),
@@ -145,7 +139,7 @@ def _make_of_card(visit: Visit) -> Result:
     )
     if made.ok:
         let_go(_number(visit))
-    return made if made.ok or made.errors else _at("card_key", made)
+    return made if made.ok else at_field("card_key", made)
 
 
 def _to_card(_visit: Visit, result: Result) -> str:
@@ -158,7 +152,7 @@ def _to_card(_visit: Visit, result: Result) -> str:
 def _copy(visit: Visit) -> Result:
     script = operations.find_assistant(visit.form.get("source", ""))
     if script is None:
-        return _at("source", Result.missing("Choose which assistant is copied."))
+        return at_field("source", Result.missing("Choose which assistant is copied."))
     refused = refusal("clone", visit.account, script)
     if refused is not None:
         return refused
@@ -167,18 +161,18 @@ def _copy(visit: Visit) -> Result:
         return place
     made = lifecycle.clone_assistant(
         script,
-        visit.form.get("copy", ""),
+        visit.form.get("copy_name", ""),
         location=place.data,
         by=visit.by,
         person=visit.account,
     )
-    return made if made.ok or made.errors else _at("copy", made)
+    return made if made.ok else at_field("copy_name", made)
 
 
 def _adopt(visit: Visit) -> Result:
     found = operations.find_npc(visit.account, visit.form.get("npc", ""))
     if not found.ok:
-        return _at("npc", found)
+        return at_field("npc", found)
     name = visit.form.get("adopted_key", "").strip()
     return operations.adopt(found.data, name, person=visit.account, by=visit.by)
 

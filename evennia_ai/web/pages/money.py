@@ -58,6 +58,11 @@ class Caps:
     problem: str
     typed: Mapping[str, str]
 
+    @property
+    def is_capped(self) -> bool:
+        """There is a cap that can be raised."""
+        return any(row.cap for row in self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -181,11 +186,15 @@ def _caps(
     return Caps(
         key=key,
         name=name_before(script, visit.account) if script is not None else "The whole game",
-        rows=tuple(map(_cap, budget.data.standings)) if budget.ok else (),
+        rows=tuple(sorted(map(_cap, budget.data.standings), key=_place)) if budget.ok else (),
         may_raise=is_allowed(act, visit.account, script),
         problem="" if budget.ok else budget.message,
         typed=typed if is_meant else {},
     )
+
+
+def _place(cap: ShownCap) -> int:
+    return tuple(CAP_NAMES).index(cap.name)
 
 
 def _cap(row: CapRow) -> ShownCap:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from evennia_ai.core.settings.paths import locate, text_at
 from evennia_ai.operations import Result
 from evennia_ai.operations import settings as settings_of
 from evennia_ai.operations.rights import is_allowed, refusal
@@ -15,6 +17,7 @@ from evennia_ai.web.pages.looks import look_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 
 FIXED = "assistant_key"
+_WHERE = re.compile(r"[;,]? its keys are in .*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,8 @@ class Group:
 
 def _show(visit: Visit) -> Shown:
     rows = settings_of.configuration(visit.assistant).data["settings"]
-    helps = {row["name"]: row["text"] for row in rows if is_container(row)}
     fields = [field_of(row, visit) for row in rows if _has_field(row)]
-    groups = [_group(title, fields, helps) for title in (*HEADINGS, OTHERS)]
+    groups = [_group(title, fields) for title in (*HEADINGS, OTHERS)]
     return {
         "groups": groups,
         "may_configure": is_allowed("configure", visit.account, visit.assistant),
@@ -60,15 +62,20 @@ def _has_field(row: SettingRow) -> bool:
     return row["name"] != FIXED and not is_container(row) and not is_within(row)
 
 
-def _group(title: str, fields: Iterable[Field], helps: dict[str, str]) -> Group:
+def _group(title: str, fields: Iterable[Field]) -> Group:
     theirs = [field for field in fields if group_of(field.path) == title]
     parts = tuple(
-        Part(name.replace("_", " "), helps.get(name, ""), tuple(part))
+        Part(name.replace("_", " "), _help(name), tuple(part))
         for name, part in grouped(theirs).items()
     )
     is_open = any(field.error or field.text != field.was for field in theirs)
     own = sum(field.is_own for field in theirs)
     return Group(title.casefold().replace(" ", "-"), title, parts, own, is_open)
+
+
+def _help(name: str) -> str:
+    """What the settings below a name are for, without where a document has them."""
+    return _WHERE.sub("", text_at(locate(name))) if name else ""
 
 
 def set_settings(visit: Visit) -> Result:
