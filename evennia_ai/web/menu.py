@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evennia_ai.operations import list_assistants
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.rows import Visit, address_of
+from evennia_ai.web.rows import Visit, page_address
 from evennia_ai.web.tables import PAGES
 
 # Where the name of an assistant leads.
@@ -70,4 +70,4 @@ def menu_of(visit: Visit, here: str) -> Menu:
 
 
 def _address(name: str, key: str = "") -> str:
-    return address_of(name, **({"key": key} if key else {}))
+    return page_address(name, **({"key": key} if key else {}))

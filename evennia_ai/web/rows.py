@@ -19,11 +19,6 @@ ONE = "assistants/<str:key>/"
 REVEAL = "reveal"
 
 
-def address_of(name: str, **path: Any) -> str:
-    """The address of a page, a button or a file by its name."""
-    return str(reverse(f"{APP_NAME}:{name}", kwargs=path))
-
-
 @dataclass(slots=True)
 class Visit:
     """A request in the game's thread: who looks at what, or does what.
@@ -61,6 +56,15 @@ class Visit:
     def by(self) -> str:
         """The account's name, for the record."""
         return str(self.account.key)
+
+
+def page_address(name: str, **path: Any) -> str:
+    """The address of a page or a button.
+
+    Args:
+        path: the names in it.
+    """
+    return str(reverse(f"{APP_NAME}:{name}", kwargs=path))
 
 
 Shown = Mapping[str, Any]
@@ -123,30 +127,34 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that a browser keeps.
+    """A file that is sent to whoever asks for it.
 
     Attributes:
-        name: what it is called, with its ending; other characters than letters are replaced.
-        media: its type, such as "application/json".
+        name: under which it is kept there; letters, digits, `.` and `-`.
+        media: the type of what is in it.
     """
 
     name: str
-    media: str
     content: bytes
+    media: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """An address that gives a file.
+    """A link or a button that gives a file.
+
+    A POST of it with "reveal" gives private words too, which is recorded, as on a page.
 
     Attributes:
         path: below the workbench's address.
         name: of the address.
+        page: the name of the page that it stands on: shown where there is no file to be had.
         act: the right it needs, as for a page.
-        give: makes the file, in the game's thread; or says why there is none.
+        give: makes the file, in the game's thread.
     """
 
     path: str
     name: str
+    page: str
     act: str
-    give: Callable[[Visit], File | Result]
+    give: Callable[[Visit], Result[File]]

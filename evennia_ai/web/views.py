@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
@@ -12,7 +11,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import RequestDataTooBig
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
@@ -29,10 +28,10 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result, callers
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
-from evennia_ai.runtime import web_requests
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
+from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import Menu, menu_of
-from evennia_ai.web.rows import REVEAL, Action, Download, Page, Shown, Visit, address_of
+from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 from evennia_ai.web.tables import BY_NAME
 
 # Nothing but our own files: no text of a player's or of a model's can bring a script along.
@@ -51,7 +50,6 @@ STATUSES: Mapping[Problem, HTTPStatus] = {
 OWN_FAULT = "Something went wrong in the game; its log has more."
 # What fits in a cookie beside a login.
 LONGEST_MESSAGE = 1000
-_UNSAFE = re.compile(r"[^\w.]+")
 Seen = tuple[Menu, Shown]
 
 
@@ -67,16 +65,15 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
     """The view of a page. A POST of it shows the same with private words, which is recorded."""
 
     def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
-        is_revealing = request.method == "POST" and REVEAL in request.POST
+        is_revealing = _is_revealing(request)
 
         def show(visit: Visit) -> Any:
             if is_revealing:
-                _require("reveal", visit)
-                visit.look = Look.of(visit.account, is_revealing=True)
+                _reveal(visit)
             return _shown(page, visit)
 
         menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
-        return _rendered(request, page, menu, shown, is_revealed=is_revealing)
+        return _rendered(request, page, path, menu, shown, is_revealed=is_revealing)
 
     return _view(serve)
 
@@ -107,25 +104,43 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             messages.success(request, outcome[0].message[:LONGEST_MESSAGE])
             return redirect(outcome[1])
         menu, shown = outcome
-        return _rendered(request, page, menu, shown)
+        return _rendered(request, page, path, menu, shown)
 
     return _view(serve)
 
 
 def download_view(download: Download) -> Callable[..., HttpResponseBase]:
-    """The view of a file, which the browser keeps and does not open."""
+    """The view of a file; where there is none, its page with why."""
+    page = BY_NAME[download.page]
 
     def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
-        if request.method != "GET":
-            return HttpResponseNotAllowed(["GET"])
-        file = _in_the_game(request, download.act, path, download.give, is_long=False)
-        if isinstance(file, Result):
-            raise RefusedError(file)
-        name = _UNSAFE.sub("-", file.name).strip("-.") or "file"
-        kept = {"Content-Disposition": content_disposition_header(True, name)}
-        return HttpResponse(file.content, content_type=file.media, headers=kept)
+        def give(visit: Visit) -> Any:
+            if _is_revealing(request):
+                _reveal(visit)
+            found = download.give(visit)
+            if found.ok:
+                return found.data
+            visit.said = found
+            return _shown(page, visit)
+
+        given = _in_the_game(request, download.act, path, give, is_long=False)
+        if not isinstance(given, File):
+            return _rendered(request, page, path, *given)
+        response = HttpResponse(given.content, content_type=given.media)
+        response["Content-Disposition"] = content_disposition_header(True, given.name)
+        return response
 
     return _view(serve)
+
+
+def _is_revealing(request: HttpRequest) -> bool:
+    return request.method == "POST" and REVEAL in request.POST
+
+
+def _reveal(visit: Visit) -> None:
+    """Let a visitor see private words, who has the right to."""
+    _require("reveal", visit)
+    visit.look = Look.of(visit.account, is_revealing=True)
 
 
 def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
@@ -158,15 +173,11 @@ def _in_the_game(
         RefusedError: the person may not, or there is no such assistant.
         GameBusyError: the game does not answer in time.
     """
-    config, pk, address = (
-        web_requests.api_config(),
-        request.user.pk,
-        web_requests.address_of(request.META),
-    )
-    form = {name: str(value) for name, value in request.POST.items()}
-    lists = {name: request.POST.getlist(name) for name in request.POST}
+    config, pk, address = api_config(), request.user.pk, address_of(request.META)
+    form = {name: _typed(value) for name, value in request.POST.items()}
+    lists = {name: [*map(_typed, request.POST.getlist(name))] for name in request.POST}
     files = dict(request.FILES.items())
-    query = {name: str(value) for name, value in request.GET.items()}
+    query = {name: _typed(value) for name, value in request.GET.items()}
 
     def enter() -> Any:
         known = callers.account_of(pk, address)
@@ -185,10 +196,15 @@ def _in_the_game(
         return run(enter, config.long_timeout_seconds if is_long else config.timeout_seconds)
 
 
+def _typed(value: object) -> str:
+    """A text as it was typed, without NUL, which no database keeps."""
+    return str(value).replace("\x00", "")
+
+
 def _address(page: Page, path: Mapping[str, Any]) -> str:
     """The address of a page, with what of the path it knows."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
-    return address_of(page.name, **names)
+    return page_address(page.name, **names)
 
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -240,10 +256,25 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _rendered(
-    request: HttpRequest, page: Page, menu: Menu, shown: Shown, *, is_revealed: bool = False
+    request: HttpRequest,
+    page: Page,
+    path: Mapping[str, Any],
+    menu: Menu,
+    shown: Shown,
+    *,
+    is_revealed: bool = False,
 ) -> HttpResponse:
     said = shown["said"]
-    context = {"page_title": page.title, "menu": menu, "is_revealed": is_revealed, **shown}
+    # The page's own also where a button was refused: to reveal there must not press that again.
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    context = {
+        "page_title": page.title,
+        "address": f"{_address(page, path)}{query}",
+        "key": path.get("key", ""),
+        "menu": menu,
+        "is_revealed": is_revealed,
+        **shown,
+    }
     status = STATUSES[said.problem] if said is not None else HTTPStatus.OK
     return HttpResponse(_text(request, page.name, context), status=status)
 

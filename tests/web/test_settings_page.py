@@ -32,7 +32,7 @@ BAD = {
     "number": "many",
     "array": "{}",
     "object": "nonsense",
-    "string": "a\x00b",
+    "string": "x" * 20_001,
 }
 
 
@@ -301,7 +301,6 @@ class LookTest(SettingsTest):
             assert f'attachment; filename="card-Ada.{kind}"' == response["Content-Disposition"]
             assert "nosniff" == response["X-Content-Type-Options"]
         assert 403 == self.get("card-json", who="player", key="Ada").status_code
-        assert 405 == self.post("card-json", key="Ada").status_code
         response = self.get("card-json", key="Nobody")
         assert 404 == response.status_code
         assert "Content-Disposition" not in response

@@ -5,6 +5,7 @@ These stand on the page of its settings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +19,10 @@ from evennia_ai.operations import AssistantScript, Result, assistants, cards, li
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
 from evennia_ai.web.fields import at_field, clean
-from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, address_of
+from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, page_address
 
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
+_UNSAFE = re.compile(r"\W+")
 ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 
 
@@ -114,18 +116,19 @@ def _end(visit: Visit, *, is_release: bool) -> Result:
     return Result(True, f"{name} is {what}.{where}")
 
 
-def _card(visit: Visit, *, kind: str) -> File:
-    name = f"card-{visit.assistant.key}.{kind}"
-    return File(name, MEDIA[kind], cards.export_card(visit.assistant, kind))
+def _card(visit: Visit, *, kind: str) -> Result[File]:
+    name = f"card-{_UNSAFE.sub('-', str(visit.assistant.key))}.{kind}"
+    content = cards.export_card(visit.assistant, kind)
+    return Result(True, f"The card of {visit.assistant.key}", File(name, content, MEDIA[kind]))
 
 
 def to_live(_visit: Visit, result: Result) -> str:
     """The address of the assistant that was made."""
-    return address_of("live", key=str(result.data.script.key))
+    return page_address("live", key=str(result.data.script.key))
 
 
 def _to_now(_visit: Visit, _result: Result) -> str:
-    return address_of("now")
+    return page_address("now")
 
 
 PAGES = ()
@@ -159,6 +162,12 @@ ACTIONS = (
     ),
 )
 DOWNLOADS = tuple(
-    Download(f"{ONE}card.{kind}", f"card-{kind}", "show configuration", partial(_card, kind=kind))
+    Download(
+        f"{ONE}card.{kind}",
+        f"card-{kind}",
+        "settings",
+        "show configuration",
+        partial(_card, kind=kind),
+    )
     for kind in cards.KINDS
 )

@@ -13,7 +13,7 @@ from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.fields import at_field, clean
 from evennia_ai.web.held import held, hold, let_go
 from evennia_ai.web.pages.looks import to_live
-from evennia_ai.web.rows import Action, Page, Shown, Visit, address_of
+from evennia_ai.web.rows import Action, Page, Shown, Visit, page_address
 
 CARD, FILE = "card", "file"
 AGAIN = "The card is not here any more; choose its file again."
@@ -143,7 +143,7 @@ def _make_of_card(visit: Visit) -> Result:
 
 
 def _to_card(_visit: Visit, result: Result) -> str:
-    return address_of("live", key=result.data.key)
+    return page_address("live", key=result.data.key)
 
 
 # ---- as a copy, and in a being -----------------------------------------------------------------

@@ -16,7 +16,7 @@ from evennia_ai.operations.texts import TextDifference
 from evennia_ai.web import edits
 from evennia_ai.web.fields import clean, field_of
 from evennia_ai.web.pages.settings import set_settings
-from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, address_of
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 
 TOOLS = -1
 
@@ -209,7 +209,7 @@ def _delete(visit: Visit) -> Result:
 
 def _to_context(visit: Visit, _result: Result) -> str:
     """The page again, with the context that was looked at."""
-    address = address_of("prompt", key=str(visit.assistant.key))
+    address = page_address("prompt", key=str(visit.assistant.key))
     return f"{address}?{urlencode({'context': _context_of(visit)})}"
 
 
