@@ -13,8 +13,8 @@ without it nobody does, who sees no private words. The modules by what they are 
                   acquaintances, lore, profiles, exports
     in and out    cards, lore_packs, imports
     rights, money rights, callers (from the web), revealing (of private words), tokens, token_store,
-                  budget
-    watching      auditing, audit_check, monitoring, observing, times, result
+                  budget, spending
+    watching      auditing, audit_check, monitoring, equipment, observing, times, result
 """
 
 from evennia_ai.assistant_script import AssistantScript

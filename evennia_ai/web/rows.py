@@ -32,7 +32,8 @@ class Visit:
         lists: the same of fields that may be given more than once.
         files: what was uploaded, by the field's name.
         path: the names in the address.
-        said: the outcome of an action that was refused: its form is shown again.
+        said: the outcome of an action that was refused, or that only looked: its form is shown
+            again.
     """
 
     account: Account
@@ -111,6 +112,7 @@ class Action:
         do: does it, in the game's thread. Its sentence is shown on the page.
         is_long: a model or a tool is waited for.
         goes_to: gives the address to go to where it is done; None: the page's own.
+        is_look: nothing is changed: the page is shown with what came of it, and what was typed.
     """
 
     path: str
@@ -120,6 +122,7 @@ class Action:
     do: Callable[[Visit], Result | Deferred[Result]]
     is_long: bool = False
     goes_to: Callable[[Visit, Result], str] | None = None
+    is_look: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from evennia_ai.web.pages import (
     audit,
+    health,
     live,
+    looks,
     lore,
+    make,
     memory,
+    money,
     nights,
     now,
     own,
     people,
+    prompt,
     questions,
     records,
+    settings,
 )
 from evennia_ai.web.rows import Action, Download, Page
 
-_MODULES = (now, questions, own, lore, records, live, memory, people, nights, audit)
+_MODULES = (
+    *(now, questions, money, own, lore, records, make, health),
+    *(live, memory, people, nights, audit, prompt, settings, looks),
+)
 PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
 ACTIONS: tuple[Action, ...] = tuple(action for module in _MODULES for action in module.ACTIONS)
 DOWNLOADS: tuple[Download, ...] = tuple(

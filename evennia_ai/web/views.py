@@ -93,7 +93,7 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             return come_of(outcome, visit)
 
         def come_of(result: Result, visit: Visit) -> Any:
-            if result.ok:
+            if result.ok and not action.is_look:
                 there = action.goes_to
                 return result, there(visit, result) if there else _address(page, path)
             visit.said = result
