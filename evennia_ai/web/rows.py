@@ -83,6 +83,7 @@ class Page:
         show: gives what the template shows; in the game's thread.
         in_menu: it stands in the menu of the site, or of its assistant.
         is_long: a model or a tool is waited for.
+        otherwise: the name of the page for whoever may not see this one; "": they are told so.
     """
 
     path: str
@@ -92,6 +93,7 @@ class Page:
     show: Callable[[Visit], Shown | Deferred[Shown]]
     in_menu: bool = True
     is_long: bool = False
+    otherwise: str = ""
 
     @property
     def is_of_one(self) -> bool:

@@ -72,7 +72,12 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
                 _reveal(visit)
             return _shown(page, visit)
 
-        menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
+        try:
+            menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
+        except RefusedError as error:
+            if page.otherwise and error.result.problem is Problem.FORBIDDEN:
+                return redirect(page_address(page.otherwise))
+            raise
         return _rendered(request, page, path, menu, shown, is_revealed=is_revealing)
 
     return _view(serve)

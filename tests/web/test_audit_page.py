@@ -155,21 +155,26 @@ class EditsTest(AuditPages):
         before = state.read(self.ada_script, "tick_rate")
         self.change("Astrid", tick_rate=9)
         number = newest_edit(self.ada_script)
-        shown = text_of(self.post("undo", {"number": number}, key="Ada", who="controller"))
+        shown = text_of(self.post("audit-undo", {"number": number}, key="Ada", who="controller"))
         assert before == state.read(self.ada_script, "tick_rate")
         assert "is taken back" in shown
-        self.post("redo", key="Ada")
+        self.post("audit-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
-        assert "Nothing is done: number" in text_of(self.post("undo", {"number": "x"}, key="Ada"))
-        assert 409 == self.post("undo", {"number": 1}, key="Ada").status_code
+        assert "'x' is no number of an edit" in text_of(
+            self.post("audit-undo", {"number": "x"}, key="Ada")
+        )
+        assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code
 
     def test_what_an_edit_needed_is_needed_to_take_it_back(self) -> None:
         """Her powers are the owner's to give and to take."""
         self.change("Astrid", command_allowlist=["look"])
         number = newest_edit(self.ada_script)
-        assert 403 == self.post("undo", {"number": number}, key="Ada", who="controller").status_code
+        assert (
+            403
+            == self.post("audit-undo", {"number": number}, key="Ada", who="controller").status_code
+        )
         assert ["look"] == list(state.read(self.ada_script, "command_allowlist"))
-        assert 200 == self.post("undo", {"number": number}, key="Ada").status_code
+        assert 200 == self.post("audit-undo", {"number": number}, key="Ada").status_code
         assert [] == list(state.read(self.ada_script, "command_allowlist"))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.operations import AssistantScript, Result, auditing, callers, exports, undoing
+from evennia_ai.operations import AssistantScript, Result, auditing, exports, undoing
 from evennia_ai.operations.audit_check import Unlike
-from evennia_ai.operations.edits import Edit
 from evennia_ai.operations.exports import file_name
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.setting_rows import EditedValue
 from evennia_ai.operations.undoing import MadeEdit
+from evennia_ai.web import edits
 from evennia_ai.web.pages.records import timeline
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
 from evennia_ai.web.typed import (
@@ -21,8 +21,6 @@ from evennia_ai.web.typed import (
     time_shown,
     unsure,
     value_shown,
-    whole_in,
-    wrong,
 )
 
 LINES = "application/jsonl"
@@ -62,14 +60,14 @@ def _change(name: str, old: object, new: object) -> Change:
 
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
-    edits = undoing.list_edits(script).data
+    made = undoing.list_edits(script).data
     checked: list[Unlike] | None = None
     if visit.query.get("check"):
         checked = auditing.check_audit(script).data
     return {
         **timeline(visit, script),
-        "edits": [_edit(each) for each in edits.edits],
-        "undone": [_edit(each) for each in edits.undone],
+        "edits": [_edit(each) for each in made.edits],
+        "undone": [_edit(each) for each in made.undone],
         "may_undo": is_allowed("undo", account, script),
         "may_export": is_allowed("export audit", account, script),
         "checked": checked,
@@ -159,33 +157,6 @@ def _difference(script: AssistantScript, a: str, b: str) -> Result[Any]:
 # ---- buttons -----------------------------------------------------------------------------------
 
 
-def _edited(
-    visit: Visit, found: Edit | Result, change: Callable[..., Result], key: str | None
-) -> Result:
-    """Undo or redo an edit, where the visitor has what it needed beside the right to undo."""
-    if isinstance(found, Result):
-        return found
-    for act in undoing.acts_of(found):
-        refused = callers.find_allowed(act, visit.account, key)
-        if not refused.ok:
-            return refused
-    return change(visit.assistant, found, by=visit.by, person=visit.account)
-
-
-def _undo(visit: Visit) -> Result:
-    try:
-        number = whole_in(visit.form, "number")
-    except ValueError as error:
-        return wrong("number", error)
-    found = undoing.find_undo(visit.assistant, number)
-    return _edited(visit, found, undoing.undo, visit.path.get("key"))
-
-
-def _redo(visit: Visit) -> Result:
-    found = undoing.find_redo(visit.assistant)
-    return _edited(visit, found, undoing.redo, visit.path.get("key"))
-
-
 def _archive(visit: Visit) -> Result:
     refused = unsure(visit, "what is old leaves the database, and is in a file from then on.")
     return refused or exports.archive_audit(visit.assistant, by=visit.by)
@@ -212,8 +183,7 @@ PAGES = (
     ),
 )
 ACTIONS = (
-    Action(f"{ONE}audit/undo/", "undo", "audit", "undo", _undo),
-    Action(f"{ONE}audit/redo/", "redo", "audit", "undo", _redo),
+    *edits.actions("audit"),
     Action(
         f"{ONE}audit/file/",
         "audit-file",
