@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("server", models.CharField(max_length=64)),
-                ("tool", models.CharField(max_length=255)),
+                ("tool", models.CharField(max_length=64)),
                 ("description", models.TextField()),
                 ("parameters", models.TextField()),
                 ("by", models.CharField(blank=True, max_length=255)),

@@ -13,7 +13,7 @@ class ToolPin(models.Model):
 
     Attributes:
         server: its name in EVENNIA_AI_MCP_SERVERS.
-        tool: what the server calls it.
+        tool: the name by which a model knows it.
         description: as a model is shown it.
         parameters: JSON of the schema of its arguments.
         by: who allowed it; "" where it was there when its server was first seen.
@@ -22,7 +22,7 @@ class ToolPin(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     server = models.CharField(max_length=64)
-    tool = models.CharField(max_length=255)
+    tool = models.CharField(max_length=64)
     description = models.TextField()
     parameters = models.TextField()
     by = models.CharField(max_length=255, blank=True)

@@ -29,6 +29,7 @@ from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
+from evennia_ai.mcp.pin_store import StoredPins
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.memory_store import opening
 from evennia_ai.memory_store.opening import MemorySettings
@@ -225,6 +226,7 @@ def remote_servers() -> RemoteServers:
         reactor=reactor,
         breakers=pool().breakers,
         log=logger.log_info,
+        pins=StoredPins(),
     )
     close_at_the_end(made.close)
     made.start()
