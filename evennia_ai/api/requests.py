@@ -130,6 +130,12 @@ class Arguments(Strict):
     arguments = Plain(required=False, help_text="As the tool's `parameters` describe them.")
 
 
+class LookedAt(Strict):
+    """The mark of what somebody looked at."""
+
+    mark = Line(max_length=64, help_text="As `tools/held/` shows it.")
+
+
 class GivenAnswer(Strict):
     """An answer to a question."""
 

@@ -72,7 +72,7 @@ class RemoteServer:
         self._ended: Deferred[None] | None = None
         self._session = Session(
             config,
-            on_listing=lambda listing: reactor.callFromThread(self._learn, listing),
+            on_listing=lambda listing: reactor.callFromThread(self.learn, listing),
             on_problem=lambda problem: reactor.callFromThread(self._complain, problem),
             log=lambda line: reactor.callFromThread(self._say, line),
         )
@@ -148,9 +148,10 @@ class RemoteServer:
             by: who.
         """
         self._pins.keep(self.config.name, {tool.name: tool.now for tool in tools}, by)
-        self._learn(self._told)
+        self.learn(self._told)
 
-    def _learn(self, told: Listing) -> None:
+    def learn(self, told: Listing) -> None:
+        """Take what it tells of its tools now; in the reactor's thread."""
         if self._state == "closed":
             return
         try:
