@@ -59,12 +59,18 @@ class Answer:
     """The result of a call.
 
     Attributes:
-        text: a sentence, or the value as JSON where there is none.
+        text: a sentence for people; "" where the value has none.
         value: plain data of the tool's output schema; None where something went wrong.
     """
 
     text: str
     value: dict[str, Any] | None
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentence, and the value as JSON, for clients that read nothing but texts."""
+        told = [] if self.value is None else [json.dumps(self.value, ensure_ascii=False)]
+        return [*filter(None, [self.text]), *told]
 
 
 def admit(authorization: str, address: str) -> Caller:
@@ -167,7 +173,7 @@ def _read(
 def _told(outcome: object, row: Row) -> Answer:
     value = payload_of(outcome, row) or {}
     sentence = outcome.message if isinstance(outcome, Result) else ""
-    return Answer(sentence or json.dumps(value, ensure_ascii=False), value)
+    return Answer(sentence, value)
 
 
 def _failed(failure: Failure) -> Answer:

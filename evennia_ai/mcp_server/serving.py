@@ -142,7 +142,7 @@ class McpServer:
         except Exception as error:
             answer = calls.refused(error)
         return CallToolResult(
-            content=[TextContent(text=answer.text)],
+            content=[TextContent(text=text) for text in answer.texts],
             structured_content=answer.value,
             is_error=answer.value is None,
         )

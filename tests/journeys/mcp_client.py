@@ -108,9 +108,11 @@ class Staff:
 
 
 def sentence(result: CallToolResult) -> str:
-    """The text of a result."""
-    (block,) = result.content
-    return str(getattr(block, "text", ""))
+    """The text of a result for people, which goes before its value as JSON."""
+    texts = [str(getattr(block, "text", "")) for block in result.content]
+    if result.structured_content is not None:
+        assert result.structured_content == json.loads(texts.pop())
+    return "\n".join(texts)
 
 
 @pytest.fixture(scope="module")

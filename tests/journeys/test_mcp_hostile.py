@@ -33,7 +33,7 @@ from tests.journeys.web import Web
 __all__ = ("game_settings", "port", "reader", "writer")
 
 CALLS = 100
-# Where nothing else has the processor it is 5 ms; tests share it with other tests.
+# Tests share the processor with other tests: with three times its share of work it is 25 ms.
 MOST_LAG_SECONDS = 0.100
 LISTEN = """
 from twisted.internet import reactor, task
