@@ -167,7 +167,8 @@ def _take_over(**kwargs: object) -> None:
 
 def _name_services(setting: str, modules: Sequence[str]) -> None:
     """Name modules in a setting of Evennia's that tells what else it starts, each once."""
-    named = list(getattr(settings, setting) or ())
+    given = getattr(settings, setting) or ()
+    named = [given] if isinstance(given, str) else list(given)  # Evennia takes one by itself too
     added = [module for module in modules if module not in named]
     setattr(settings, setting, [*named, *added])
 

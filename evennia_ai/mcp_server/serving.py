@@ -18,6 +18,7 @@ from mcp import MCPError
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -123,7 +124,10 @@ class McpServer:
     async def _list(self, context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
         """The tools that whoever asks may use."""
         offered = partial(calls.offered, caller_of(context.request))
-        found = await run_async(offered, api_config().timeout_seconds)
+        try:
+            found = await run_async(offered, api_config().timeout_seconds)
+        except Exception as error:
+            raise MCPError(INTERNAL_ERROR, calls.refused(error).text) from None
         return ListToolsResult(tools=[_offer(tool) for tool in found])
 
     async def _call(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
