@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred
 from twisted.python import threadable
 from twisted.python.failure import Failure
 
-from evennia_ai.runtime.services import pacer
+from evennia_ai.llm.bridge import pacer_of
 
 POLL_SECONDS = 0.02
 # Wherever the reactor does not answer to a hop, nothing is done and this is told.
@@ -145,7 +145,7 @@ def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
 
 
 async def run_async(function: Callable[[], Any], timeout_seconds: float) -> Any:
-    """The same as `run`, for a coroutine: many at once take turns with the game, as beats do.
+    """The same as `run`, for a coroutine: of many at once the game does some between its own.
 
     A coroutine that is cancelled meanwhile calls off what it asked for.
 
@@ -155,7 +155,7 @@ async def run_async(function: Callable[[], Any], timeout_seconds: float) -> Any:
     loop, is_over = asyncio.get_running_loop(), asyncio.Event()
     made = _Hop(function, lambda: loop.call_soon_threadsafe(is_over.set))
     cancel = partial(reactor.callFromThread, made.cancel)
-    pacer().call_from_thread(made.begin)
+    pacer_of(reactor).call_from_thread(made.begin)
     try:
         await asyncio.wait_for(is_over.wait(), timeout_seconds)
     except TimeoutError:
