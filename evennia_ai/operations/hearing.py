@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.agent import hearing
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.perception import Heard
 from evennia_ai.core.hearing.rules import RULES
 from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
 from evennia_ai.core.typed_objects import Being, GameObject
@@ -173,11 +174,20 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     return Result(True, "\n".join(lines), Verdicts(verdicts, now))
 
 
-def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
-    """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
+def heard_as(script: Assistant, being: Being, words: str, kind: str) -> Heard | None:
+    """A message as it would be heard from somebody; None where it has no words.
+
+    Args:
+        kind: one of LINES.
+    """
     line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
-    heard = incoming.read((line, options), being, script.obj)
+    return incoming.read((line, options), being, script.obj)
+
+
+def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
+    """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
+    heard = heard_as(script, being, words, kind)
     if heard is None:
         return None
     work = script.work
