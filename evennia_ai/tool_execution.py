@@ -212,7 +212,11 @@ def execute_react_loop(
         partial(shown, script.obj, turn),
         is_heard=partial(_is_heard, script, pattern),
     )
-    return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
+    ring = script.work.recorded
+    running = partial(_run, script, turn, pattern)
+    if not ring.is_on:
+        return Deferred.fromCoroutine(running(ports))
+    return Deferred.fromCoroutine(ring.run(turn, ports, running, script.clock.seconds))
 
 
 def _is_heard(script: Assistant, pattern: ExecutionPattern, turn: Turn) -> bool:
@@ -221,7 +225,7 @@ def _is_heard(script: Assistant, pattern: ExecutionPattern, turn: Turn) -> bool:
     )
 
 
-async def _run(script: Assistant, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
+async def _run(script: Assistant, turn: Turn, pattern: ExecutionPattern, ports: Ports) -> Stop:
     try:
         return await tick.run(turn, ports, pattern)
     finally:

@@ -122,6 +122,16 @@ class WebConfig(LenientGroup):
     path: Annotated[
         Text, BeforeValidator(_as_path), Field(pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*/$")
     ] = setting("ai/", "where they are, below the game's own address.")
+    recorded_turns: Count = setting(
+        50,
+        "turns of each assistant that are kept in memory as they were, with all that its model was "
+        "sent; at most 1,000.",
+        le=1000,
+        note="0 for none",
+    )
+    recorded_characters: Count = setting(
+        200_000, "characters that are kept of each of them; at most 10,000,000.", le=10_000_000
+    )
 
 
 class AuditConfig(LenientGroup):
