@@ -211,9 +211,7 @@ class Judge:
         is_answer = self.is_asker(str(call.arguments.get("target", "")))
         guard = Guard(self.stand_in, check)
         is_dangerous = spec.category is ToolCategory.DANGEROUS
-        if spec.needs_confirmation or (
-            is_dangerous and self.pattern.dangerous_requires_confirm
-        ):
+        if spec.needs_confirmation or (is_dangerous and self.pattern.dangerous_requires_confirm):
             if problem := guard.refusal(turn, spec, call):
                 raise ToolDeniedError(problem)
             return Judgement(ASKS, ToolResult(False, WAITS, Fault.NOT_RUN))

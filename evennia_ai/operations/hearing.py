@@ -164,7 +164,7 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
         f"trust {v['trust']:g} ({v['because']})"
         for v in verdicts
     ]
-    now = _obstacle(script)
+    now = obstacle(script)
     lines = [
         f"{script.key} would take this from {names.name_of(being, script.obj)}",
         *(f"  {line}" for line in told),
@@ -209,7 +209,7 @@ def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | 
     }
 
 
-def _obstacle(script: AssistantScript) -> str:
+def obstacle(script: Assistant) -> str:
     """The obstacle that would keep it from answering although a message triggers, or ""."""
     if script.silence:
         return script.silence

@@ -20,16 +20,28 @@ from evennia_ai.runtime import state
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
-def _bare_scene(
+def bare_scene(
     script: AssistantScript,
     context_type: ContextType = ContextType.TICK_EVENT,
     read: Callable[[str], Any] | None = None,
+    *,
+    is_native: bool = True,
 ) -> Scene:
-    """The prompt settings as they stand, whatever its model is, or even without one."""
+    """The prompt settings as they stand, whatever its model is, or even without one.
+
+    Raises:
+        ConfigurationError: something of them is wrong.
+    """
     read = read or partial(state.read, script)
     name = str(script.key)
     return stage(
-        read, context_type, settings=settings, is_native=True, name=name, count=len, max_tokens=1
+        read,
+        context_type,
+        settings=settings,
+        is_native=is_native,
+        name=name,
+        count=len,
+        max_tokens=1,
     )
 
 
@@ -41,7 +53,7 @@ def _try(script: AssistantScript, said: str, **values: Any) -> Result:
 
     try:
         for context_type in ContextType:
-            _bare_scene(script, context_type, read)
+            bare_scene(script, context_type, read)
     except ConfigurationError as error:
         return Result.invalid(f"Nothing is changed: {error}")
     state.write(script, **values)
@@ -62,7 +74,7 @@ def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
 def list_components(script: AssistantScript) -> Result:
     """The components an assistant has of its own, its game's among them."""
     try:
-        scene = _bare_scene(script)
+        scene = bare_scene(script)
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s components cannot be read: {error}")
     own = set(state.read(script, "prompt_components"))
@@ -107,7 +119,7 @@ def list_templates(script: AssistantScript) -> Result:
     """The templates that can be applied."""
     applied, own = state.read(script, "applied_template"), state.read(script, "prompt_templates")
     try:
-        keys = _bare_scene(script).templates
+        keys = bare_scene(script).templates
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s templates cannot be read: {error}")
     rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in keys]
@@ -147,7 +159,7 @@ def show_context(script: AssistantScript, name: str) -> Result:
     if name not in tuple(ContextType):
         return no_context(name)
     try:
-        context = _bare_scene(script, ContextType(name)).context
+        context = bare_scene(script, ContextType(name)).context
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s contexts cannot be read: {error}")
     own = state.read(script, "context_configs").get(name, {})

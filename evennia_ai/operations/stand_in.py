@@ -15,6 +15,7 @@ from typing import Any, cast
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.engine.checkpoint import Extensions
+from evennia_ai.engine.recording import TurnRing
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.work import MOST_INNER_CALLS, Work
 
@@ -116,4 +117,5 @@ def copied(script: AssistantScript, *, has_talked: bool) -> Work:
         extensions=Extensions(),
         inner_calls=deque(maxlen=MOST_INNER_CALLS),
         calls_of_game=deque(maxlen=0),
+        recorded=TurnRing(most=1),
     )

@@ -11,6 +11,7 @@ LEAST = {
     "now": "builder",
     "questions": "player",
     "live": "builder",
+    "bench": "controller",
     "stop-all": "controller",
     "clear-all": "controller",
     "stop": "controller",

@@ -145,9 +145,7 @@ class Reservation:
     ) -> Reservation:
         """A call that begins now."""
         key = key + SHARE if billing.is_share else key
-        accounts = accounts_of(
-            billing.assistant, billing.person, now, is_bench=billing.is_bench
-        )
+        accounts = accounts_of(billing.assistant, billing.person, now, is_bench=billing.is_bench)
         return cls(key, owner, billing, estimate, int(now), accounts)
 
     @property

@@ -1,6 +1,7 @@
 """Caps on tokens, money and calls, as they are set: strictly, and with one meaning of 0.
 
-Each scope (the game, every assistant, every player, the test bench) has caps of its own, over four spans of time.
+Each scope (the game, every assistant, every player, the test bench) has caps of its own, over four
+spans of time.
 """
 
 from __future__ import annotations
