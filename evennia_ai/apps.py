@@ -31,6 +31,7 @@ MIGRATED = "__fake__"  # where Django has the models of a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES = "evennia_ai.web.site"
+STREAM = "evennia_ai.web.service"
 SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
 OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
@@ -164,12 +165,17 @@ def _take_over(**kwargs: object) -> None:
     token_store.adopt_all()
 
 
+def _modules(named: str | Sequence[str] | None) -> list[str]:
+    """Modules that a setting names: a list of them, or one alone."""
+    return [named] if isinstance(named, str) else list(named or ())
+
+
 def _join_the_web() -> None:
     """Name our middleware and our part of the portal in the game's settings, once.
 
     Both are needed wherever the API is, and neither is asked for by a file of the game's.
     """
-    named = list(settings.PORTAL_SERVICES_PLUGIN_MODULES or ())
+    named = _modules(settings.PORTAL_SERVICES_PLUGIN_MODULES)
     if PORTAL_PART not in named:
         settings.PORTAL_SERVICES_PLUGIN_MODULES = [*named, PORTAL_PART]
     layers = list(settings.MIDDLEWARE)
@@ -191,6 +197,8 @@ def _add_pages() -> None:
     settings.ROOT_URLCONF = PAGES
     library = str(Path(django_htmx.__file__).parent / "static")
     settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
+    services = _modules(settings.SERVER_SERVICES_PLUGIN_MODULES)
+    settings.SERVER_SERVICES_PLUGIN_MODULES = [*services, STREAM]
 
 
 def _find(name: str) -> AssistantScript | None:

@@ -61,6 +61,17 @@ class Feed:
         for watcher in tuple(self.watchers) if self.watchers else ():
             watcher(change)
 
+    @property
+    def mark(self) -> str:
+        """The place in the feed at this moment, by which `after` goes on from there."""
+        return f"{self.epoch}-{self.count}"
+
+    def after(self, mark: str) -> list[Change] | None:
+        """The changes after a mark; None where it is another process's, or no mark at all."""
+        epoch, _, number = mark.partition("-")
+        known = epoch == self.epoch and number.isascii() and number.isdigit() and len(number) < 16
+        return self.since(int(number)) if known else None
+
     def since(self, number: int) -> list[Change] | None:
         """The changes after that of a number, in order; None where some of them are gone."""
         if number > self.count or number < self.count - len(self._kept):
