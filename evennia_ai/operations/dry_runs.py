@@ -245,9 +245,8 @@ async def _side(
 ) -> DrySide:
     heard = _heard(stand_in, trial, speaker.being)
     assert heard is not None  # the same words were heard before anything was begun
-    began = stand_in.clock.seconds()
     heard, verdict = hearing.judge(stand_in, heard, speaker.being)
-    record = stand_in.work.decisions.add(began, heard, verdict)
+    record = stand_in.work.decisions.add(stand_in.clock.seconds(), heard, verdict)
     if verdict.outcome is not TRIGGER:
         return DrySide(title, heard_row(record), False, "it would not answer that")
     _note_obstacles(stand_in, record)
@@ -265,7 +264,7 @@ async def _side(
     except Exception as error:  # whatever it is, what came before it is shown
         signals.log_fault(f"{script.key}: a trial failed, {type(error).__name__}", error)
         ended = f"something failed inside the game ({type(error).__name__}); its log has more"
-    return side_of(title, record, dry, ended, script.clock.seconds() - began)
+    return side_of(title, stand_in, record, dry, ended)
 
 
 def _heard(script: Assistant, trial: Trial, being: Being) -> Heard | None:

@@ -48,13 +48,11 @@ class DryTurn:
 
     Attributes:
         intents: what it would have done.
-        stop: why it ended; None while it goes on, and where it broke off.
         record: what its model was sent and gave; None before the first call.
     """
 
     turn: Turn
     intents: list[Intent] = field(default_factory=list)
-    stop: Stop | None = None
     record: RecordedTurn | None = None
 
 
@@ -105,7 +103,7 @@ async def run(
     ring = stand_in.work.recorded
     running = partial(_run, turn, pattern)
     try:
-        dry.stop = await ring.run(turn, ports, running, stand_in.clock.seconds)
+        await ring.run(turn, ports, running, stand_in.clock.seconds)
     finally:
         dry.record = next(iter(ring.newest()), None)
 

@@ -108,11 +108,14 @@ class Recorded(TypedDict):
 class _Words:
     """The words of one turn before one person."""
 
-    def __init__(self, script: Assistant, record: RecordedTurn, look: Look) -> None:
+    def __init__(
+        self, script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool
+    ) -> None:
         turn = record.turn
         alone = map(person_audience, turn.asides.values())
         self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
-        self.is_unkept = any(wants_no_words(script, event) for event in turn.events)
+        unwanted = any(wants_no_words(script, event) for event in turn.events)
+        self.is_unkept = unwanted and not is_tried
         seen = [look.may_see(audience) for audience in sorted(self.held)]
         self.is_shown = all(seen) and not self.is_unkept
 
@@ -123,9 +126,16 @@ class _Words:
         return UNWANTED if self.is_unkept else masked(text)
 
 
-def seen(script: Assistant, record: RecordedTurn, look: Look) -> Recorded:
-    """A recorded turn as somebody may see it."""
-    words, turn, now = _Words(script, record, look), record.turn, script.clock.seconds()
+def seen(
+    script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool = False
+) -> Recorded:
+    """A recorded turn as somebody may see it.
+
+    Args:
+        is_tried: nobody said its words but whoever looks, and nobody keeps them.
+    """
+    words, turn = _Words(script, record, look, is_tried=is_tried), record.turn
+    now = script.clock.seconds()
     state, why = _end(script, record)
     limits = [*turn.grants, turn.stopped_by, record.limit]
     return {

@@ -117,9 +117,10 @@ class TestNothingIsDone(DryRunTest):
         side = self.side("get it", calls("look"), calls("get", item="lamp"))
         (deed,) = side.deeds
         assert ("get", "item: lamp", True) == (deed.tool, deed.told, deed.would)
-        looked = side.steps[1]
-        assert ("tool", "look", False) == (looked.kind, looked.name, looked.is_failure)
-        assert self.room1.key in looked.came
+        assert side.turn is not None
+        looked = side.turn["steps"][1]
+        assert ("tool", "look", "worked") == (looked["kind"], looked["name"], looked["state"])
+        assert self.room1.key in looked["result"]
 
     def test_an_answer_is_told(self) -> None:
         """To whom, by which tool, and the words."""
@@ -424,7 +425,7 @@ class TestEnd(DryRunTest):
         self.advance(dry_runs.LONGEST_SECONDS + 1)
         (side,) = outcome[0].data.sides
         assert "cut off after 50 seconds" in side.ended
-        assert side.blocks
+        assert "hello" in str(side.turn)
 
     def test_a_model_that_fails(self) -> None:
         """It says so; Ada's own count of errors is as it was."""
