@@ -128,6 +128,17 @@ def listing(
     )
 
 
+def own_ticks(script: AssistantScript) -> dict[float, int]:
+    """The numbers of the turns in memory that nobody asked for, by when they began."""
+    newest = script.work.recorded.newest() if script.work is not None else ()
+    return {
+        event.at: record.turn.tick
+        for record in newest
+        for event in record.turn.events
+        if not event.number
+    }
+
+
 def _wrong(name: str, told: str) -> Result[Any]:
     return Result(False, told, traces.TracedPage([], None), Problem.INVALID, {name: told})
 

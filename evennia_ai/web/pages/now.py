@@ -18,6 +18,7 @@ from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+from evennia_ai.web.stream import address_of_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ def card_of(script: AssistantScript, visit: Visit) -> Card:
 
 
 def _show(visit: Visit) -> Shown:
+    stream = address_of_stream()  # before anything is read: nothing is missed
     cards = [card_of(script, visit) for script in operations.list_assistants()]
     asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
@@ -138,6 +140,7 @@ def _show(visit: Visit) -> Shown:
         "questions": len(asked.data.questions),
         "may_control": any(card.may_control for card in cards),
         "is_any_stopped": any(card.is_stopped for card in cards),
+        "stream": stream,
     }
 
 
@@ -151,12 +154,13 @@ def _to_all(
     return done if isinstance(done, Deferred) else succeed(done)
 
 
-def _reason(visit: Visit) -> str:
+def reason_of(visit: Visit) -> str:
+    """Why somebody stops an assistant, as it was typed; else who did."""
     return visit.form.get("reason", "").strip()[:200] or f"stopped on the workbench by {visit.by}"
 
 
 def _stop_all(visit: Visit) -> Deferred[Result]:
-    stop = partial(control.stop_all, reason=_reason(visit), by=visit.by)
+    stop = partial(control.stop_all, reason=reason_of(visit), by=visit.by)
     return _to_all(visit, "emergency stop", stop)
 
 
@@ -177,7 +181,7 @@ ACTIONS = (
         "stop",
         "now",
         "emergency stop",
-        lambda visit: control.stop(visit.assistant, _reason(visit), by=visit.by),
+        lambda visit: control.stop(visit.assistant, reason_of(visit), by=visit.by),
     ),
     Action(
         f"{ONE}clear/",
