@@ -43,7 +43,7 @@ def check_settings(
 ) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
     from evennia_ai import audit
-    from evennia_ai.agent import preparation, tracing
+    from evennia_ai.agent import preparation, telemetry, tracing
     from evennia_ai.budget import ledger
     from evennia_ai.operations import naming
     from evennia_ai.runtime import services
@@ -54,6 +54,7 @@ def check_settings(
         ledger.check_settings(services.endpoint())
         audit.check_settings()
         tracing.check_settings()
+        telemetry.config()
         naming.command_names()
         for group in (ApiConfig, WebConfig):
             group.from_stored(getattr(settings, group.NAME, {}))
@@ -123,10 +124,11 @@ def _after_login(sender: Account, **kwargs: object) -> None:
 def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
-        from evennia_ai.agent import tracing
+        from evennia_ai.agent import telemetry, tracing
         from evennia_ai.operations import guarding, naming
 
         tracing.prune_daily(reactor)
+        telemetry.begin()
         guarding.report_clashes()
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 

@@ -141,6 +141,9 @@ class RecordedTurn:
         self.room -= len(use.text)
 
 
+Listener = Callable[[str, RecordedTurn], None]
+
+
 class TurnRing:
     """The last turns of an assistant, in memory.
 
@@ -148,6 +151,8 @@ class TurnRing:
         most: how many are kept; 0: none.
         most_characters: of each; what is beyond is left out of it.
         tell: called at each change.
+        name: of the assistant, for the listeners.
+        listeners: called with that and each record that has ended, and never raise.
     """
 
     def __init__(
@@ -155,14 +160,17 @@ class TurnRing:
         most: int = MOST_TURNS,
         most_characters: int = MOST_CHARACTERS,
         tell: Told = lambda: None,
+        name: str = "",
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self.most_characters, self.tell = most_characters, tell
+        self._name, self._listeners = name, listeners
         self._turns: deque[RecordedTurn] = deque(maxlen=most)
 
     @property
     def is_on(self) -> bool:
         """True where anything is recorded at all."""
-        return self._turns.maxlen != 0
+        return self._turns.maxlen != 0 or bool(self._listeners)
 
     def newest(self) -> list[RecordedTurn]:
         """All that are kept, the newest first."""
@@ -209,6 +217,8 @@ class TurnRing:
         finally:
             record.ended = clock()
             self.tell()
+            for listener in tuple(self._listeners):
+                listener(self._name, record)
 
     def forget(self) -> None:
         """Forget all: prompts quote people in places that nobody can name."""

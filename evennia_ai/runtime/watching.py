@@ -15,7 +15,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from evennia_ai.core.settings.services import WebConfig
-from evennia_ai.engine.recording import TurnRing
+from evennia_ai.engine.recording import Listener, TurnRing
 from evennia_ai.errors import ConfigurationError
 
 MOST_CHANGES = 500
@@ -80,6 +80,8 @@ class Feed:
 
 
 FEED = Feed()
+# Told of each turn of an assistant, by its name, that has ended.
+ENDED: list[Listener] = []
 
 
 def web_config() -> WebConfig:
@@ -94,4 +96,4 @@ def ring_for(name: str) -> TurnRing:
     """The place for the last turns of an assistant, as the game's settings have it."""
     config = web_config()
     most = config.recorded_turns if config.enabled else 0
-    return TurnRing(most, config.recorded_characters, partial(FEED.tell, TURN, name))
+    return TurnRing(most, config.recorded_characters, partial(FEED.tell, TURN, name), name, ENDED)

@@ -134,6 +134,25 @@ class WebConfig(LenientGroup):
     )
 
 
+class OtelConfig(LenientGroup):
+    """The export of ended turns by OpenTelemetry."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_OTEL_CONFIG"
+
+    endpoint: Annotated[Text, Field(pattern=r"^(https?://[^\s/]\S*)?$")] = setting(
+        "",
+        "where turns are sent by OTLP over HTTP; without a path it is /v1/traces; empty: nowhere.",
+        example="http://localhost:6006",
+    )
+    words: Flag = setting(
+        False, "what was said goes along, of turns that everybody there may know of."
+    )
+    private_words: Flag = setting(
+        False, "so do the words of private turns; never of people of whom nothing may be kept."
+    )
+    timeout_seconds: Number = setting(10.0, "how long one request may take.", ge=0.1, le=60)
+
+
 class AuditConfig(LenientGroup):
     """The time for which the audit log of an assistant stays in the database, and its archives."""
 
