@@ -30,6 +30,8 @@ MOST_WAITING = 2_048
 MOST_ATTRIBUTES = 2_000
 NANOSECONDS = 1_000_000_000
 UNREACHABLE = "[assistant] turns cannot be exported to {address}; this is told once"
+# What complains of a receiver that does not answer, and of the queue that is full for that.
+LOGGERS = (trace_exporter.__name__, "opentelemetry.sdk._shared_internal")
 _sending = threading.local()
 
 
@@ -61,7 +63,11 @@ class Spans:
 
     def put(self, span: Span) -> None:
         """Put a span, with all below it, into the queue. They are a trace of their own."""
-        self._put(span, Context())
+        _sending.is_ours = True
+        try:
+            self._put(span, Context())
+        finally:
+            _sending.is_ours = False
 
     def _put(self, told: Span, above: Context) -> None:
         span = self._tracer.start_span(
@@ -96,9 +102,10 @@ class Sender(SpanExporter):
 
     def __init__(self, inner: SpanExporter, address: str) -> None:
         self._inner, self._address, self._has_failed = inner, address, False
-        library = logging.getLogger(trace_exporter.__name__)
-        if is_of_others not in library.filters:
-            library.addFilter(is_of_others)
+        for name in LOGGERS:
+            library = logging.getLogger(name)
+            if is_of_others not in library.filters:
+                library.addFilter(is_of_others)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send some spans, in a thread of the SDK's."""
@@ -121,5 +128,5 @@ class Sender(SpanExporter):
 
 
 def is_of_others(record: logging.LogRecord) -> bool:
-    """False for what the library logs while it sends for us, again and again: we tell it once."""
+    """False for what the library logs while it works for us, again and again: we tell it once."""
     return not getattr(_sending, "is_ours", False)

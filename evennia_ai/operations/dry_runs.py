@@ -245,6 +245,7 @@ async def _side(
 ) -> DrySide:
     heard = _heard(stand_in, trial, speaker.being)
     assert heard is not None  # the same words were heard before anything was begun
+    heard = replace(heard, person=speaker.person)
     heard, verdict = hearing.judge(stand_in, heard, speaker.being)
     record = stand_in.work.decisions.add(stand_in.clock.seconds(), heard, verdict)
     if verdict.outcome is not TRIGGER:

@@ -58,7 +58,8 @@ def speaker_of(script: AssistantScript, visitor: Being, name: str, look: Look) -
     being = _body_of(found.data)
     if getattr(being, "assistant_script", None) is not None:
         return Result.invalid(f"{being.key} is an assistant; a message is tried as a person.")
-    person, seen = incoming.person_of(being), names.name_of(being, script.obj)
+    # Of a character that nobody plays at this moment the player is not known by it.
+    person, seen = incoming.person_of(found.data), names.name_of(being, script.obj)
     called = {each.casefold() for each in (*names.called(being, script.obj), seen)}
     is_known = person == incoming.person_of(visitor) or look.is_revealing
     return Result(True, "", Speaker(being, seen, person, is_known, frozenset(called)))

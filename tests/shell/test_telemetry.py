@@ -26,6 +26,7 @@ from evennia_ai.runtime.watching import ENDED
 from tests.shell.otlp_receiver import Receiver, attributes_of
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import calls, pump, says, whispers
+from tests.shell.test_documents import snippet
 
 SECRET = "xylophone"
 OPEN = "marimba"
@@ -211,6 +212,12 @@ class TestSwitch(TelemetryTest):
                 assert str(found.msg).startswith("EVENNIA_AI_OTEL_CONFIG")
                 assert next(iter(wrong)) in str(found.msg)
                 assert telemetry.begin() is None
+
+    def test_what_the_docs_say(self) -> None:
+        """The setting that an owner copies is right, and switches on no words."""
+        given = snippet("EVENNIA_AI_OTEL_CONFIG", of="monitoring")["EVENNIA_AI_OTEL_CONFIG"]
+        config = OtelConfig.from_stored(given)
+        assert ("http://localhost:6006", False) == (config.endpoint, config.words)
 
     def test_what_is_not_installed_is_named(self) -> None:
         """And how to install it."""

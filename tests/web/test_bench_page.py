@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from django.http import HttpResponse
+from evennia.utils import create
 
 from evennia_ai import operations
 from evennia_ai.operations.dry_changes import texts_of
@@ -87,6 +88,15 @@ class BenchPageTest(WebTest):
         """A builder without a say over Ada; no model is asked."""
         assert 403 == self.attempt(whispers("never"), who="builder").status_code
         assert [] == self.model.bodies
+
+    def test_as_oneself_without_being_in_the_game(self) -> None:
+        """Whoever opens the page need not play: it is still their own words."""
+        berit = self.people["controller"]
+        body = create.create_object("evennia.objects.objects.DefaultCharacter", "Berit's body")
+        berit.db._last_puppet = body
+        shown = text_of(self.attempt(whispers("Well met.", "Berit's body")))
+        assert "as Berit's body" in shown
+        assert "of whom nothing private is told" not in shown
 
     def test_a_stopped_one(self) -> None:
         """The page says so before anybody tries, and when they do."""
