@@ -51,6 +51,7 @@ class ShownTurn:
     """A turn as a page draws it.
 
     Attributes:
+        anchor: its place on a page, the same each time that it is drawn.
         level: a colour and a sign, as of cards.
         who, how: of what it answers, in words.
         number: of the newest message that it answers; 0 of a turn of its own.
@@ -58,6 +59,7 @@ class ShownTurn:
     """
 
     row: Recorded
+    anchor: str
     level: str
     who: str
     how: str
@@ -76,6 +78,7 @@ def shown_turn(turn: Recorded) -> ShownTurn:
     newest = turn["heard"][-1] if turn["heard"] else None
     return ShownTurn(
         row=turn,
+        anchor=_anchor(turn),
         level=LEVELS.get(turn["state"], "busy"),
         who=newest["sender"] if newest else "",
         how=newest["source"] if newest else "",
@@ -93,10 +96,16 @@ def _cost(nano: int, unpriced: int = 0) -> str:
     return told.removeprefix("for ")
 
 
+def _anchor(turn: Recorded) -> str:
+    """A name that selectors can hold; a crash may have used the number of a turn twice."""
+    when = "".join(filter(str.isalnum, turn["at"]))
+    return f"turn-{turn['tick']}-{when}"
+
+
 def _steps(turn: Recorded) -> Iterable[ShownStep]:
     for number, step in enumerate(turn["steps"], start=1):
         cost = _cost(step["cost_nano"]) if step["kind"] == "model" else ""
-        yield ShownStep(number, f"turn-{turn['tick']}-{turn['at']}-{number}", cost, step)
+        yield ShownStep(number, f"{_anchor(turn)}-{number}", cost, step)
 
 
 def _bars(turn: Recorded) -> Iterable[Bar]:

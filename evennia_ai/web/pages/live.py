@@ -16,7 +16,7 @@ def _show(visit: Visit) -> Shown:
     found = turns.recent(script, visit.look)
     recent = found.data if found.ok else turns.Recent([], True)
     return {
-        "card": card_of(script, visit),
+        "card": card_of(script, visit, is_brief=True),
         "turns": [shown_turn(turn) for turn in recent.turns],
         "is_recorded": recent.is_recorded,
         "stream": stream,

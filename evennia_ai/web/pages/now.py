@@ -106,11 +106,17 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(told)
 
 
-def card_of(script: AssistantScript, visit: Visit) -> Card:
-    """An assistant at a glance, as somebody sees it."""
-    data = operations.status(script).data
-    newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
-    last = newest.message.splitlines()[1].split(maxsplit=1)[1] if newest.data.messages else ""
+def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> Card:
+    """An assistant at a glance, as somebody sees it.
+
+    Args:
+        is_brief: without what it heard last and what is used up, which the database is asked for.
+    """
+    data, last = operations.status(script).data, ""
+    if not is_brief:
+        newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
+        if newest.data.messages:
+            last = newest.message.splitlines()[1].split(maxsplit=1)[1]
     return Card(
         key=data.key,
         name=name_before(script, visit.account),
@@ -120,7 +126,7 @@ def card_of(script: AssistantScript, visit: Visit) -> Card:
         brain=data.brain,
         waiting=data.pending_events,
         questions=data.questions,
-        used=_used(script),
+        used=() if is_brief else _used(script),
         degraded=tuple(f"{each['name']} {each['state']}" for each in data.degraded),
         wrong=_wrong(data),
         last=last,
