@@ -12,6 +12,7 @@ from evennia_ai.core.settings.paths import schema_of_keys
 from evennia_ai.core.settings.schema import with_ids
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm import local
 from evennia_ai.operations.auditing import audit_state
 from evennia_ai.operations.models import choose_model
 from evennia_ai.operations.prompts import bare_scene
@@ -22,8 +23,8 @@ from evennia_ai.runtime import state
 
 PERSONA = "persona"
 LONGEST_TEXT = 20_000
-# They say of an assistant whether it runs, not how it answers.
-NOT_OF_ANSWERS = ("enabled", "budget_config")
+# They say who an assistant is and whether it runs, not how it answers.
+NOT_OF_ANSWERS = ("assistant_key", "enabled", "budget_config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +100,14 @@ def changes_of(script: AssistantScript, variant: Variant) -> Result[Changes]:
     if variant.moment.strip():
         past = _past(script, variant.moment.strip())
         if not past.ok:
-            return past.holding(Changes())
+            return past
         values, missing = dict(past.data[0]), past.data[1]
         told.append(f"the settings of {past.message}")
     if variant.model.strip():
-        chosen = choose_model(variant.model)
+        chosen = _model(variant.model)
         if not chosen.ok:
-            return Result.invalid(f"The other model: {chosen.message}")
-        values |= {"llm_provider": chosen.data.provider, "llm_model": chosen.data.model}
+            return chosen
+        values |= chosen.data
         told.append(chosen.message)
     if variant.part:
         problem = _edit(script, values, variant.part, variant.text)
@@ -116,6 +117,17 @@ def changes_of(script: AssistantScript, variant: Variant) -> Result[Changes]:
     if values and (problem := _problem_of_prompt(script, values)):
         return Result.invalid(f"No prompt can be made like that: {problem}")
     return Result(True, "", Changes(values, ", ".join(told), bool(variant.moment.strip()), missing))
+
+
+def _model(text: str) -> Result[Any]:
+    """The settings of another model; its message is what that is."""
+    chosen = choose_model(text)
+    if not chosen.ok:
+        return Result.invalid(f"The other model: {chosen.message}")
+    if chosen.data.provider == "local" and not local.has_weights():
+        return Result.conflict("The other model: the demo brain's file is not here yet.")
+    values = {"llm_provider": chosen.data.provider, "llm_model": chosen.data.model}
+    return Result(True, chosen.message, values)
 
 
 def _past(script: AssistantScript, moment: str) -> Result[Any]:

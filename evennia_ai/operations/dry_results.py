@@ -65,11 +65,6 @@ class DrySide:
     seconds: float = 0.0
     cost: str = ""
 
-    @property
-    def answers(self) -> tuple[Deed, ...]:
-        """The deeds by which it would say something."""
-        return tuple(deed for deed in self.deeds if deed.would and deed.words)
-
 
 def heard_row(record: DecisionTrace) -> HeardRow:
     """The verdict on a message that whoever looks has typed."""

@@ -90,8 +90,12 @@ def _being_named(name: str) -> Result[Any]:
 
 
 def _body_of(being: Any) -> Any:
-    """The character that an account plays now, or played last; else the account itself."""
+    """The character that an account plays now, or played last; else the account itself.
+
+    A body that is an assistant's, which staff may have looked through, is no one's own.
+    """
     if not isinstance(being, AccountDB):
         return being
     played = [*being.get_all_puppets(), being.db._last_puppet]
-    return next((body for body in played if body is not None), being)
+    own = (b for b in played if b is not None and getattr(b, "assistant_script", None) is None)
+    return next(own, being)

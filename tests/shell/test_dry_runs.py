@@ -124,7 +124,7 @@ class TestNothingIsDone(DryRunTest):
 
     def test_an_answer_is_told(self) -> None:
         """To whom, by which tool, and the words."""
-        (answer,) = self.side("hello", whispers("Hello, Tom.")).answers
+        (answer,) = self.side("hello", whispers("Hello, Tom.")).deeds
         assert ("whisper", "target: Tom", "Hello, Tom.") == (
             answer.tool,
             answer.told,
@@ -303,7 +303,7 @@ class TestWays(DryRunTest):
         """She would, with the trust and the rule of a real message."""
         side = self.side("Ada, hello", says("Hello."), way="say")
         assert ("direct_address", "trigger") == (side.heard["rule_name"], side.heard["outcome"])
-        assert "Hello." == side.answers[0].words
+        assert "Hello." == side.deeds[0].words
 
     def test_on_a_channel(self) -> None:
         """The channels that she listens to are among the ways."""
@@ -345,7 +345,7 @@ class TestBeside(DryRunTest):
         variant = Variant(part="persona", text="You are a pirate called Ada.")
         _, second = self.sides(variant, whispers("Good day."), whispers("Arr!"))
         assert "with another persona" == second.title
-        assert "Arr!" == second.answers[0].words
+        assert "Arr!" == second.deeds[0].words
         assert "pirate" not in str(self.model.bodies[0])
         assert "pirate" in str(self.model.bodies[1])
         assert before == state.read(self.ada_script, "persona")
@@ -417,7 +417,7 @@ class TestEnd(DryRunTest):
         operations.set_enabled(self.ada_script, False)
         side = self.side("hello", whispers("Hello."))
         assert "not enabled" in str(side.heard["steps"])
-        assert side.answers
+        assert side.deeds
 
     def test_it_takes_no_longer_than_it_may(self) -> None:
         """What came by then is shown."""
