@@ -106,7 +106,7 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
     from twisted.internet.defer import inlineCallbacks
 
     from evennia_ai.runtime.watching import FEED, TURN
-    from evennia_ai.web import service
+    from evennia_ai.web import service, stream
 
     ScriptDB.objects.update_scripts_after_server_start()
     limits = settings.WEBSERVER_THREADPOOL_LIMITS
@@ -131,8 +131,14 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
         FEED.tell(TURN, "Ada0")
         tell({"at": time.perf_counter(), "number": FEED.count})
 
+    usual, stream.LIFETIME_SECONDS = stream.LIFETIME_SECONDS, 3600.0  # while turns are compared
+
+    def told(figures: dict[str, Any]) -> None:
+        stream.LIFETIME_SECONDS = usual
+        tell(figures)
+
     def turns() -> None:
-        done = inlineCallbacks(compare)(rounds).addCallback(tell)
+        done = inlineCallbacks(compare)(rounds).addCallback(told)
         done.addErrback(lambda failure: failure.printTraceback(sys.stderr))
 
     words = {"look": look, "change": change, "turns": turns}
