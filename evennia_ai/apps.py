@@ -14,6 +14,7 @@ from django.core import checks
 from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_migrate, post_save, pre_save
 from django.db.utils import DatabaseError
+from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN
 from twisted.internet import reactor
 
@@ -30,7 +31,7 @@ NAMES = frozenset(("db_key", "username"))
 MIGRATED = "__fake__"  # where Django has the models of a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
-PAGES = "evennia_ai.web.site"
+PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
 STREAM = "evennia_ai.web.service"
 SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
@@ -143,6 +144,22 @@ def check_files(
     return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []
 
 
+def check_pages(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[checks.CheckMessage]:
+    """Report an address of the workbench that the game has itself: its own is shown there."""
+    if settings.ROOT_URLCONF != PAGES:
+        return []
+    path = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {})).path
+    try:
+        resolve(f"/{path}", settings.EVENNIA_AI_ROOT_URLCONF)
+    except Resolver404:
+        return []
+    told = f"the game has a page at /{path} itself, so that the workbench is not seen"
+    hint = f'Put it elsewhere: {WebConfig.NAME} = {{"path": "assistants/"}}'
+    return [checks.Warning(told, hint=hint, id="evennia_ai.W003")]
+
+
 def _heed(sender: type[Model], instance: Model, raw: bool = False, **kwargs: object) -> None:
     """Let tokens of the API end with a ban, or with an account that is switched off."""
     if raw or sender._meta.concrete_model._meta.label not in HEEDED:
@@ -199,6 +216,8 @@ def _add_pages() -> None:
     settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
     services = _modules(settings.SERVER_SERVICES_PLUGIN_MODULES)
     settings.SERVER_SERVICES_PLUGIN_MODULES = [*services, STREAM]
+    for engine in settings.TEMPLATES[:1]:  # the site's
+        engine["DIRS"] = [str(Path(__file__).parent / SITE_TEMPLATES), *engine.get("DIRS", ())]
 
 
 def _find(name: str) -> AssistantScript | None:
@@ -227,6 +246,7 @@ class EvenniaAIConfig(AppConfig):
         checks.register(check_tables)
         self._guard_names()
         checks.register(check_files)
+        checks.register(check_pages)
         post_save.connect(_heed, dispatch_uid="evennia_ai.heed")
         for kind in OLD_TOKENS if apps.is_installed(OLD_APP) else ():
             post_delete.connect(_heed_end, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}")

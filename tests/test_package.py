@@ -65,13 +65,15 @@ def test_hole_c18_every_pin_has_hashes() -> None:
 
 
 def test_the_wheel_holds_the_whole_package(tmp_path: Path) -> None:
-    """All modules and `py.typed`, and nothing of the tests or the demo game."""
+    """All modules, `py.typed` and the files of pages, and nothing of the tests or the demo game."""
     subprocess.run(["uv", "build", "--quiet", "--out-dir", str(tmp_path), str(ROOT)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     with ZipFile(wheel) as packed:
         names = {name for name in packed.namelist() if ".dist-info/" not in name}
     sources = (
-        path for path in (ROOT / "evennia_ai").rglob("*") if path.suffix in (".py", ".typed")
+        path
+        for path in (ROOT / "evennia_ai").rglob("*")
+        if path.suffix in (".py", ".typed", ".html", ".css", ".js")
     )
     assert {path.relative_to(ROOT).as_posix() for path in sources} == names
 

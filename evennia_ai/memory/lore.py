@@ -23,6 +23,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory.lore_conditions import Asking, asking
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
 # What another process of the game changed is seen after this.
@@ -134,7 +135,7 @@ def made(
         key: by which it is known from then on; "": a new one.
     """
     return Recollection(
-        key or rows.new_key(),
+        key or new_key(),
         MemoryKind.LORE,
         text,
         audience,

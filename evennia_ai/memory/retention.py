@@ -5,12 +5,18 @@ Each question is answered from an index, and a portion at a time: it is asked in
 
 from __future__ import annotations
 
+import sys
 from functools import partial
+from typing import Any
+
+from django.db import connection
 
 from evennia_ai.core.memory.recollection import DAY_SECONDS, MemoryKind
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
+from evennia_ai.models.statements import quoted
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
@@ -50,34 +56,23 @@ def prune(script: Assistant, now: float) -> int:
 def _excess(assistant: int, most: int) -> int:
     """Number of memories above the most that are kept, counted no further than it matters."""
     # To compare the kind of each row takes twice as long.
-    lore = rows.of(assistant, kind=MemoryKind.LORE).count()
-    return int(rows.of(assistant)[most + lore : most + lore + MOST_AT_ONCE].count())
+    lore = _ask(_LORE, assistant)[0][0]
+    return int(_ask(_BEYOND, assistant, MOST_AT_ONCE, most + lore)[0][0])
 
 
 def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
-    found: list[str] = []
+    found: list[tuple[str]] = []
     if config.retention_days:
-        before = now - config.retention_days * DAY_SECONDS
-        old = rows.of(assistant, kind__in=rows.SEARCHED, at__lt=before)
-        found += old.values_list("key", flat=True)[:MOST_AT_ONCE]
-    unimportant = rows.of(
-        assistant,
-        kind=MemoryKind.JOURNAL,
-        at__lt=now - config.journal_days * DAY_SECONDS,
-        importance__lte=UNIMPORTANT,
-        is_consolidated=False,
-    )
-    found += unimportant.values_list("key", flat=True)[:MOST_AT_ONCE]
-    return list(dict.fromkeys(found))[:MOST_AT_ONCE]
+        found += _ask(_OLD, assistant, now - config.retention_days * DAY_SECONDS)
+    found += _ask(_DULL, assistant, now - config.journal_days * DAY_SECONDS)
+    return list(dict.fromkeys(key for (key,) in found))[:MOST_AT_ONCE]
 
 
 def _written_out(assistant: int, kept: int) -> list[str]:
     """Of more entries than are kept, those that facts were drawn from and that matter least."""
-    entries = rows.of(assistant, kind=MemoryKind.JOURNAL)
     # Counted no further than it matters: all entries may be a hundred thousand.
-    excess = entries.order_by("-at")[kept : kept + MOST_AT_ONCE].count()
-    done = entries.filter(is_consolidated=True).order_by("importance", "at", "id")
-    return list(done.values_list("key", flat=True)[:excess]) if excess else []
+    excess = _ask(_ENTRIES_BEYOND, assistant, MOST_AT_ONCE, kept)[0][0]
+    return [key for (key,) in _ask(_DONE, assistant, excess)] if excess else []
 
 
 def _least(assistant: int, count: int) -> list[str]:
@@ -87,10 +82,41 @@ def _least(assistant: int, count: int) -> list[str]:
     compared = max(LEAST_COMPARED, COMPARED * count)
     found: list[tuple[float, int, int, str]] = []
     for kind in rows.SEARCHED:
-        oldest = rows.of(assistant, kind=kind).order_by("at", "id")
-        if len(found) == compared:  # what came later than all of these is not looked at
-            oldest = oldest.filter(at__lte=found[-1][0])
-        found += oldest.values_list("at", "id", "importance", "key")[:compared]
+        # What came later than as many of another kind is not looked at.
+        last = found[-1][0] if len(found) == compared else sys.float_info.max
+        found += _ask(_OLDEST, assistant, kind, last, compared)
         found = sorted(found)[:compared]
     least = sorted((importance, at, key) for at, _, importance, key in found)
     return [key for _, _, key in least[:count]]
+
+
+# Each of these finds its rows by an index. Django would take longer to make one than to run it.
+_SEARCHED = ", ".join(f"'{kind}'" for kind in rows.SEARCHED)
+_ENTRIES = f"kind = '{MemoryKind.JOURNAL}'"
+_LORE = f"SELECT COUNT(*) FROM {{kept}} AND kind = '{MemoryKind.LORE}'"
+_BEYOND = "SELECT COUNT(*) FROM (SELECT 1 FROM {kept} LIMIT %s OFFSET %s) AS beyond"
+_OLD = f"SELECT {{key}} FROM {{kept}} AND kind IN ({_SEARCHED}) AND at < %s LIMIT {MOST_AT_ONCE}"
+_DULL = (
+    f"SELECT {{key}} FROM {{kept}} AND {_ENTRIES} AND NOT is_consolidated AND at < %s"
+    f" AND importance <= {UNIMPORTANT} LIMIT {MOST_AT_ONCE}"
+)
+_ENTRIES_BEYOND = (
+    f"SELECT COUNT(*) FROM (SELECT 1 FROM {{kept}} AND {_ENTRIES} ORDER BY at DESC"
+    " LIMIT %s OFFSET %s) AS beyond"
+)
+_DONE = (
+    f"SELECT {{key}} FROM {{kept}} AND {_ENTRIES} AND is_consolidated"
+    " ORDER BY importance, at, id LIMIT %s"
+)
+_OLDEST = (
+    "SELECT at, id, importance, {key} FROM {kept} AND kind = %s AND at <= %s"
+    " ORDER BY at, id LIMIT %s"
+)
+_KEPT = f"{Memory._meta.db_table} WHERE assistant = %s AND NOT is_removed"
+
+
+def _ask(sql: str, *values: object) -> list[Any]:
+    """The rows of a question about the memories of an assistant that are not forgotten."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.format(kept=_KEPT, key=quoted(("key",))), values)
+        return list(cursor.fetchall())

@@ -235,7 +235,7 @@ def save_pack(name: str = OWN) -> Result[str]:
     """Write a pack into a new file, as JSON. Its path is `data`."""
     found = export_pack(name)
     if not found.ok:
-        return Result(False, found.message, problem=found.problem)
+        return found.as_refusal()
     content = json.dumps(found.data, ensure_ascii=False, indent=1).encode()
     saved = save_given_back(f"lore-{name}", "json", content)
     told = f"{found.message}. {saved.message}" if saved.ok else saved.message

@@ -27,6 +27,7 @@ from evennia_ai.memory import consent, forgetting, indexing, keeping, reaching, 
 from evennia_ai.memory.forgetting import theirs
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.operations.memory_rows import (
     MOST_AT_ONCE,
     Corrected,
@@ -254,7 +255,7 @@ def add_memory(
     if problem := next((told for is_right, told in checks if not is_right), ""):
         return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
     memory = Recollection(
-        key=rows.new_key(),
+        key=new_key(),
         kind=str(kind),
         text=words,
         audience=WORLD,

@@ -22,11 +22,12 @@ def opened(checkout: Checkout, kept: dict[str, object], *, shows_password: bool)
     """
     openings = ports.choose({}, kept)
     host = "localhost" if openings.host == ports.LOOPBACK else openings.host
-    web = f"http://{host}:{openings.web}/webclient"
+    site = f"http://{host}:{openings.web}"
     lines = [
         "",
         "  The Lantern Library is open.",
-        f"    web client   {web}      telnet   {host} {openings.telnet}",
+        f"    web client   {site}/webclient      telnet   {host} {openings.telnet}",
+        f"    workbench    {site}/ai/   what they do and cost, and the stop, for the admin",
         f"    admin        {_account(checkout, str(kept.get('admin', 'admin')), shows_password)}",
         f"    brain        {kept.get('brain', '')}",
         "  Try:   whisper ada = what is this place?",

@@ -1,4 +1,4 @@
-"""What the browser tests need beside Python: Chromium, and the libraries that the page loads.
+"""What the browser tests need beside Python: Chromium, the libraries that the page loads, and axe.
 
 `make browser` gets both. The libraries stand in for the public servers that Evennia's page loads
 them from; the page checks most of them by a digest, so they are the very files.
@@ -28,6 +28,8 @@ SERVED = {
     "/css/goldenlayout-dark-theme.css": "golden-layout/src/css/goldenlayout-dark-theme.css",
     "/favico-0.3.10.min.js": "favico.js/favico-0.3.10.min.js",
 }
+# What finds in a page whatever keeps people out of it.
+AXE = "axe-core/axe.min.js"
 CONTENT_TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
@@ -47,9 +49,10 @@ class Equipment:
     def lacks(self) -> str:
         """One sentence about what is missing, or ""."""
         missing = [] if self.browser else [f"no {' or '.join(BROWSERS)} on PATH"]
-        absent = [name for name in SERVED.values() if not (self.libraries / name).is_file()]
+        wanted = [*SERVED.values(), AXE]
+        absent = [name for name in wanted if not (self.libraries / name).is_file()]
         if absent:
-            missing.append(f"{len(absent)} of {len(SERVED)} libraries are not in {self.libraries}")
+            missing.append(f"{len(absent)} of {len(wanted)} libraries are not in {self.libraries}")
         return f"no browser test is possible: {' and '.join(missing)}; {ADVICE}" if missing else ""
 
     def find_library(self, url: str) -> Path | None:

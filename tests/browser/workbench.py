@@ -1,0 +1,186 @@
+"""Somebody of the staff at the workbench's pages, in a real browser."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Any
+
+from tests.browser.equipment import AXE, Equipment
+from tests.browser.tab import Tab
+from tests.journeys.clients import WAIT_SECONDS
+from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD
+
+HOME = "/ai/"
+WIDE, NARROW = (1000, 760), (360, 740)
+SCHEMES = ("light", "dark")
+LOG_IN = """
+(name, password) => {
+    const form = document.querySelector("input[name=password]").form;
+    form.username.value = name;
+    form.password.value = password;
+    form.submit();
+}
+"""
+IS_LOADED = """
+(address, wait) => new Promise(resolve => {
+    const end = Date.now() + wait;
+    const look = () => {
+        const there = location.href.startsWith(address)
+            && document.readyState === "complete" && !window.isLeft;
+        if (there || Date.now() > end) { resolve(there ? "" : location.href); return; }
+        setTimeout(look, 20);
+    };
+    look();
+})
+"""
+LINKS = """
+() => [...document.querySelectorAll("header nav a, nav.tabs a")].map(
+    link => [link.innerText, link.getAttribute("href")])
+"""
+# Rules that speak of a page's parts and not of taste.
+RUN_AXE = """
+() => axe.run(document).then(found => found.violations.map(
+    each => `${each.id}: ${each.nodes.map(node => node.html).slice(0, 3).join(" ")}`))
+"""
+OVERFLOW = """
+() => {
+    const root = document.scrollingElement;
+    if (root.scrollWidth <= root.clientWidth) { return []; }
+    return [...document.querySelectorAll("main *")]
+        .filter(each => each.getBoundingClientRect().right > root.clientWidth + 1)
+        .map(each => each.outerHTML.slice(0, 120)).slice(0, 5);
+}
+"""
+# All that can be worked with, and what of it has the focus.
+WORKED = """
+() => [...document.querySelectorAll(
+    "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
+    .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled).length
+"""
+MARK_FOCUSED = """
+() => {
+    const here = document.activeElement;
+    if (!here || here === document.body) { return "nowhere"; }
+    const known = here.dataset.reached === "yes";
+    here.dataset.reached = "yes";
+    return known ? "again" : here.outerHTML.slice(0, 100);
+}
+"""
+FOCUSED_TEXT = "() => document.activeElement ? document.activeElement.innerText : ''"
+FOCUS_BUTTON = """
+words => {
+    const wanted = [...document.querySelectorAll("main button, main summary")].filter(
+        each => each.innerText.replace(/\\s+/g, " ").trim() === words);
+    if (!wanted.length) { return false; }
+    wanted[0].focus();
+    window.isLeft = true;
+    return true;
+}
+"""
+WORDS = "() => document.querySelector('main').innerText"
+TAB_KEY = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+
+
+class Workbench:
+    """A tab in which somebody of the staff is logged in.
+
+    Attributes:
+        tab: the tab.
+    """
+
+    def __init__(self, tab: Tab, equipment: Equipment, web_port: int) -> None:
+        self.tab = tab
+        self._axe = (equipment.libraries / AXE).read_text("utf-8")
+        self._root = f"http://127.0.0.1:{web_port}"
+
+    def log_in(self, name: str = ADMIN_NAME, password: str = ADMIN_PASSWORD) -> None:
+        """Go to the workbench by the game's own login page."""
+        self.tab.open(self._root + HOME)
+        self._wait_for("/auth/login/")
+        self.tab.run(LOG_IN, name, password)
+        self._wait_for(HOME)
+        self.tab.take_incidents()  # the login page of Evennia loads from elsewhere
+
+    def visit(self, path: str) -> None:
+        """Open a page, and wait until all of it is there."""
+        self.tab.open(self._root + path)
+        self._wait_for(path)
+
+    def _wait_for(self, path: str) -> None:
+        end = monotonic() + WAIT_SECONDS
+        elsewhere = "still on its way"
+        while elsewhere and monotonic() < end:
+            # A page that is left while it is asked gives no answer.
+            with suppress(AssertionError):
+                elsewhere = self.tab.run(IS_LOADED, self._root + path, 2_000)
+        assert not elsewhere, f"{path} did not open: it is {elsewhere}"
+
+    @property
+    def words(self) -> str:
+        """What a person reads on the page, without the menu."""
+        return " ".join(str(self.tab.run(WORDS)).split())
+
+    def press(self, button: str, lands_on: str = HOME) -> None:
+        """Press a button with these words on it, by the keyboard, and wait for the next page."""
+        assert self.tab.run(FOCUS_BUTTON, button), f"there is no button {button!r}: {self.words}"
+        self.tab.type_line("")
+        self._wait_for(lands_on)
+
+    def pages(self, assistant: str) -> dict[str, str]:
+        """Every page that the menus lead to, by title; those of one assistant with its name."""
+        self.visit(HOME)
+        found = dict(self.tab.run(LINKS))
+        self.visit(found[assistant])
+        return {**found, **dict(self.tab.run(LINKS))}
+
+    # ---- looked at -------------------------------------------------------------------------------
+
+    @contextmanager
+    def seen_as(self, size: tuple[int, int], scheme: str) -> Iterator[None]:
+        """A window of this size in pixels, light or dark."""
+        width, height = size
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.tab.call("Emulation.setDeviceMetricsOverride", metrics)
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.tab.call("Emulation.setEmulatedMedia", {"features": [feature]})
+        try:
+            yield
+        finally:
+            self.tab.call("Emulation.clearDeviceMetricsOverride")
+            self.tab.call("Emulation.setEmulatedMedia", {"features": []})
+
+    def barriers(self) -> list[str]:
+        """What axe finds in the page that keeps people out of it."""
+        self.tab.call("Runtime.evaluate", {"expression": self._axe})
+        found: list[str] = self.tab.run(RUN_AXE, timeout_seconds=60.0)
+        return found
+
+    def overflow(self) -> list[str]:
+        """What stands out of the window at its side, so that the whole page has to be moved."""
+        found: list[str] = self.tab.run(OVERFLOW)
+        return found
+
+    def unreached(self) -> int:
+        """How many things to work with the Tab key does not come to, going once around."""
+        count = int(self.tab.run(WORKED))
+        reached = 0
+        for _ in range(count + 20):
+            self.press_tab()
+            where = self.tab.run(MARK_FOCUSED)
+            if where == "again":
+                break
+            reached += where != "nowhere"
+        return count - reached
+
+    def press_tab(self) -> None:
+        """Go on to the next thing to work with."""
+        self.tab.call("Input.dispatchKeyEvent", {"type": "rawKeyDown", **TAB_KEY})
+        self.tab.call("Input.dispatchKeyEvent", {"type": "keyUp", **TAB_KEY})
+
+    def picture(self) -> bytes:
+        """The page as it is seen, as WebP."""
+        shot: dict[str, Any] = {"format": "webp", "quality": 70}
+        return base64.b64decode(self.tab.call("Page.captureScreenshot", shot)["data"])
