@@ -77,7 +77,7 @@ def _wanted(request: Request) -> Result[Wanted]:
     name = _given(request, b"assistant")
     found = callers.find_allowed("status" if name else "list", known.data, name or None)
     if not found.ok:
-        return Result(False, found.message, problem=found.problem)
+        return found.as_refusal()
     mark = request.getHeader("last-event-id") or _given(request, b"after")
     key = str(found.data.key) if found.data is not None else ""
     return Result(True, "", Wanted(int(user.pk), key, mark[:LONGEST_MARK]))
