@@ -105,7 +105,7 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
     from twisted.internet import reactor
     from twisted.internet.defer import inlineCallbacks
 
-    from evennia_ai.runtime.watching import FEED, TURN
+    from evennia_ai.runtime.watching import FEED
     from evennia_ai.web import service, stream
 
     ScriptDB.objects.update_scripts_after_server_start()
@@ -128,7 +128,7 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
         tell({"streams": len(streams), "cpu": time.process_time(), "rss": rss_bytes()})
 
     def change() -> None:
-        FEED.tell(TURN, "Ada0")
+        FEED.tell("Ada0")
         tell({"at": time.perf_counter(), "number": FEED.count})
 
     usual, stream.LIFETIME_SECONDS = stream.LIFETIME_SECONDS, 3600.0  # while turns are compared
@@ -236,7 +236,7 @@ class Pages:
                 text = made.recv(65536).decode()
                 if not text:
                     self._selector.unregister(made)
-                elif "event: turn" in text:
+                elif "event: change" in text:
                     mark = text.partition("id: ")[2].partition("\n")[0]
                     self._heard.append((int(mark.partition("-")[2]), time.perf_counter()))
 
