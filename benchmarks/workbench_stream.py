@@ -105,8 +105,8 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
     from twisted.internet import reactor
     from twisted.internet.defer import inlineCallbacks
 
-    from evennia_ai.runtime.watching import FEED, TURN
-    from evennia_ai.web import service
+    from evennia_ai.runtime.watching import FEED
+    from evennia_ai.web import service, stream
 
     ScriptDB.objects.update_scripts_after_server_start()
     limits = settings.WEBSERVER_THREADPOOL_LIMITS
@@ -128,11 +128,17 @@ def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
         tell({"streams": len(streams), "cpu": time.process_time(), "rss": rss_bytes()})
 
     def change() -> None:
-        FEED.tell(TURN, "Ada0")
+        FEED.tell("Ada0")
         tell({"at": time.perf_counter(), "number": FEED.count})
 
+    usual, stream.LIFETIME_SECONDS = stream.LIFETIME_SECONDS, 3600.0  # while turns are compared
+
+    def told(figures: dict[str, Any]) -> None:
+        stream.LIFETIME_SECONDS = usual
+        tell(figures)
+
     def turns() -> None:
-        done = inlineCallbacks(compare)(rounds).addCallback(tell)
+        done = inlineCallbacks(compare)(rounds).addCallback(told)
         done.addErrback(lambda failure: failure.printTraceback(sys.stderr))
 
     words = {"look": look, "change": change, "turns": turns}
@@ -230,7 +236,7 @@ class Pages:
                 text = made.recv(65536).decode()
                 if not text:
                     self._selector.unregister(made)
-                elif "event: turn" in text:
+                elif "event: change" in text:
                     mark = text.partition("id: ")[2].partition("\n")[0]
                     self._heard.append((int(mark.partition("-")[2]), time.perf_counter()))
 

@@ -216,10 +216,10 @@ def _add_pages() -> None:
     settings.ROOT_URLCONF = PAGES
     library = str(Path(django_htmx.__file__).parent / "static")
     settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
-    for engine in settings.TEMPLATES[:1]:  # the site's
-        engine["DIRS"] = [str(Path(__file__).parent / SITE_TEMPLATES), *engine.get("DIRS", ())]
     services = _modules(settings.SERVER_SERVICES_PLUGIN_MODULES)
     settings.SERVER_SERVICES_PLUGIN_MODULES = [*services, STREAM]
+    for engine in settings.TEMPLATES[:1]:  # the site's
+        engine["DIRS"] = [str(Path(__file__).parent / SITE_TEMPLATES), *engine.get("DIRS", ())]
 
 
 def _find(name: str) -> AssistantScript | None:

@@ -93,7 +93,7 @@ class Prompt:
     count: Counter = estimate
     tool_tokens: int = 0
     instructions: str = ""
-    blocks: Sequence[tuple[str, str]] = ()
+    blocks: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def fullness(self) -> Fullness:

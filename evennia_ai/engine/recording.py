@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.react import Stop
@@ -118,7 +119,7 @@ class RecordedTurn:
 
     def _cut(self, call: ModelCall) -> int:
         """Keep the newest messages of a call, and no blocks; returns what these take."""
-        call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=())
+        call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=[])
         kept: list[Message] = []
         size = 0
         if call.reply is not None and len(call.reply.content) > self.room:
@@ -166,6 +167,7 @@ class TurnRing:
         self.most_characters, self.tell = most_characters, tell
         self._name, self._listeners = name, listeners
         self._turns: deque[RecordedTurn] = deque(maxlen=most)
+        self._last: Prompt | None = None
 
     @property
     def is_on(self) -> bool:
@@ -204,7 +206,7 @@ class TurnRing:
         """
         record = RecordedTurn(turn, clock(), self.most_characters)
         self._turns.append(record)
-        model = RecordedModel(ports.model, ports.compose, record, clock, self.tell)
+        model = RecordedModel(ports.model, ports.compose, record, clock, self)
         tools = RecordedTools(ports.toolbox, record, clock, self.tell)
         self.tell()
         try:
@@ -220,9 +222,28 @@ class TurnRing:
             for listener in tuple(self._listeners):
                 listener(self._name, record)
 
+    def share(self, prompt: Prompt) -> None:
+        """Let a prompt hold the texts of the one before it, as far as both begin alike.
+
+        The head is made anew for each call: fifty turns would hold a hundred copies of it.
+        """
+        last, self._last = self._last, prompt
+        if last is None:
+            return
+        both: tuple[tuple[list[Any], list[Any]], ...] = (
+            (prompt.messages, last.messages),
+            (prompt.blocks, last.blocks),
+        )
+        for mine, theirs in both:
+            for place, other in enumerate(theirs[: len(mine)]):
+                if mine[place] != other:
+                    break
+                mine[place] = other
+
     def forget(self) -> None:
         """Forget all: prompts quote people in places that nobody can name."""
         self._turns.clear()
+        self._last = None
         self.tell()
 
 
@@ -234,7 +255,7 @@ class RecordedModel:
         clock: seconds.
     """
 
-    __slots__ = ("_clock", "_compose", "_inner", "_prompt", "_record", "_tell")
+    __slots__ = ("_clock", "_compose", "_inner", "_prompt", "_record", "_ring", "_tell")
 
     def __init__(
         self,
@@ -242,15 +263,16 @@ class RecordedModel:
         compose: Compose,
         record: RecordedTurn,
         clock: Callable[[], float],
-        tell: Told,
+        ring: TurnRing,
     ) -> None:
         self._inner, self._compose, self._record = inner, compose, record
-        self._clock, self._tell = clock, tell
+        self._clock, self._ring, self._tell = clock, ring, ring.tell
         self._prompt = Prompt([], 0, 1)
 
     def compose(self, turn: Turn, specs: Specs) -> Prompt:
         """The prompt of the next call."""
         self._prompt = prompt = self._compose(turn, specs)
+        self._ring.share(prompt)
         return prompt
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:

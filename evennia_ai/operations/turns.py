@@ -165,7 +165,7 @@ def in_full(
         return _own(script, name, tick, look)
     why = explaining.why(script, number=number, look=look, asker=asker)
     if not why.ok:
-        return Result(False, why.message, problem=why.problem)
+        return why.as_refusal()
     row: Any = why.data.record
     records = script.work.recorded.find(number, row["at_seconds"])
     recorded = [seen(script, record, look) for record in records]

@@ -13,26 +13,24 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from django.conf import settings
+from evennia.utils import logger
 
 from evennia_ai.core.settings.services import WebConfig
 from evennia_ai.engine.recording import Listener, TurnRing
 from evennia_ai.errors import ConfigurationError
 
 MOST_CHANGES = 500
-TURN, STATE = "turn", "state"
 
 
 class Change(NamedTuple):
-    """Something is new.
+    """Something is new: a turn began, went on or ended, or something of it is in the record.
 
     Attributes:
         number: counts the changes of this process, from 1.
-        kind: TURN: a turn began, went on or ended; STATE: anything else of an assistant.
-        assistant: the name of it; "game" for what is no single one's.
+        assistant: the name of the one that it is about; "game" for what is no single one's.
     """
 
     number: int
-    kind: str
     assistant: str
 
 
@@ -53,13 +51,17 @@ class Feed:
         self.count = 0
         self._kept: deque[Change] = deque(maxlen=most)
 
-    def tell(self, kind: str, assistant: str) -> None:
-        """Note that something is new, and tell whoever watches."""
+    def tell(self, assistant: str) -> None:
+        """Note that something is new, and tell whoever watches; whatever they do, it goes on."""
         self.count += 1
-        change = Change(self.count, kind, assistant)
+        change = Change(self.count, assistant)
         self._kept.append(change)
         for watcher in tuple(self.watchers) if self.watchers else ():
-            watcher(change)
+            try:
+                watcher(change)
+            except Exception:
+                self.watchers.discard(watcher)
+                logger.log_trace("[assistant] a page that watches failed, and is told no more")
 
     @property
     def mark(self) -> str:
@@ -96,4 +98,5 @@ def ring_for(name: str) -> TurnRing:
     """The place for the last turns of an assistant, as the game's settings have it."""
     config = web_config()
     most = config.recorded_turns if config.enabled else 0
-    return TurnRing(most, config.recorded_characters, partial(FEED.tell, TURN, name), name, ENDED)
+    tell = partial(FEED.tell, name)
+    return TurnRing(most, config.recorded_characters, tell, name, ENDED)

@@ -22,7 +22,7 @@ from evennia_ai import audit
 from evennia_ai.operations import callers
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import portal_peers
-from evennia_ai.runtime.watching import FEED, STATE
+from evennia_ai.runtime.watching import FEED
 from evennia_ai.runtime.web_requests import address_of, read_only_session
 from evennia_ai.web.stream import Streams, Wanted, child_name
 
@@ -77,7 +77,7 @@ def _wanted(request: Request) -> Result[Wanted]:
     name = _given(request, b"assistant")
     found = callers.find_allowed("status" if name else "list", known.data, name or None)
     if not found.ok:
-        return Result(False, found.message, problem=found.problem)
+        return found.as_refusal()
     mark = request.getHeader("last-event-id") or _given(request, b"after")
     key = str(found.data.key) if found.data is not None else ""
     return Result(True, "", Wanted(int(user.pk), key, mark[:LONGEST_MARK]))
@@ -99,7 +99,7 @@ def _meta(request: Request) -> dict[str, object]:
 
 def tell_of_facts(event: str, name: str, details: Mapping[str, Any]) -> None:
     """A listener of the record: of whatever happened to an assistant, whoever watches is told."""
-    FEED.tell(STATE, name)
+    FEED.tell(name)
 
 
 def start_plugin_services(server: Any) -> None:

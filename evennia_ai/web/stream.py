@@ -23,7 +23,8 @@ LIFETIME_SECONDS, HEARTBEAT_SECONDS = 60.0, 15.0
 RETRY_MS, RETRY_LATER_MS = 500, 15_000
 # How often a page is told at most, and so asks for itself: of one assistant, and of all.
 PAUSE_SECONDS, LONG_PAUSE_SECONDS = 0.5, 1.0
-RESET = "reset"
+# Something is new; and: more is new than is known, so that all has to be looked at.
+CHANGE, RESET = "change", "reset"
 HEADERS = {
     b"content-type": b"text/event-stream; charset=utf-8",
     b"cache-control": b"no-store",
@@ -73,7 +74,8 @@ class Stream:
         self.wanted, self._request, self._streams = wanted, request, streams
         self._clock = streams.clock
         self._pause = PAUSE_SECONDS if wanted.assistant else LONG_PAUSE_SECONDS
-        self._pending: dict[str, str] = {}
+        self._pending: set[str] = set()
+        self._event = CHANGE
         self._is_slow = self.is_over = False
         self._told_at = -self._pause
         self._later: dict[str, Any] = {}
@@ -91,7 +93,8 @@ class Stream:
         request.write(f"retry: {RETRY_MS}\n\n".encode())
         missed = feed.after(self.wanted.after)
         if missed is None:
-            self._pending[RESET] = ""
+            self._event = RESET
+            self._pending.add(self.wanted.assistant)
         for change in missed or ():
             self._note(change)
         self._tell_soon()
@@ -104,7 +107,7 @@ class Stream:
     def _note(self, change: Change) -> bool:
         is_wanted = self.wanted.assistant in ("", change.assistant)
         if is_wanted:
-            self._pending[change.kind] = change.assistant
+            self._pending.add(change.assistant)
         return is_wanted
 
     def _tell_soon(self) -> None:
@@ -121,12 +124,11 @@ class Stream:
         if self._is_slow or not self._pending:
             return
         self._told_at = self._clock.seconds()
-        pending, self._pending = self._pending, {}
-        mark = self._streams.feed.mark
-        told = [
-            f"id: {mark}\nevent: {kind}\ndata: {dumps(name)}\n\n" for kind, name in pending.items()
-        ]
-        self._request.write("".join(told).encode())
+        data = dumps(sorted(self._pending))
+        told = f"id: {self._streams.feed.mark}\nevent: {self._event}\ndata: {data}\n\n"
+        self._pending.clear()
+        self._event = CHANGE
+        self._request.write(told.encode())
 
     def _beat(self) -> None:
         """Keep what is between from closing it, and move the mark on where others changed."""
@@ -205,7 +207,7 @@ class Streams:
         while len(mine) >= MOST_OF_AN_ACCOUNT:
             mine[0].close(retry_ms=RETRY_LATER_MS)
         stream = Stream(request, wanted, self)
-        mine.append(stream)
+        self._of[wanted.account].append(stream)
         stream.begin()
         return stream
 

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from tests.browser.cases import CASES
-from tests.browser.conftest import OpenTab
+from tests.browser.devtools import Browser
+from tests.browser.equipment import Equipment
 from tests.browser.tab import Tab
+from tests.browser.workbench import HOME, NARROW, SCHEMES, WIDE, Workbench
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter
-from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, Game
-from tests.journeys.web import Web
+from tests.journeys.game import Game
 
+ADA = f"{HOME}assistants/Ada/"
 WAIT_MS = 30_000
 WAIT_FOR = """
 (words, wait) => new Promise(resolve => {
@@ -43,32 +45,26 @@ wait => new Promise(resolve => {
     const last = setTimeout(() => end(false), wait);
 })
 """
+OPEN_ALL = "() => document.querySelectorAll('details').forEach(each => { each.open = true; })"
 IS_OPEN = "id => document.getElementById(id).open"
 
 
 class Page:
-    """A page of the workbench in a tab, open for the game's owner."""
+    """A page of the workbench that nobody loads again."""
 
-    def __init__(self, tab: Tab, game: Game, path: str) -> None:
-        self.tab = tab
-        self.address = f"http://127.0.0.1:{game.ports.web}/ai/{path}"
-        owner = Web(game.ports.web)
-        owner.log_in(ADMIN_NAME, ADMIN_PASSWORD)
-        for cookie in owner.cookies:
-            given = {"name": cookie.name, "value": cookie.value, "url": owner.root}
-            tab.call("Network.setCookie", given)
+    def __init__(self, bench: Workbench, path: str) -> None:
+        self.bench, self.tab, self._path = bench, bench.tab, path
         self.open()
 
     def open(self) -> None:
         """Open it, or load it again."""
-        self.tab.open(self.address)
-        self.wait_for("workbench")
+        self.bench.visit(self._path)
         self.tab.run(MARK)
 
     def wait_for(self, *words: str) -> None:
         """Wait until all of these words are on the page."""
         found = self.tab.run(WAIT_FOR, words, WAIT_MS, timeout_seconds=WAIT_MS / 1000 + 10)
-        assert found, (words, self.tab.run("() => document.body.innerText"))
+        assert found, (words, self.bench.words)
 
     @property
     def is_the_same(self) -> bool:
@@ -76,15 +72,22 @@ class Page:
         return bool(self.tab.run(IS_MARKED))
 
 
+@pytest.fixture(scope="module")
+def bench(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Workbench]:
+    """The game's owner at the workbench."""
+    bench = Workbench(Tab(browser, equipment), equipment, game.ports.web)
+    bench.log_in()
+    yield bench
+    bench.tab.close()
+
+
 @pytest.fixture
-def live(open_tab: OpenTab, game: Game, model: FakeModel) -> Iterator[Page]:
+def live(bench: Workbench, model: FakeModel) -> Iterator[Page]:
     """The page of Ada; nothing but what it shows may happen on it."""
-    tab = open_tab()
-    page = Page(tab, game, "assistants/ada/")
-    yield page
-    incidents = tab.take_incidents()
-    tab.close()
-    assert [] == incidents
+    bench.tab.take_incidents()
+    yield Page(bench, ADA)
+    left = [each for each in bench.tab.take_incidents() if ADA not in each]
+    assert [] == left
 
 
 def says(words: str, **more: Any) -> dict[str, Any]:
@@ -155,19 +158,35 @@ def test_a_game_that_is_reloaded_is_followed_on(
     assert live.is_the_same
 
 
-def test_the_first_page_follows_too(
-    open_tab: OpenTab, model: FakeModel, enter: Enter, game: Game
-) -> None:
+def test_the_first_page_follows_too(bench: Workbench, model: FakeModel, enter: Enter) -> None:
     """All assistants, without anybody loading it again."""
-    tab = open_tab()
-    now = Page(tab, game, "")
+    now = Page(bench, HOME)
     tom = enter("Tom")
     model.queue(says("The moths sleep."))
     tom.ask("say ada, what of the moths?", "The moths sleep")
     now.wait_for("what of the moths?")
     assert now.is_the_same
-    assert [] == tab.take_incidents()
-    tab.close()
+
+
+def test_everybody_can_use_a_page_with_turns(live: Page, model: FakeModel, enter: Enter) -> None:
+    """Live, the list and one in full: light and dark, wide and narrow, and by the keyboard."""
+    tom = enter("Tom")
+    model.queue({"calls": [{"tool": "look", "arguments": {}}]}, says("The sea is calm."))
+    tom.ask("say ada, what of the sea?", "The sea is calm")
+    live.wait_for("what of the sea?", "answered", "tool look")
+    number = live.tab.run("() => document.querySelector('#fresh h2 a').getAttribute('href')")
+    found = {}
+    for path in (ADA, f"{ADA}turns/", number):
+        for size in (WIDE, NARROW):
+            for scheme in SCHEMES:
+                with live.bench.seen_as(size, scheme):
+                    live.bench.visit(path)
+                    live.tab.run(OPEN_ALL)
+                    wrong = [*live.bench.barriers(), *live.bench.overflow()]
+                found |= {(path, size, scheme): wrong} if wrong else {}
+        live.bench.visit(path)
+        found |= {path: missed} if (missed := live.bench.unreached()) else {}
+    assert {} == found
 
 
 def test_hostile_words_do_nothing(live: Page, model: FakeModel, enter: Enter) -> None:

@@ -176,7 +176,7 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
     call = ModelCall(0.0, prompt, prompt.messages, (), reply=Reply("c" * 40))
     record.keep_call(call)
     assert (True, [user_message("b" * 30)]) == (call.is_cut, call.messages)
-    assert ([], ()) == (call.prompt.messages, call.prompt.blocks)
+    assert ([], []) == (call.prompt.messages, call.prompt.blocks)
     assert call.reply == Reply("c" * 40)
     use = ToolUse(0.0, LOOK, "d" * 100)
     record.keep_use(use)
@@ -187,6 +187,24 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
     record.keep_call(last)
     assert last.reply is not None
     assert ("", []) == (last.reply.content, last.messages)
+
+
+def test_prompts_share_what_is_equal_in_them() -> None:
+    """The head of a hundred prompts is kept once; from where they differ each has its own."""
+    ring = TurnRing()
+
+    def made(said: str) -> Prompt:
+        head = {"role": "system", "content": "".join(("You are ", "Ada."))}
+        messages = [head, user_message(said)]
+        prompt = Prompt(messages, 9, 99, blocks=[("head", head["content"]), ("event", said)])
+        ring.share(prompt)
+        return prompt
+
+    first, second = made("one"), made("two")
+    assert first.messages[0] is second.messages[0]
+    assert first.blocks[0] is second.blocks[0]
+    assert ["one", "two"] == [str(each.messages[1]["content"]) for each in (first, second)]
+    assert [("event", "one"), ("event", "two")] == [each.blocks[1] for each in (first, second)]
 
 
 def test_a_failed_call_that_is_long_is_cut_as_well() -> None:

@@ -6,7 +6,7 @@ from django.test import override_settings
 
 from evennia_ai import operations
 from evennia_ai.engine.recording import ModelCall, ToolUse
-from evennia_ai.runtime.watching import FEED, TURN, Change, Feed, ring_for
+from evennia_ai.runtime.watching import FEED, Change, Feed, ring_for
 from tests.shell.support import ShellTest, whispers
 
 
@@ -29,7 +29,7 @@ class RecordedTurnsTest(ShellTest):
         assert {"message": "Hello, Tom.", "target": "Tom"} == dict(whispered.call.arguments)
         assert whispered.success
         assert record.turn.kept_audiences
-        assert {(TURN, "Ada")} == {(change.kind, change.assistant) for change in told}
+        assert {"Ada"} == {change.assistant for change in told}
 
     def test_a_forgotten_person_is_in_no_record(self) -> None:
         """Not even in memory."""
@@ -72,7 +72,20 @@ class FeedTest(ShellTest):
         feed = Feed(most=2)
         assert [] == feed.since(0)
         for name in ("Ada", "Bert", "Cleo"):
-            feed.tell(TURN, name)
+            feed.tell(name)
         assert ["Bert", "Cleo"] == [change.assistant for change in feed.since(1) or ()]
         assert [] == feed.since(3)
         assert (None, None) == (feed.since(0), feed.since(4))
+
+    def test_a_watcher_that_fails_harms_nobody(self) -> None:
+        """The turn goes on, others are told, and it is told no more."""
+        feed = Feed()
+        told: list[Change] = []
+
+        def fail(change: Change) -> None:
+            raise ValueError
+
+        feed.watchers = {fail, told.append}
+        feed.tell("Ada")
+        feed.tell("Ada")
+        assert ([1, 2], {told.append}) == ([each.number for each in told], feed.watchers)

@@ -12,7 +12,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Site
 
 from evennia_ai import apps, audit
-from evennia_ai.runtime.watching import FEED, STATE, TURN, Feed
+from evennia_ai.runtime.watching import FEED, Feed
 from evennia_ai.web import service, stream
 from evennia_ai.web.service import StreamResource, start_plugin_services
 from evennia_ai.web.stream import (
@@ -113,19 +113,19 @@ class StreamTest(WebTest):
         assert "content-type: text/event-stream" in head
         assert "cache-control: no-store" in head
         assert "retry: 500" in head
-        self.feed.tell(TURN, "Ada")
-        assert f'id: {self.feed.epoch}-1\nevent: turn\ndata: "Ada"\n\n' in listener.take()
+        self.feed.tell("Ada")
+        assert f'id: {self.feed.epoch}-1\nevent: change\ndata: ["Ada"]\n\n' in listener.take()
 
     def test_many_changes_become_one(self) -> None:
         """A page is told once in a while, and of the last one for sure."""
         listener = self.listen()
         listener.take()
         for _ in range(4):
-            self.feed.tell(TURN, "Ada")
-        assert 1 == listener.take().count("event: turn")
+            self.feed.tell("Ada")
+        assert 1 == listener.take().count("event: change")
         self.time.advance(LONG_PAUSE_SECONDS)
         told = listener.take()
-        assert 1 == told.count("event: turn")
+        assert 1 == told.count("event: change")
         assert f"{self.feed.epoch}-4" in told
         self.time.advance(LONG_PAUSE_SECONDS)
         assert "event:" not in listener.take()
@@ -134,20 +134,20 @@ class StreamTest(WebTest):
         """Of others it is told nothing."""
         listener = self.listen(query=f"assistant=Ada&after={self.feed.mark}")
         listener.take()
-        self.feed.tell(TURN, "Bert")
+        self.feed.tell("Bert")
         assert "event:" not in listener.take()
-        self.feed.tell(STATE, "Ada")
-        assert "event: state" in listener.take()
+        self.feed.tell("Ada")
+        assert "event: change" in listener.take()
 
     def test_whoever_comes_back_misses_nothing(self) -> None:
         """The browser says which mark it saw last; what is too long ago is a reset."""
-        self.feed.tell(TURN, "Ada")
+        self.feed.tell("Ada")
         mark = self.feed.mark
         assert "event:" not in self.listen(Last_Event_ID=mark).take()
-        self.feed.tell(STATE, "Ada")
-        assert "event: state" in self.listen(Last_Event_ID=mark).take()
+        self.feed.tell("Ada")
+        assert "event: change" in self.listen(Last_Event_ID=mark).take()
         for number in range(5):
-            self.feed.tell(TURN, f"a{number}")
+            self.feed.tell(f"a{number}")
         assert "event: reset" in self.listen(Last_Event_ID=mark).take()
 
     def test_a_mark_that_is_none_is_a_reset(self) -> None:
@@ -170,11 +170,11 @@ class StreamTest(WebTest):
     def test_the_last_change_is_told_before_it_ends(self) -> None:
         """However shortly before."""
         listener = self.listen()
-        self.feed.tell(TURN, "Ada")
-        self.feed.tell(STATE, "Ada")
+        self.feed.tell("Ada")
+        self.feed.tell("Ada")
         self.time.advance(0.1)
         next(iter(self.streams._of.values()))[0].close()
-        assert "event: state" in listener.take()
+        assert "event: change" in listener.take()
 
     def test_one_that_is_left_is_forgotten(self) -> None:
         """At once, where the connection tells."""
@@ -200,11 +200,11 @@ class StreamTest(WebTest):
         (held,) = next(iter(self.streams._of.values()))
         held.pauseProducing()
         for _ in range(3):
-            self.feed.tell(TURN, "Ada")
+            self.feed.tell("Ada")
             self.time.advance(LONG_PAUSE_SECONDS)
         assert "" == listener.take()
         held.resumeProducing()
-        assert 1 == listener.take().count("event: turn")
+        assert 1 == listener.take().count("event: change")
         held.pauseProducing()
         self.time.advance(HEARTBEAT_SECONDS)
         listener.read()
@@ -259,12 +259,12 @@ class StreamTest(WebTest):
         listener.take()
         self.ask("whisper Ada = hello", whispers("Hello."))
         self.time.advance(1)
-        assert "event: turn" in listener.take()
+        assert "event: change" in listener.take()
         audit.LISTENERS.append(service.tell_of_facts)
         self.addCleanup(audit.LISTENERS.remove, service.tell_of_facts)
         self.post("stop", {"reason": "enough"}, key="Ada")
         self.time.advance(1)
-        assert "event: state" in listener.take()
+        assert "event: change" in listener.take()
 
 
 class ServiceTest(WebTest):
