@@ -61,6 +61,13 @@ def audit_config() -> str:
     return settings_table(AuditConfig)
 
 
+def otel_config() -> str:
+    """The settings of the export by OpenTelemetry."""
+    from evennia_ai.core.settings.services import OtelConfig
+
+    return settings_table(OtelConfig)
+
+
 def trace_config() -> str:
     """How long the trace is kept."""
     from evennia_ai.core.settings.services import TraceConfig
@@ -330,6 +337,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         rights,
         audit_events,
         audit_config,
+        otel_config,
         trace_config,
         mcp_server_config,
         breaker_config,

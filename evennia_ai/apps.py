@@ -33,6 +33,7 @@ PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SERVER_PARTS = ("evennia_ai.mcp_server.service",)
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
+STREAM = "evennia_ai.web.service"
 SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
 OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
@@ -44,7 +45,7 @@ def check_settings(
 ) -> list[checks.CheckMessage]:
     """Report settings that do not fit together."""
     from evennia_ai import audit
-    from evennia_ai.agent import preparation, tracing
+    from evennia_ai.agent import preparation, telemetry, tracing
     from evennia_ai.budget import ledger
     from evennia_ai.operations import naming
     from evennia_ai.runtime import services
@@ -55,6 +56,7 @@ def check_settings(
         ledger.check_settings(services.endpoint())
         audit.check_settings()
         tracing.check_settings()
+        telemetry.config()
         naming.command_names()
         for group in (ApiConfig, WebConfig):
             group.from_stored(getattr(settings, group.NAME, {}))
@@ -124,10 +126,11 @@ def _after_login(sender: Account, **kwargs: object) -> None:
 def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
-        from evennia_ai.agent import tracing
+        from evennia_ai.agent import telemetry, tracing
         from evennia_ai.operations import guarding, naming
 
         tracing.prune_daily(reactor)
+        telemetry.begin()
         guarding.report_clashes()
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 
@@ -216,6 +219,7 @@ def _add_pages() -> None:
     settings.ROOT_URLCONF = PAGES
     library = str(Path(django_htmx.__file__).parent / "static")
     settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
+    _name_services("SERVER_SERVICES_PLUGIN_MODULES", (STREAM,))
     for engine in settings.TEMPLATES[:1]:  # the site's
         engine["DIRS"] = [str(Path(__file__).parent / SITE_TEMPLATES), *engine.get("DIRS", ())]
 

@@ -93,7 +93,7 @@ class ScriptCheckpoints:
         turns.checkpoint(self.script, turn)
 
 
-def _guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
+def guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
     """An assistant's tools, with everything around them that keeps a mistake a value.
 
     Args:
@@ -146,9 +146,22 @@ def toolbox(
         is_grounded: what it could look at is told already: it only answers, or uses a tool of the
             game.
     """
-    tools: Toolbox = Noted(_guarded(script), ScriptCheckpoints(script))
+    tools: Toolbox = Noted(guarded(script), ScriptCheckpoints(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
     tools = Timely(tools, Moments(script, partial(_offers, script, turn, pattern)))
+    return offered(script, turn, pattern, tools, is_small=is_small, is_grounded=is_grounded)
+
+
+def offered(
+    script: Assistant,
+    turn: Turn,
+    pattern: ExecutionPattern,
+    tools: Toolbox,
+    *,
+    is_small: bool,
+    is_grounded: bool,
+) -> Toolbox:
+    """Those of some tools that one turn has, behind the gate; the arguments are `toolbox`'s."""
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
@@ -199,7 +212,11 @@ def execute_react_loop(
         partial(shown, script.obj, turn),
         is_heard=partial(_is_heard, script, pattern),
     )
-    return Deferred.fromCoroutine(_run(script, turn, ports, pattern))
+    ring = script.work.recorded
+    running = partial(_run, script, turn, pattern)
+    if not ring.is_on:
+        return Deferred.fromCoroutine(running(ports))
+    return Deferred.fromCoroutine(ring.run(turn, ports, running, script.clock.seconds))
 
 
 def _is_heard(script: Assistant, pattern: ExecutionPattern, turn: Turn) -> bool:
@@ -208,7 +225,7 @@ def _is_heard(script: Assistant, pattern: ExecutionPattern, turn: Turn) -> bool:
     )
 
 
-async def _run(script: Assistant, turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
+async def _run(script: Assistant, turn: Turn, pattern: ExecutionPattern, ports: Ports) -> Stop:
     try:
         return await tick.run(turn, ports, pattern)
     finally:
@@ -224,7 +241,7 @@ def execute_tool_call(
         settle: what is stored together with the record of the call.
     """
     tools = Recorded(
-        Gated(_guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds
+        Gated(guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds
     )
     beside = script.work.beside
     running = Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))

@@ -54,6 +54,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.agent.preparation",
         "evennia_ai.runtime.services",
         "evennia_ai.runtime.signals",
+        "evennia_ai.agent.telemetry",
         "evennia_ai.agent.tracing",
         "evennia_ai.models",
     ),  # Django's app registry is not ready before

@@ -67,7 +67,7 @@ def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
         return False
     if is_too_long and size.on_oversize is Oversize.CUT:
         heard = _cut(record, heard, size.message_characters)
-    event = _event(script, record, heard)
+    event = event_of(script, record, heard)
     admission = _admit(script, event)
     if admission.is_refusal:
         record.note("refused", f"limit {admission.value}, in hearing_config")
@@ -120,7 +120,8 @@ def _take(script: Assistant, record: DecisionTrace, event: Event, admission: Adm
         script.work.extensions.end(f"own {script.obj.dbref}")
 
 
-def _event(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
+def event_of(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
+    """The event that a message becomes, without the name it is addressed by."""
     ear = ear_for(script, incoming.find_being(heard.sender_id))
     body = without_address(heard.body, ear.names)
     return Event.from_heard(

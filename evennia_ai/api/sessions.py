@@ -8,16 +8,14 @@ request that comes with one. A program that asks each second would fill the tabl
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from importlib import import_module
-from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
+
+from evennia_ai.runtime.web_requests import read_only_session
 
 APP_NAMES = {"evennia_ai_api", "evennia_ai_web"}
 WEBCLIENT_LOGIN = "webclient_authenticated_uid"
@@ -32,7 +30,7 @@ class ReadOnlySessions:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Put a session that is only read in the place of a request's own."""
         if hasattr(request, "session") and _is_ours(request):
-            session = _kind(settings.SESSION_ENGINE)(request.session.session_key)
+            session = read_only_session(request.session.session_key)
             if not _is_half_a_login(session):
                 request.session = session
         return self.get_response(request)
@@ -51,25 +49,3 @@ def _is_half_a_login(session: SessionBase) -> bool:
     if not session.session_key:
         return False
     return WEBCLIENT_LOGIN in session and SESSION_KEY not in session
-
-
-@lru_cache(maxsize=4)
-def _kind(engine: str) -> Any:
-    """Sessions as the game keeps them, but only read."""
-    kind: Any = import_module(engine).SessionStore
-
-    class ReadOnly(kind):
-        """A session of which nothing is written."""
-
-        def save(self, must_create: bool = False) -> None:
-            """Changes are forgotten with the request."""
-
-        def create(self) -> None:
-            """There is none."""
-
-        def delete(self, session_key: str | None = None) -> None:
-            """The stored session stays."""
-
-    # Django signs what it stores with the name of the class that stored it.
-    ReadOnly.__qualname__ = kind.__qualname__
-    return ReadOnly

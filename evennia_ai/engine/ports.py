@@ -84,6 +84,7 @@ class Prompt:
         count: gives the tokens of a text.
         tool_tokens: those of the tools' descriptions.
         instructions: the rules in it, which are for the model and for nobody else.
+        blocks: the texts that it was made of, by the keys of their components, without the talk.
     """
 
     messages: list[Message]
@@ -92,6 +93,7 @@ class Prompt:
     count: Counter = estimate
     tool_tokens: int = 0
     instructions: str = ""
+    blocks: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def fullness(self) -> Fullness:

@@ -34,16 +34,21 @@ def may_remember(
     config = state.memory_config(script)
     if not config.enabled or is_mask(person):
         return False
-    return not _is_unwanted(script, {person, sender_id} - {""}, place)
+    return not is_unwanted(script, {person, sender_id} - {""}, place)
 
 
 def wants_no_words(script: Assistant, event: Event) -> bool:
     """True where none of somebody's words may be kept: they, or the room, said so."""
-    return _is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
+    return is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
-def _is_unwanted(script: Assistant, whom: set[str], place: str) -> bool:
-    """True where one of some beings, or a place, is among those of whom nothing is to be kept."""
+def is_unwanted(script: Assistant, whom: set[str], place: str = "") -> bool:
+    """True where one of some beings, or a place, is among those of whom nothing is to be kept.
+
+    Args:
+        whom: players ("*#3") and characters ("#12").
+        place: as of `may_remember`.
+    """
     config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
         return True

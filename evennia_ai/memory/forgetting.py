@@ -193,6 +193,7 @@ def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:
     if work.indexing is not None:
         work.indexing.places.pop(person, None)
     work.tool_cache.clear_all()
+    work.recorded.forget()
     # How often they asked in this minute stays: else to be forgotten would be a way round limits.
     if (known := work.senders.people.get(person)) is not None:
         known.answered = known.refused = 0

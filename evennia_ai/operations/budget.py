@@ -99,11 +99,15 @@ def budget_of(script: AssistantScript | None) -> Result[BudgetReport]:
     return Result(True, "\n".join(lines), data)
 
 
-def today_of(script: AssistantScript) -> str:
-    """Tokens that an assistant used today, and how many it may, in a few words."""
-    now = _now(script)
+def today_of(script: AssistantScript | None) -> str:
+    """Tokens used today, and how many may be, in a few words.
+
+    Args:
+        script: whose; None: those of the test bench.
+    """
+    now, name = _now(script), None if script is None else str(script.key)
     try:
-        standing = ledger.today_of(script.key, ledger.config_for(_own(script)), now)
+        standing = ledger.today_of(name, ledger.config_for(_own(script)), now)
     except ConfigurationError as error:
         return str(error)
     used, allowed = number(standing.used), number(standing.allowed)

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.agent import hearing
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.perception import Heard
 from evennia_ai.core.hearing.rules import RULES
 from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
 from evennia_ai.core.typed_objects import Being, GameObject
@@ -163,7 +164,7 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
         f"trust {v['trust']:g} ({v['because']})"
         for v in verdicts
     ]
-    now = _obstacle(script)
+    now = obstacle(script)
     lines = [
         f"{script.key} would take this from {names.name_of(being, script.obj)}",
         *(f"  {line}" for line in told),
@@ -173,11 +174,20 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     return Result(True, "\n".join(lines), Verdicts(verdicts, now))
 
 
-def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
-    """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
+def heard_as(script: Assistant, being: Being, words: str, kind: str) -> Heard | None:
+    """A message as it would be heard from somebody; None where it has no words.
+
+    Args:
+        kind: one of LINES.
+    """
     line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
     options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
-    heard = incoming.read((line, options), being, script.obj)
+    return incoming.read((line, options), being, script.obj)
+
+
+def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
+    """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
+    heard = heard_as(script, being, words, kind)
     if heard is None:
         return None
     work = script.work
@@ -199,7 +209,7 @@ def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | 
     }
 
 
-def _obstacle(script: AssistantScript) -> str:
+def obstacle(script: Assistant) -> str:
     """The obstacle that would keep it from answering although a message triggers, or ""."""
     if script.silence:
         return script.silence

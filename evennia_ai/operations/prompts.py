@@ -59,16 +59,28 @@ class Templates:
     templates: list[TemplateRow]
 
 
-def _bare_scene(
+def bare_scene(
     script: AssistantScript,
     context_type: ContextType = ContextType.TICK_EVENT,
     read: Callable[[str], Any] | None = None,
+    *,
+    is_native: bool = True,
 ) -> Scene:
-    """The prompt settings as they stand, whatever its model is, or even without one."""
+    """The prompt settings as they stand, whatever its model is, or even without one.
+
+    Raises:
+        ConfigurationError: something of them is wrong.
+    """
     read = read or partial(state.read, script)
     name = str(script.key)
     return stage(
-        read, context_type, settings=settings, is_native=True, name=name, count=len, max_tokens=1
+        read,
+        context_type,
+        settings=settings,
+        is_native=is_native,
+        name=name,
+        count=len,
+        max_tokens=1,
     )
 
 
@@ -80,7 +92,7 @@ def _try(script: AssistantScript, said: str, **values: Any) -> Result:
 
     try:
         for context_type in ContextType:
-            _bare_scene(script, context_type, read)
+            bare_scene(script, context_type, read)
     except ConfigurationError as error:
         return Result.invalid(f"Nothing is changed: {error}")
     state.write(script, **values)
@@ -101,7 +113,7 @@ def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
 def list_components(script: AssistantScript) -> Result[Components]:
     """The components an assistant has of its own, its game's among them."""
     try:
-        scene = _bare_scene(script)
+        scene = bare_scene(script)
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s components cannot be read: {error}")
     own = set(state.read(script, "prompt_components"))
@@ -222,7 +234,7 @@ def show_context(script: AssistantScript, name: str) -> Result:
     if name not in tuple(ContextType):
         return no_context(name)
     try:
-        context = _bare_scene(script, ContextType(name)).context
+        context = bare_scene(script, ContextType(name)).context
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s contexts cannot be read: {error}")
     own = state.read(script, "context_configs").get(name, {})

@@ -237,6 +237,8 @@ def trace(
     person: str | None = None,
     look: Look | None = None,
     asker: Being | None = None,
+    sender: str = "",
+    result: str = "",
 ) -> Result[TracedPage]:
     """The messages that an assistant heard, and its answers, the newest first, as far as kept.
 
@@ -248,12 +250,18 @@ def trace(
         person: only messages of this person ("*#3"), without causes that are for staff.
         look: who looks; None: nobody, who sees no private words but of that person.
         asker: to whom it is told, by the name that they know; None: to code.
+        sender: only of people with this in their name.
+        result: only what ended so: "answered", "silent" or "failed".
     """
     look, now = look or Look(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
         return Result(False, OFF, TracedPage([], None), Problem.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
+    if sender:
+        found = found.filter(name__icontains=sender)
+    if result:
+        found = found.filter(facts__result=result)
     if before is not None:
         found = found.filter(pk__lt=before)
     most = max(1, min(limit, MOST_AT_ONCE))

@@ -232,7 +232,7 @@ def _problem_of(script: AssistantScript, edit: Edit, changes: list[ChangedValue]
                 f"{each.name} was changed again since edit {edit.number}. "
                 f"See: assistant undo {script.key} list"
             )
-        if not _is_whole(each.new):
+        if not is_whole(each.new):
             return (
                 f"the record has not all of what {each.name} was, since it was secret or too long; "
                 "set it by hand"
@@ -259,12 +259,12 @@ def _kept(name: str, value: object) -> Any:
     return storable({"key": name, "value": value})["value"]
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
     """True where a value from the record is the value itself, with nothing masked or left out."""
     if isinstance(value, Mapping):
-        return set(value) != FINGERPRINT and all(map(_is_whole, value.values()))
+        return set(value) != FINGERPRINT and all(map(is_whole, value.values()))
     if isinstance(value, list):
-        return all(map(_is_whole, value))
+        return all(map(is_whole, value))
     return not (isinstance(value, str) and MASK in value)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from json import dumps
+from operator import itemgetter
 
 from evennia_ai.core.memory.extraction import LONGEST_ENTRY, Request
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote
@@ -18,7 +19,7 @@ from evennia_ai.core.turn.conversation import Message, turn_text, user_message
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
-from evennia_ai.prompts.components import HEAD
+from evennia_ai.prompts.components import HEAD, PromptComponent
 from evennia_ai.prompts.examples import examples, grounded_examples
 from evennia_ai.prompts.placeholders import (
     WITH_MACROS,
@@ -41,6 +42,8 @@ OF_PARTS = {Part.MEMORIES: "memories", Part.GOALS: "goals"}
 Value = Callable[[str], str]
 # A component's id and its text as the model reads it.
 Told = tuple[int, str]
+# A component with its text as the model reads it, which may be "".
+Filled = tuple[PromptComponent, str]
 
 
 def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
@@ -50,25 +53,29 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     is left out. A prompt that still does not fit says so by its `usage_ratio`.
     """
     value = _values(scene, turn, specs)
-    head, tail = _whole_head(scene, value, specs), _tail(scene, value, specs)
+    parts, tail = _head_parts(scene, value, specs), _tail(scene, value, specs)
+    head = _with_examples(scene, parts, specs)
     shown = () if scene.is_plain(specs) else specs.values()
     tools = sum(map(scene.tokens_of_tool, shown))
     most = scene.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
     is_telling = scene.shows(Part.OVERHEARD) and not scene.is_grounded
-    said = _said(scene, turn, tail, tells_overheard=is_telling)
+    told, said = _said(scene, turn, tail, tells_overheard=is_telling)
     fixed = count_messages([*head, *said], scene.tokens_of)
     if fixed > room and is_telling and turn.overheard:
-        said = _said(scene, turn, tail, tells_overheard=False)
+        told, said = _said(scene, turn, tail, tells_overheard=False)
         fixed = count_messages([*head, *said], scene.tokens_of)
     history, size = _fitting(scene, turn.history, room - fixed)
-    told, size = [*head, *history, *said], tools + fixed + size
-    return Prompt(told, size, most, scene.count, tools, scene.instructions(specs))
+    messages, size = [*head, *history, *said], tools + fixed + size
+    blocks = [(component.key, text) for component, text in parts]
+    blocks += [(scene.components[number].key, text) for number, text in told]
+    return Prompt(messages, size, most, scene.count, tools, scene.instructions(specs), blocks)
 
 
 def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:
     """The messages with which each prompt of an assistant begins, whatever is said to it."""
-    return _whole_head(scene, _values(scene, turn, specs), specs)
+    parts = _head_parts(scene, _values(scene, turn, specs), specs)
+    return _with_examples(scene, parts, specs)
 
 
 def told_components(scene: Scene, turn: Turn, specs: Specs) -> list[Told]:
@@ -106,7 +113,7 @@ def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) 
     def value(name: str) -> str:
         return named[name] if name in named else of_scene(name)
 
-    system, *others = _head(scene, value, specs)
+    system, *others = _head(_head_parts(scene, value, specs))
     asked = "\n\n".join(filter(None, (str(system["content"]), request.prompt)))
     tail = [(number, text) for number, text in _tail(scene, value, specs) if number not in told]
     tail += [(int(part), _framed(scene, part, text, value)) for part, text in told.items()]
@@ -146,25 +153,28 @@ def _filled(text: str, value: Value) -> str:
     return fill(text, value) if not names or any(value(name) for name in names) else ""
 
 
-def _whole_head(scene: Scene, value: Value, specs: Specs) -> list[Message]:
+def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[Message]:
     """The head and, for a model that needs them, turns that show what an answer looks like."""
-    head = _head(scene, value, specs)
+    head = _head(parts)
     if scene.is_grounded:
         return head + grounded_examples(is_plain=scene.is_plain(specs))
     return head + examples(scene.examples) if scene.tool_mode == "json" else head
 
 
-def _head(scene: Scene, value: Value, specs: Specs) -> list[Message]:
+def _head_parts(scene: Scene, value: Value, specs: Specs) -> list[Filled]:
+    """The components of the head with their texts, in order."""
+    texts = scene.texts(specs)
+    return [(c, _filled(text, value)) for c, text in texts if c.where == HEAD]
+
+
+def _head(parts: Sequence[Filled]) -> list[Message]:
     """One system message, and those that a game puts into other mouths."""
     system, others = [], []
-    for component, text in scene.texts(specs):
-        if component.where != HEAD:
-            continue
-        filled = _filled(text, value)
+    for component, text in parts:
         if component.role == "system":
-            system.append(filled)
+            system.append(text)
         else:
-            others.append({"role": component.role, "content": filled})
+            others.append({"role": component.role, "content": text})
     return [{"role": "system", "content": "\n\n".join(filter(None, system))}, *others]
 
 
@@ -191,8 +201,8 @@ def _newest_within_share(scene: Scene, turn: Turn, *, shows_trust: bool) -> str:
 
 def _said(
     scene: Scene, turn: Turn, tail: Sequence[Told], *, tells_overheard: bool
-) -> list[Message]:
-    """The messages of the turn, the first with all that is of this moment around it.
+) -> tuple[list[Told], list[Message]]:
+    """The texts of this moment, and the messages of the turn, the first made of these.
 
     A small model is confused by the numbers of trust: it is told the same without them.
     """
@@ -202,8 +212,9 @@ def _said(
         told = [(int(Part.EVENT), f"{event}\n{scene.hint}")]
     if tells_overheard:
         told.append((int(Part.OVERHEARD), overheard))
-    texts = [text for _, text in sorted(told, key=lambda item: item[0]) if text]
-    return [user_message("\n\n".join(texts)), *turn.said[1:]]
+    told = sorted((each for each in told if each[1]), key=itemgetter(0))
+    moment = user_message("\n\n".join([text for _, text in told]))
+    return told, [moment, *turn.said[1:]]
 
 
 def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:

@@ -39,6 +39,15 @@ def _telling(kind: type[Request]) -> type[Request]:
             tell(self)
             super().process()
 
+        def finish(self) -> None:
+            """End the answer, unless whoever asked has left, which the proxy does not look at.
+
+            Else the portal's log has a traceback of each page that was left while it followed
+            what happens.
+            """
+            if self.channel is not None:
+                super().finish()
+
     return Telling
 
 

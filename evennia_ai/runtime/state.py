@@ -38,6 +38,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.watching import ring_for
 from evennia_ai.runtime.work import Work
 
 DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
@@ -189,6 +190,7 @@ def rebuild(script: Assistant) -> Work:
         hushed=dict(read(script, "hushed")),
         breakers=CircuitBreakerRegistry(clock=script.clock.seconds),
         tool_cache=ToolResultCache(clock=script.clock.seconds),
+        recorded=ring_for(str(script.key)),
     )
 
 

@@ -1,10 +1,14 @@
-"""Requests of the web, to the API and to pages: their settings, and the address one is from."""
+"""Requests of the web, to the API and to pages: settings, whose login it is, where it is from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
 from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
 
 from evennia_ai.core.safety.addresses import client_of, is_network, is_within
 from evennia_ai.core.settings.services import ApiConfig
@@ -48,3 +52,31 @@ def address_of(meta: Mapping[str, object]) -> str:
         if peer in forwarded:
             peer = LOOPBACK[0]
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
+
+
+def read_only_session(key: str | None) -> SessionBase:
+    """A stored session, of which nothing is ever written."""
+    session: SessionBase = _kind(settings.SESSION_ENGINE)(key)
+    return session
+
+
+@lru_cache(maxsize=4)
+def _kind(engine: str) -> Any:
+    """Sessions as the game keeps them, but only read."""
+    kind: Any = import_module(engine).SessionStore
+
+    class ReadOnly(kind):
+        """A session of which nothing is written."""
+
+        def save(self, must_create: bool = False) -> None:
+            """Changes are forgotten with the request."""
+
+        def create(self) -> None:
+            """There is none."""
+
+        def delete(self, session_key: str | None = None) -> None:
+            """The stored session stays."""
+
+    # Django signs what it stores with the name of the class that stored it.
+    ReadOnly.__qualname__ = kind.__qualname__
+    return ReadOnly

@@ -24,6 +24,7 @@ from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import Autonomy
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.checkpoint import Extensions
+from evennia_ai.engine.recording import TurnRing
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.slots import Seat
 
@@ -94,6 +95,7 @@ class Work:
         trace_due: seconds on the clock before which its trace is not pruned again.
         unable: while its body cannot act, the persons who were told so; else None.
         calls_of_game: the newest messages that game code told it of, and when.
+        recorded: its last turns as they were.
     """
 
     inbox: list[inbox.Stored] = field(default_factory=list)
@@ -150,6 +152,7 @@ class Work:
     trace_due: float = 0.0
     unable: set[str] | None = None
     calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
+    recorded: TurnRing = field(default_factory=TurnRing)
 
     @property
     def set_aside(self) -> frozenset[str]:

@@ -37,6 +37,8 @@ class Tool(ABC):
         heard_by: who comes to know what it is given: "nobody" or "anybody"; "": as its category
             says. In a private turn what anybody may hear is held back.
         group: the tools that it is shown with, where it is shown by need; None: always shown.
+        only_reads: whether it changes nothing and tells nobody anything, so that it is run also
+            where an answer is only tried.
     """
 
     name: str = ""
@@ -52,6 +54,7 @@ class Tool(ABC):
     confirmed_by: Right | None = None
     heard_by: str = ""
     group: ToolGroup | None = None
+    only_reads: bool = False
 
     @abstractmethod
     def execute(self, character: Character, **arguments: Any) -> Any:
@@ -95,6 +98,7 @@ class Tool(ABC):
             needs_confirmation=self.needs_confirmation,
             heard_by=self.heard_by,
             group=self.group,
+            only_reads=self.only_reads,
         )
 
     @cached_property

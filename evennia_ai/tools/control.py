@@ -31,7 +31,7 @@ CATALOGUES: list[Callable[[], Mapping[str, ToolSpec]]] = [
 ]
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", only_reads=True)
 def noop(character: Character, reason: str | None = None) -> str:
     """Do nothing and stay silent, because nothing needs an answer.
 
@@ -78,7 +78,7 @@ def _found(known: list[ToolSpec], query: str) -> list[ToolSpec]:
     return [spec for spec in best if scores[spec.name]]
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", only_reads=True)
 def find_tools(character: Character, query: str, *, turn: Turn) -> str:
     """Look for further tools, by words for what you want to do. You can use those it finds.
 
@@ -114,7 +114,7 @@ def _game_time() -> str:
         return f"second {seconds:.0f}"
 
 
-@tool(category="safe_chain", group=TIME)
+@tool(category="safe_chain", group=TIME, only_reads=True)
 def time(character: Character) -> str:
     """Find out what time it is, in the game and in the real world."""
     now = datetime.fromtimestamp(character.assistant_script.clock.seconds(), UTC)

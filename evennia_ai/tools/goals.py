@@ -23,7 +23,7 @@ def _is_own(character: Character, turn: Turn) -> bool:
     return turn.event.kind == OWN
 
 
-@tool(category="safe_chain", useful_when=_has_goal)
+@tool(category="safe_chain", useful_when=_has_goal, only_reads=True)
 def list_goals(character: Character) -> str:
     """List your open goals, the most pressing first, with their parts."""
     return "\n".join(core_goals.lines(goals.of(character.assistant_script))) or (

@@ -46,7 +46,7 @@ def add_journal_entry(
     return f"written down as [{memory.key[: core.SHORT_KEY]}]"
 
 
-@tool(category="safe_chain", group=JOURNAL)
+@tool(category="safe_chain", group=JOURNAL, only_reads=True)
 def read_journal(character: Character, limit: int = 10, *, turn: Turn) -> str:
     """Read the newest entries of your journal that you may use in this talk.
 
@@ -58,7 +58,7 @@ def read_journal(character: Character, limit: int = 10, *, turn: Turn) -> str:
     return _told(script, turn, found) or "your journal holds nothing that belongs here"
 
 
-@tool(category="safe_chain", group=JOURNAL)
+@tool(category="safe_chain", group=JOURNAL, only_reads=True)
 def search_journal(character: Character, words: str, limit: int = 10, *, turn: Turn) -> str:
     """Look for words in your journal.
 

@@ -73,9 +73,9 @@ class Guard:
 
     def refusal(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> str:
         """The reason why a call may not be made at all, for the model, or ""."""
-        leave = self._leave(turn, spec, call)
+        leave = self.leave(turn, spec, call)
         is_held = not leave.is_allowed and leave.way.otherwise is Otherwise.REFUSED
-        return _told(leave) if is_held else ""
+        return refused(leave) if is_held else ""
 
     def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
         """The call as it may be run, or what was done in its place.
@@ -83,7 +83,7 @@ class Guard:
         Raises:
             ToolError: nothing of it may leave.
         """
-        leave = self._leave(turn, spec, call)
+        leave = self.leave(turn, spec, call)
         if leave.is_allowed:
             return call
         if leave.way.otherwise is Otherwise.MASKED:
@@ -92,9 +92,14 @@ class Guard:
         if leave.way.otherwise is Otherwise.ASIDE:
             return self._aside(turn, call, leave)
         self._note(turn, call, f"{leave.why}; it was held back")
-        raise ToolDeniedError(_told(leave))
+        raise ToolDeniedError(refused(leave))
 
-    def _leave(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Leave:
+    def leave(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Leave:
+        """The leave of a call's words to go out by its tool at this moment.
+
+        Raises:
+            ToolError: whoever is named is not to be found.
+        """
         way = way_of(spec)
         if not turn.held or state.read(self.script, "private_words") == FREE:
             return Leave(way)
@@ -128,13 +133,13 @@ class Guard:
         return (self._listener(turn, being) for being in beings if being not in deaf)
 
     def _listener(self, turn: Turn, being: GameObject | Account) -> Listener:
-        person = self._person_of(being, turn)
+        person = self.person_of(being, turn)
         audiences = [WORLD, person_audience(person)]
         if any(each.startswith("faction:") for each in turn.held):
             audiences += map(faction_audience, self._factions(being))
         return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
-    def _person_of(self, being: GameObject | Account, turn: Turn) -> str:
+    def person_of(self, being: GameObject | Account, turn: Turn) -> str:
         """The identity of a being: `messages.incoming.face_of` without reading the account."""
         if mask := names.mask_of(being, self.script.obj):
             return mask
@@ -165,7 +170,7 @@ class Guard:
         found = self._asker(turn)
         if found is None:
             self._note(turn, call, f"{leave.why}; it was held back")
-            raise ToolDeniedError(_told(leave))
+            raise ToolDeniedError(refused(leave))
         being, tool = found
         self.check(tool, turn)
         words = str(call.arguments.get(leave.way.words[0], ""))
@@ -198,7 +203,8 @@ class Guard:
         self.script.work.decisions.note(numbers, "private words", f"{name}: {detail}")
 
 
-def _told(leave: Leave) -> str:
+def refused(leave: Leave) -> str:
+    """The reason why nothing of a call may leave, for the model."""
     return f"you were told something in private, and {leave.why}; {ADVICE}"
 
 

@@ -30,7 +30,7 @@ def check_count(turn: Turn) -> None:
         raise ToolError(f"you wrote down {MOST_A_TURN} things in this turn; that is enough")
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", only_reads=True)
 async def recall_memories(character: Character, query: str, *, turn: Turn) -> str:
     """Look into your memory for what you know about something or somebody.
 

@@ -67,7 +67,7 @@ def _has_note(character: Character, turn: Turn) -> bool:
     return bool(notebook.notes_of(character.assistant_script, turn))
 
 
-@tool(category="safe_chain", useful_when=_has_note, group=NOTES)
+@tool(category="safe_chain", useful_when=_has_note, group=NOTES, only_reads=True)
 def read_notes(character: Character, *, turn: Turn) -> str:
     """Read your notebook: all that you may use in this talk, the oldest first."""
     notes = notebook.notes_of(character.assistant_script, turn)

@@ -114,13 +114,13 @@ def inspect_location(character: Character, detail_level: Literal["brief", "full"
     return "\n".join(line for line in lines if line)
 
 
-@tool(category="safe_chain", group=PLACES)
+@tool(category="safe_chain", group=PLACES, only_reads=True)
 def exits(character: Character) -> str:
     """Find out which ways lead out of here, and where to."""
     return _told_exits(character)
 
 
-@tool(category="safe_chain", group=PLACES)
+@tool(category="safe_chain", group=PLACES, only_reads=True)
 def who_is_here(character: Character) -> str:
     """Find out who is with you, which of them are AIs, and who is asleep."""
     return _told_people(character)
@@ -133,7 +133,7 @@ def _is_called(thing: GameObject, words: list[str], character: Character) -> boo
     return all(word in names or word in tags for word in words)
 
 
-@tool(category="safe_chain", group=PLACES)
+@tool(category="safe_chain", group=PLACES, only_reads=True)
 def search_objects(character: Character, query: str) -> str:
     """Look for things or people here, or among what you carry, by words of their names.
 

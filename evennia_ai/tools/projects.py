@@ -38,7 +38,7 @@ def _has_project(character: Character, turn: Turn) -> bool:
     return bool(core.seen(projects.of(script), projects.viewer_of(script, turn)))
 
 
-@tool(category="safe_chain", useful_when=_has_project, group=PROJECTS)
+@tool(category="safe_chain", useful_when=_has_project, group=PROJECTS, only_reads=True)
 def list_projects(character: Character, *, turn: Turn) -> str:
     """List your projects."""
     return core.listing(*projects.opened(character.assistant_script, turn))

@@ -159,6 +159,7 @@ class ToolOptions(TypedDict, total=False):
     heard_by: str
     useful_when: When | None
     group: ToolGroup | None
+    only_reads: bool
 
 
 @overload
@@ -182,6 +183,8 @@ def tool(
         heard_by: who learns what it is given, if its category does not say: "nobody" or "anybody".
         useful_when: told the character and the turn, says whether the model is shown it now.
         group: the model is shown it when a message calls for this group; None: always.
+        only_reads: it changes nothing and tells nobody anything, so it is run also where an answer
+            is only tried, on the test bench; what is cached counts as such.
 
     Raises:
         ConfigurationError: it cannot be registered.
@@ -215,6 +218,7 @@ def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Fu
             heard_by=options.get("heard_by", ""),
             useful_when=options.get("useful_when"),
             group=options.get("group"),
+            only_reads=options.get("only_reads", cache_seconds is not None),
         )
     )
     return function

@@ -26,7 +26,7 @@ def _runs(person: str, character: Character) -> bool:
     return being is not None and lets(character, being, Right.CONTROL)
 
 
-@tool(category="safe_chain", group=STATE, useful_when=_may_know)
+@tool(category="safe_chain", group=STATE, useful_when=_may_know, only_reads=True)
 def my_state(character: Character, turn: Turn) -> str:
     """See how you stand: your prompt's size, today's budget, errors, and what waits for you."""
     if not _may_know(character, turn):

@@ -138,7 +138,7 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
         raise ToolError(f"{error}; here are: {here or 'only you'}") from None
 
 
-@tool(category="safe_chain")
+@tool(category="safe_chain", only_reads=True)
 def look(character: Character, target: str | None = None) -> str:
     """Look at the room, or at somebody or something in it.
 

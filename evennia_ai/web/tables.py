@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evennia_ai.web.pages import (
     audit,
+    bench,
     health,
     live,
     looks,
@@ -19,12 +20,13 @@ from evennia_ai.web.pages import (
     questions,
     records,
     settings,
+    turns,
 )
 from evennia_ai.web.rows import Action, Download, Page
 
 _MODULES = (
     *(now, questions, money, own, lore, records, make, health),
-    *(live, memory, people, nights, audit, prompt, settings, looks),
+    *(live, turns, bench, memory, people, nights, audit, prompt, settings, looks),
 )
 PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
 ACTIONS: tuple[Action, ...] = tuple(action for module in _MODULES for action in module.ACTIONS)

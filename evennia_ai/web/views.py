@@ -292,7 +292,7 @@ def _text(request: HttpRequest, template: str, context: Mapping[str, Any]) -> st
         "csrf_token": get_token(request),
         "game_name": settings.SERVERNAME,
         "visitor": str(request.user.get_username()),
-        "address": request.path,
+        "address": request.get_full_path(),
         "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
         **context,
     }

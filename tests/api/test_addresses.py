@@ -10,7 +10,11 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.test import RequestFactory
 from django.test.utils import override_settings
 from evennia.server.models import ServerConfig
+from twisted.internet.error import ConnectionLost
+from twisted.python.failure import Failure
 from twisted.web.http_headers import Headers
+from twisted.web.server import Request
+from twisted.web.test.requesthelper import DummyChannel
 
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.web_requests import address_of
@@ -104,6 +108,16 @@ class TestWhere(ApiTest):
     def test_hole_c15_the_portal_has_our_part(self) -> None:
         """In every game, without a line in its settings."""
         assert portal_peers.__name__ in PORTAL_PARTS
+
+    def test_an_answer_that_nobody_waits_for_ends_in_silence(self) -> None:
+        """Twisted's proxy ends it whether anybody is there or not; else it ends as ever."""
+        kind = portal_peers._telling(Request)
+        left, waited_for = kind(DummyChannel(), False), kind(DummyChannel(), False)
+        left.connectionLost(Failure(ConnectionLost()))
+        left.finish()
+        waited_for.gotLength(0)
+        waited_for.finish()
+        assert (0, 1) == (left.finished, waited_for.finished)
 
 
 class TestLimits(ApiTest):

@@ -209,6 +209,12 @@ def test_the_warning_says_what_to_change() -> None:
             "safety.limit.cost.tokens_total",
             id="for ever",
         ),
+        pytest.param(
+            BudgetAccount(Scope.BENCH, "", "2026-11-21"),
+            "bench 2026-11-21 cost.tokens_per_day",
+            "safety.limit.cost.tokens_per_day",
+            id="the bench's day",
+        ),
         pytest.param(None, "t1 max_iterations", "safety.limit.max_iterations", id="no money"),
         pytest.param(None, "dig 7", "tool.cost.dig", id="a call"),
     ],

@@ -13,11 +13,12 @@ from evennia_ai.errors import ConfigurationError
 
 
 def test_nothing_set_lets_an_owner_sleep() -> None:
-    """The defaults cap the tokens of a day for the game, each assistant and each player."""
+    """The defaults cap the tokens of a day for the game, each assistant, each player, the bench."""
     config = BudgetConfig.from_layers({}, {})
     assert BudgetConfig() == config
-    assert [4_000_000, 1_500_000, 500_000] == [config.caps_of(s).tokens_per_day for s in Scope]
-    assert [600, 60, 0] == [config.caps_of(s).calls_per_minute for s in Scope]
+    tokens = [config.caps_of(scope).tokens_per_day for scope in Scope]
+    assert [4_000_000, 1_500_000, 500_000, 200_000] == tokens
+    assert [600, 60, 0, 0] == [config.caps_of(scope).calls_per_minute for scope in Scope]
     assert (2, 0.8, "") == (config.calls_in_flight, config.warn_at, config.cost_cap)
 
 
@@ -144,3 +145,21 @@ def test_only_so_many_are_known() -> None:
     """However many assistants have settings of their own, each is read right."""
     for number in range(MOST_KNOWN + 2):
         assert number == BudgetConfig.from_stored({"calls_in_flight": number}).calls_in_flight
+
+
+def test_the_benchs_money_is_its_own() -> None:
+    """A cap on it needs prices on the bench, not of what assistants do; the game's needs both."""
+    bench = BudgetConfig.from_layers({"bench": {"cost_per_day": 1.0}}, {})
+    assert ("", "EVENNIA_AI_BUDGET_CONFIG.bench.cost_per_day") == (
+        bench.cost_cap,
+        bench.cost_cap_on_bench,
+    )
+    game = BudgetConfig.from_layers({"game": {"cost_per_day": 1.0}}, {})
+    assert game.cost_cap == game.cost_cap_on_bench == "EVENNIA_AI_BUDGET_CONFIG.game.cost_per_day"
+    assert "" == BudgetConfig.from_layers({}, {"player": {"cost_per_day": 1.0}}).cost_cap_on_bench
+
+
+def test_an_assistant_sets_nothing_of_the_bench() -> None:
+    """Its caps are the game's alone."""
+    with pytest.raises(ConfigurationError, match="bench"):
+        BudgetConfig.from_layers({}, {"bench": {"tokens_per_day": 1}})

@@ -197,9 +197,23 @@ LIMITS = (
     guard(
         "under a cap on money a model without a price is not asked",
         "budget/ledger/ledger_store.py",
-        "if estimate.price is None and (path := config.cost_cap):",
-        "if False and (path := config.cost_cap):",
+        "if estimate.price is None and path:",
+        "if False and path:",
         "test_l15_r26_an_unknown_price_does_not_pass_a_cap_on_money",
+    ),
+    guard(
+        "what is tried on the test bench is paid for by no player",
+        "budget/ledger/reservations.py",
+        "    if not _IS_BENCH.get():\n",
+        "    if True:\n",
+        "test_the_bench_pays",
+    ),
+    guard(
+        "a message that is tried does nothing",
+        "engine/dry.py",
+        "        if spec.only_reads:\n",
+        "        if True:\n",
+        "test_all_is_as_before",
     ),
     guard(
         "while nobody is online a goal makes no call",

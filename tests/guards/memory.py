@@ -13,6 +13,27 @@ MEMORY = (
         "test_who_may_know",
     ),
     guard(
+        "whoever tries a message as somebody else reads nothing that is private to them",
+        "operations/dry_runs.py",
+        "    if speaker.is_known:\n        return event\n",
+        "    return event\n",
+        "test_as_somebody_else",
+    ),
+    guard(
+        "no private word is exported, unless that is set",
+        "agent/telemetry.py",
+        "    if _held(record) and not read.private_words:\n",
+        "    if False:\n",
+        "test_open_words",
+    ),
+    guard(
+        "no word is exported of somebody of whom nothing may be kept",
+        "agent/telemetry.py",
+        "    return not is_unwanted(script, people)",
+        "    return True",
+        "test_never_of_those_who_do_not_want_it",
+    ),
+    guard(
         "of the talk so far a prompt holds no private words of others",
         "core/turn/conversation.py",
         "if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)",

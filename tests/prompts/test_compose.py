@@ -23,6 +23,7 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.prompts import compose as made
 from evennia_ai.prompts import told_components
 from evennia_ai.prompts.components import read_components
 from evennia_ai.prompts.examples import examples, grounded_examples
@@ -48,6 +49,19 @@ def test_a_native_model_sees_no_examples() -> None:
     assert [OLD, NEW] == messages[1:]
     assert "You are Ada" in messages[0]["content"]
     assert "You keep books." in messages[0]["content"]
+
+
+def test_a_prompt_knows_what_it_was_made_of() -> None:
+    """Each component with its text, by its key; together they are the head and this moment."""
+    turn = Turn(epoch=0, events=(make_event(body="well met"),), history=[OLD])
+    prompt = made(make_scene(text="You keep books.", goals=("to rest",)), turn, {})
+    blocks, (head, *_, moment) = dict(prompt.blocks), prompt.messages
+    assert (
+        "\n\n".join(filter(None, (blocks["system_prompt"], blocks["character_context"])))
+        == (head["content"])
+    )
+    assert f"{blocks['goals']}\n\n{blocks['pending_event']}" == moment["content"]
+    assert "well met" in blocks["pending_event"]
 
 
 def test_the_head_does_not_change_with_the_conversation() -> None:

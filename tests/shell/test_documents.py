@@ -10,16 +10,17 @@ from evennia_ai.tools import TOOL_REGISTRY
 from tests.shell.support import says
 from tests.shell.tool_case import ToolTest
 
-EXTENDING = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-def snippet(marker: str) -> dict[str, Any]:
-    """What the example that holds `marker` defines."""
-    text = EXTENDING.read_text(encoding="utf-8")
+def snippet(marker: str, *, of: str = "extending") -> dict[str, Any]:
+    """What the example of a document that holds `marker` defines."""
+    path = DOCS / f"{of}.md"
+    text = path.read_text(encoding="utf-8")
     source = next(code for code in SNIPPET.findall(text) if marker in code)
     names: dict[str, Any] = {}
-    exec(compile(source, str(EXTENDING), "exec"), names)
+    exec(compile(source, str(path), "exec"), names)
     return names
 
 

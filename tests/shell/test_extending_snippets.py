@@ -12,7 +12,7 @@ from evennia_ai.messages import outgoing
 from evennia_ai.runtime import signals
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import says, whispers
-from tests.shell.test_documents import EXTENDING, snippet
+from tests.shell.test_documents import DOCS, snippet
 
 
 class TestExtendingSnippets(ErrandTest):
@@ -86,7 +86,7 @@ class TestExtendingSnippets(ErrandTest):
 
     def test_the_table_of_signals(self) -> None:
         """It names each signal there is, with what comes along."""
-        text = EXTENDING.read_text(encoding="utf-8")
+        text = (DOCS / "extending.md").read_text(encoding="utf-8")
         rows: dict[str, Any] = {
             cells[1].strip("` "): cells[2].strip("` ").split(", ")
             for line in text.splitlines()

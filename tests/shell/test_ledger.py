@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from types import SimpleNamespace
 from unittest import mock
 
@@ -11,7 +12,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
-from evennia_ai.budget.ledger import LedgerStore, grant
+from evennia_ai.budget.ledger import LedgerStore, bench, grant
 from evennia_ai.core.safety.budget import BudgetAccount, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Measure, Scope
 from evennia_ai.core.turn.turn import TokenUsage
@@ -150,14 +151,27 @@ class TestCaps(LedgerTest):
                     config = capped(scope, **{cap: value})
                     who = {"assistant": f"{scope} {cap}", "person": f"*{scope} {cap}"}
                     wanted = need(price=self.price(1))
-                    BudgetTotal.objects.filter(scope="game").delete()
-                    for _ in range(passing):
-                        self.reserve(config, wanted=wanted, **who)
-                    with pytest.raises(LimitReachedError) as caught:
-                        self.reserve(config, wanted=wanted, **who)
+                    BudgetTotal.objects.filter(scope__in=("game", "bench")).delete()
+                    with bench() if scope is Scope.BENCH else nullcontext():
+                        for _ in range(passing):
+                            self.reserve(config, wanted=wanted, **who)
+                        with pytest.raises(LimitReachedError) as caught:
+                            self.reserve(config, wanted=wanted, **who)
                     assert f"cost.{cap}" == caught.value.kind
                     assert scope == caught.value.scope.split(" ")[0]
                     assert value == caught.value.cap
+
+    def test_the_bench_pays_for_all_that_is_begun_there(self) -> None:
+        """Neither the assistant nor the player does, and so it stays after a crash."""
+        with bench():
+            self.reserve(assistant="Ada", person="*#3")
+        (call,) = ModelCall.objects.all()
+        assert ("", "", "bench") == (call.assistant, call.person, call.purpose)
+        scopes = set(BudgetTotal.objects.values_list("scope", flat=True))
+        assert {"game", "bench"} == scopes
+        assert self.store.close_orphan(call)
+        assert {0} == set(BudgetTotal.objects.values_list("held_tokens", flat=True))
+        assert {0} == set(BudgetTotal.objects.values_list("open_calls", flat=True))
 
     def test_l15_a_refused_call_leaves_nothing(self) -> None:
         """Nothing is held for it, and nothing is on record."""

@@ -302,3 +302,42 @@ def test_a_module_with_a_wrong_tool_is_told_of_as_it_is(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigurationError, match=r"^tool 'sit': its category is 'sofa'"):
         load_modules(["world_of_sofas"])
+
+
+# Each of ours has its place here: those that are run also where an answer is only tried.
+ONLY_READ = frozenset(
+    (
+        "noop",
+        "find_tools",
+        "time",
+        "look",
+        "inspect_location",
+        "exits",
+        "who_is_here",
+        "search_objects",
+        "my_state",
+        "recall_memories",
+        "read_journal",
+        "search_journal",
+        "read_notes",
+        "list_goals",
+        "list_projects",
+    )
+)
+
+
+def test_who_only_reads() -> None:
+    """No other tool of ours says so: a new one has to be thought about."""
+    ours = {
+        name for name, each in TOOL_REGISTRY.items() if each.module.startswith("evennia_ai.tools")
+    }
+    assert ONLY_READ == {name for name in ours if TOOL_REGISTRY[name].spec.only_reads}
+
+
+def test_what_is_cached_only_reads() -> None:
+    """Unless it says otherwise: an equal call need not be made at all."""
+    tool(cache_seconds=60)(named("gaze"))
+    tool(cache_seconds=60, only_reads=False)(named("stare"))
+    tool(only_reads=True)(named("glance"))
+    found = {name: TOOL_REGISTRY[name].spec.only_reads for name in ("gaze", "stare", "glance")}
+    assert {"gaze": True, "stare": False, "glance": True} == found

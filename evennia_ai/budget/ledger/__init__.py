@@ -14,7 +14,12 @@ from twisted.internet import reactor
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.ledger_store import LedgerStore, unpriced_text
 from evennia_ai.budget.ledger.reading import Report, read_report, today_of
-from evennia_ai.budget.ledger.reservations import BillingContext, CostEstimate, Reservation
+from evennia_ai.budget.ledger.reservations import (
+    BillingContext,
+    CostEstimate,
+    Reservation,
+    bench,
+)
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
 from evennia_ai.core.safety.prices import Price, price_of, read_prices
@@ -31,6 +36,7 @@ __all__ = [
     "Raise",
     "Report",
     "Reservation",
+    "bench",
     "check_settings",
     "config_for",
     "grant",

@@ -25,6 +25,7 @@ from evennia_ai.budget.ledger.reservations import (
     CostEstimate,
     Ending,
     Reservation,
+    billed,
 )
 from evennia_ai.budget.ledger.rows import (
     StaleRowsError,
@@ -86,7 +87,9 @@ class LedgerStore:
             NoFreeSlotError: as many calls of the assistant are under way as may be.
             ConfigurationError: money is capped and its price unknown, or the tables are missing.
         """
-        if estimate.price is None and (path := config.cost_cap):
+        billing = billed(billing)
+        path = config.cost_cap_on_bench if billing.is_bench else config.cost_cap
+        if estimate.price is None and path:
             raise ConfigurationError(unpriced_text(estimate.model, path))
         with self._lock, tables_wanted():
             self._keep_house(now)

@@ -46,16 +46,20 @@ def read_total(account: BudgetAccount) -> Total:
     return Total(**values) if values else Total()
 
 
-def today_of(assistant: str, config: BudgetConfig, now: float) -> CapStanding:
+def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStanding:
     """The standing of an assistant to its tokens of a day, with calls under way and grants.
+
+    Args:
+        assistant: its name; None: of the test bench.
 
     Raises:
         ConfigurationError: the tables do not exist.
     """
-    account = BudgetAccount(Scope.ASSISTANT, assistant.casefold(), period_of(BudgetSpan.DAY, now))
+    scope = Scope.BENCH if assistant is None else Scope.ASSISTANT
+    account = BudgetAccount(scope, (assistant or "").casefold(), period_of(BudgetSpan.DAY, now))
     with tables_wanted():
         total = read_total(account)
-    told = standings(account, BudgetSpan.DAY, total, config.caps_of(Scope.ASSISTANT))
+    told = standings(account, BudgetSpan.DAY, total, config.caps_of(scope))
     return next(standing for standing in told if standing.name == "tokens_per_day")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -25,12 +28,42 @@ class BillingContext:
         assistant: its name; "" for the game itself.
         person: the id of the player who caused it, such as "*#3"; "" for nobody.
         is_share: a part of a call that several caused, and that is counted as a call elsewhere.
+        is_bench: it is made on the test bench, which has a purse of its own.
     """
 
     assistant: str
     person: str = ""
     purpose: str = Purpose.TURN
     is_share: bool = False
+    is_bench: bool = False
+
+    @property
+    def noted_purpose(self) -> str:
+        """The purpose as the database keeps it, by which a call is known to be the bench's."""
+        return str(Purpose.BENCH if self.is_bench else self.purpose)
+
+
+_IS_BENCH: ContextVar[bool] = ContextVar("evennia_ai_is_bench", default=False)
+
+
+@contextmanager
+def bench() -> Iterator[None]:
+    """Let the test bench pay for every call of what is begun inside, whoever asks for it.
+
+    What is awaited there goes on in it, also after the block has ended.
+    """
+    token = _IS_BENCH.set(True)
+    try:
+        yield
+    finally:
+        _IS_BENCH.reset(token)
+
+
+def billed(billing: BillingContext) -> BillingContext:
+    """Whoever pays for a call that is made now: as told, or the bench."""
+    if not _IS_BENCH.get():
+        return billing
+    return BillingContext("", "", billing.purpose, billing.is_share, is_bench=True)
 
 
 @dataclass(frozen=True)
@@ -112,7 +145,7 @@ class Reservation:
     ) -> Reservation:
         """A call that begins now."""
         key = key + SHARE if billing.is_share else key
-        accounts = accounts_of(billing.assistant, billing.person, now)
+        accounts = accounts_of(billing.assistant, billing.person, now, is_bench=billing.is_bench)
         return cls(key, owner, billing, estimate, int(now), accounts)
 
     @property
@@ -142,7 +175,7 @@ class Reservation:
             self.due,
             billing.assistant[:255].casefold(),
             billing.person[:255],
-            str(billing.purpose),
+            billing.noted_purpose,
             (end.model or self.estimate.model)[:255],
             end.state.value,
             estimate.prompt_tokens,

@@ -12,7 +12,14 @@ from django.db.models.functions import Length
 
 from evennia_ai.budget.ledger.reservations import SHARE, Change
 from evennia_ai.budget.ledger.rows import together
-from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of, period_of
+from evennia_ai.core.safety.budget import (
+    DAY,
+    BudgetAccount,
+    CallState,
+    Purpose,
+    accounts_of,
+    period_of,
+)
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.models import BudgetTotal, ModelCall
 
@@ -92,7 +99,8 @@ def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
         held_tokens=-tokens,
         held_cost_nano=-call.estimated_cost_nano,
     )
-    return accounts_of(call.assistant, call.person, call.at), change
+    is_bench = call.purpose == Purpose.BENCH
+    return accounts_of(call.assistant, call.person, call.at, is_bench=is_bench), change
 
 
 def prune(now: float) -> None:

@@ -126,6 +126,7 @@ EVENTS: dict[str, EventKind] = {
     "errand_answered": EventKind("message {number} is answered after {seconds} s", is_logged=False),
     "errand_failed": EventKind("message {number} is not answered: {why}"),
     "tool_by_hand": EventKind("{tool_name} is run by hand: success {success}"),
+    "message_tried": EventKind("a message by {way} is tried as {person}, beside it {beside}"),
     "words_revealed": EventKind("private words of {person} are revealed: {count} ({kind})"),
     "memory_viewed": EventKind("memories of {person} are read: {count}"),
     "memory_corrected": EventKind("a memory is corrected"),

@@ -1,7 +1,7 @@
 """Budget accounts: model calls are counted by them, and held up by their caps.
 
-Every call counts towards the game, its assistant and the player who caused it, each over four
-spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
+Every call counts towards the game, its assistant and the player who caused it, or the test bench,
+each over four spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Purpose(StrEnum):
     PROFILES = "profiles"
     REFLECTION = "reflection"
     PLANNING = "planning"
+    BENCH = "bench"
 
 
 class CallState(StrEnum):
@@ -107,15 +108,20 @@ def resets_in_seconds(span: BudgetSpan, now: float) -> float | None:
     return None if span is BudgetSpan.EVER else start_of(span, now, 1) - now
 
 
-def accounts_of(assistant: str, person: str, at: float) -> tuple[BudgetAccount, ...]:
+def accounts_of(
+    assistant: str, person: str, at: float, *, is_bench: bool = False
+) -> tuple[BudgetAccount, ...]:
     """All that one call counts towards: for each scope one account of each span, in their order.
 
     Args:
         assistant: its name, or "" for the game itself; small and capital letters are the same.
         person: the id of the player who caused it, or "" for nobody.
+        is_bench: it is made on the test bench.
     """
     periods = _periods(int(at // MINUTE))
     keys = [(Scope.GAME, "")]
+    if is_bench:
+        keys.append((Scope.BENCH, ""))
     if assistant:
         keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
     if person:

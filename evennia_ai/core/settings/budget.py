@@ -1,6 +1,7 @@
 """Caps on tokens, money and calls, as they are set: strictly, and with one meaning of 0.
 
-Each scope (the game, every assistant, every player) has caps of its own, over four spans of time.
+Each scope (the game, every assistant, every player, the test bench) has caps of its own, over four
+spans of time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Scope(StrEnum):
     GAME = "game"
     ASSISTANT = "assistant"
     PLAYER = "player"
+    BENCH = "bench"
 
 
 class BudgetSpan(StrEnum):
@@ -96,6 +98,9 @@ class BudgetConfig(LenientGroup):
     player: Caps = setting(
         Caps(tokens_per_day=500_000), "each player, with all assistants together."
     )
+    bench: Caps = setting(
+        Caps(tokens_per_day=200_000), "what staff try on the test bench, with all assistants."
+    )
     calls_in_flight: Limit = setting(2, "model calls of one assistant at one time.")
     warn_at: Part = setting(
         0.8, "the part of a cap at which staff are told, once; 0: never.", note="0 for never"
@@ -108,10 +113,18 @@ class BudgetConfig(LenientGroup):
 
     @cached_property
     def cost_cap(self) -> str:
-        """The path of a cap on money that is set, or ""."""
+        """The path of a cap on money that is set for what assistants do, or ""."""
+        return self._cost_cap(Scope.GAME, Scope.ASSISTANT, Scope.PLAYER)
+
+    @cached_property
+    def cost_cap_on_bench(self) -> str:
+        """The same for what is tried on the test bench."""
+        return self._cost_cap(Scope.BENCH, Scope.GAME)
+
+    def _cost_cap(self, *scopes: Scope) -> str:
         capped = (
             path_of(CAPS[name].kind, scope)
-            for scope in Scope
+            for scope in scopes
             for name in ("cost_per_day", "cost_per_month")
             if getattr(self.caps_of(scope), name)
         )

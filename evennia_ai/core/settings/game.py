@@ -114,6 +114,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_TRACE_CONFIG": Setting(
         {}, "how long is kept why it answered as it did; its keys are in docs/trace.md"
     ),
+    "EVENNIA_AI_OTEL_CONFIG": Setting(
+        {}, "where turns are sent by OpenTelemetry, and what of them; see docs/monitoring.md"
+    ),
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
     ),

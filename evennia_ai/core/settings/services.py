@@ -122,6 +122,35 @@ class WebConfig(LenientGroup):
     path: Annotated[
         Text, BeforeValidator(_as_path), Field(pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*/$")
     ] = setting("ai/", "where they are, below the game's own address.")
+    recorded_turns: Count = setting(
+        50,
+        "turns of each assistant that are kept in memory as they were, with all that its model was "
+        "sent; at most 1,000.",
+        le=1000,
+        note="0 for none",
+    )
+    recorded_characters: Count = setting(
+        200_000, "characters that are kept of each of them; at most 10,000,000.", le=10_000_000
+    )
+
+
+class OtelConfig(LenientGroup):
+    """The export of ended turns by OpenTelemetry."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_OTEL_CONFIG"
+
+    endpoint: Annotated[Text, Field(pattern=r"^(https?://[^\s/]\S*)?$")] = setting(
+        "",
+        "where turns are sent by OTLP over HTTP; without a path it is /v1/traces; empty: nowhere.",
+        example="http://localhost:6006",
+    )
+    words: Flag = setting(
+        False, "what was said goes along, of turns that everybody there may know of."
+    )
+    private_words: Flag = setting(
+        False, "so do the words of private turns; never of people of whom nothing may be kept."
+    )
+    timeout_seconds: Number = setting(10.0, "how long one request may take.", ge=0.1, le=60)
 
 
 class McpServerConfig(LenientGroup):

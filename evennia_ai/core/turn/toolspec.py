@@ -62,6 +62,8 @@ class ToolSpec:
         heard_by: "nobody" or "anybody", where that does not follow from its category: who comes to
             know what it is given; see `core.hearing.audience`.
         group: the tools that it is shown with, where it is shown by need; None: always shown.
+        only_reads: whether it changes nothing, tells nobody anything and costs nothing, so that it
+            is run also where an answer is only tried.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ToolSpec:
     needs_confirmation: bool = False
     heard_by: str = ""
     group: ToolGroup | None = None
+    only_reads: bool = False
 
     @property
     def may_repeat(self) -> bool:

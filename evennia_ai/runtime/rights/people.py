@@ -60,7 +60,12 @@ MEANINGS: Mapping[Right, tuple[str, str]] = MappingProxyType(
 OF_THE_BODY = tuple(Right)[2:]
 # Who may raise a cap: whoever has the right over the account that it belongs to.
 RAISES: Mapping[Scope, Right] = MappingProxyType(
-    {Scope.GAME: Right.OWNER, Scope.ASSISTANT: Right.CONFIGURE, Scope.PLAYER: Right.OWNER}
+    {
+        Scope.GAME: Right.OWNER,
+        Scope.ASSISTANT: Right.CONFIGURE,
+        Scope.PLAYER: Right.OWNER,
+        Scope.BENCH: Right.OWNER,
+    }
 )
 
 

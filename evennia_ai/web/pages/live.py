@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from evennia_ai.operations import control, turns
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.pages.now import card_of
-from evennia_ai.web.rows import ONE, Page, Shown, Visit
+from evennia_ai.web.pages.now import card_of, reason_of
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+from evennia_ai.web.stream import address_of_stream
+from evennia_ai.web.waterfall import shown_turn
 
 
 def _show(visit: Visit) -> Shown:
     script = visit.assistant
+    stream = address_of_stream(str(script.key))  # before anything is read: nothing is missed
+    found = turns.recent(script, visit.look)
+    recent = found.data if found.ok else turns.Recent([], True)
     return {
-        "card": card_of(script, visit),
+        "card": card_of(script, visit, is_brief=True),
+        "turns": [shown_turn(turn) for turn in recent.turns],
+        "is_recorded": recent.is_recorded,
+        "stream": stream,
         "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
 
 PAGES = (Page(ONE, "live", "Live", "status", _show),)
-ACTIONS = ()
+ACTIONS = (
+    Action(
+        f"{ONE}live/stop/",
+        "live-stop",
+        "live",
+        "emergency stop",
+        lambda visit: control.stop(visit.assistant, reason_of(visit), by=visit.by),
+    ),
+    Action(
+        f"{ONE}live/clear/",
+        "live-clear",
+        "live",
+        "emergency clear",
+        lambda visit: control.clear(visit.assistant, by=visit.by),
+    ),
+)

@@ -18,6 +18,7 @@ from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+from evennia_ai.web.stream import address_of_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,17 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(told)
 
 
-def card_of(script: AssistantScript, visit: Visit) -> Card:
-    """An assistant at a glance, as somebody sees it."""
-    data = operations.status(script).data
-    newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
-    last = newest.message.splitlines()[1].split(maxsplit=1)[1] if newest.data.messages else ""
+def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> Card:
+    """An assistant at a glance, as somebody sees it.
+
+    Args:
+        is_brief: without what it heard last and what is used up, which the database is asked for.
+    """
+    data, last = operations.status(script).data, ""
+    if not is_brief:
+        newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
+        if newest.data.messages:
+            last = newest.message.splitlines()[1].split(maxsplit=1)[1]
     return Card(
         key=data.key,
         name=name_before(script, visit.account),
@@ -119,7 +126,7 @@ def card_of(script: AssistantScript, visit: Visit) -> Card:
         brain=data.brain,
         waiting=data.pending_events,
         questions=data.questions,
-        used=_used(script),
+        used=() if is_brief else _used(script),
         degraded=tuple(f"{each['name']} {each['state']}" for each in data.degraded),
         wrong=_wrong(data),
         last=last,
@@ -130,6 +137,7 @@ def card_of(script: AssistantScript, visit: Visit) -> Card:
 
 
 def _show(visit: Visit) -> Shown:
+    stream = address_of_stream()  # before anything is read: nothing is missed
     cards = [card_of(script, visit) for script in operations.list_assistants()]
     asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
@@ -138,6 +146,7 @@ def _show(visit: Visit) -> Shown:
         "questions": len(asked.data.questions),
         "may_control": any(card.may_control for card in cards),
         "is_any_stopped": any(card.is_stopped for card in cards),
+        "stream": stream,
     }
 
 
@@ -151,12 +160,13 @@ def _to_all(
     return done if isinstance(done, Deferred) else succeed(done)
 
 
-def _reason(visit: Visit) -> str:
+def reason_of(visit: Visit) -> str:
+    """Why somebody stops an assistant, as it was typed; else who did."""
     return visit.form.get("reason", "").strip()[:200] or f"stopped on the workbench by {visit.by}"
 
 
 def _stop_all(visit: Visit) -> Deferred[Result]:
-    stop = partial(control.stop_all, reason=_reason(visit), by=visit.by)
+    stop = partial(control.stop_all, reason=reason_of(visit), by=visit.by)
     return _to_all(visit, "emergency stop", stop)
 
 
@@ -177,7 +187,7 @@ ACTIONS = (
         "stop",
         "now",
         "emergency stop",
-        lambda visit: control.stop(visit.assistant, _reason(visit), by=visit.by),
+        lambda visit: control.stop(visit.assistant, reason_of(visit), by=visit.by),
     ),
     Action(
         f"{ONE}clear/",

@@ -1,0 +1,132 @@
+"""The export of ended turns by OpenTelemetry, where the game names an address for it.
+
+Nothing of the SDK is imported before that. Words leave the game only where the setting says so, and
+those of a private turn, of somebody of whom nothing may be kept, by settings of their own or never.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import threading
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from evennia.utils import logger
+from twisted.internet import reactor
+
+from evennia_ai.agent.telemetry_spans import span_of
+from evennia_ai.core.hearing.audience import Held
+from evennia_ai.core.memory.recollection import behind, person_audience
+from evennia_ai.core.settings.services import OtelConfig
+from evennia_ai.core.turn.compaction import summary_text
+from evennia_ai.core.turn.conversation import OF, PRIVATE_TO
+from evennia_ai.engine.recording import RecordedTurn
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory.consent import is_unwanted, wants_no_words
+from evennia_ai.runtime import signals
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.watching import ENDED
+
+if TYPE_CHECKING:
+    from evennia_ai.agent.otlp import Spans
+
+NEEDS = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
+MISSING = (
+    "{name}.endpoint is set, but what exports is not installed; install it with: "
+    "pip install 'evennia-ai[otel]'"
+)
+SECONDS_AT_THE_END = 2.0
+
+
+def config() -> OtelConfig:
+    """The setting.
+
+    Raises:
+        ConfigurationError: something in it is wrong, or what it needs is not installed.
+    """
+    read = OtelConfig.from_stored(getattr(settings, OtelConfig.NAME, {}))
+    if read.endpoint and not _is_installed():
+        raise ConfigurationError(MISSING.format(name=OtelConfig.NAME))
+    return read
+
+
+def _is_installed() -> bool:
+    try:
+        return all(importlib.util.find_spec(name) is not None for name in NEEDS)
+    except ModuleNotFoundError:  # not even the package above it
+        return False
+
+
+def begin() -> Export | None:
+    """Let each turn that ends from now on be exported, if the game wants that.
+
+    Returns:
+        None where it does not, and where the setting is wrong, which the game's check tells.
+    """
+    try:
+        read = config()
+    except ConfigurationError as error:
+        logger.log_err(f"[assistant] no turn is exported: {error}")
+        return None
+    if not read.endpoint:
+        return None
+    export = Export(read)
+    ENDED.append(export.take)
+    reactor.addSystemEventTrigger("before", "shutdown", export.end)
+    return export
+
+
+class Export:
+    """The export of turns, from its beginning to the end of the game."""
+
+    def __init__(self, read: OtelConfig) -> None:
+        otlp = importlib.import_module("evennia_ai.agent.otlp")
+        self.config = read
+        self.spans: Spans = otlp.Spans(read.endpoint, settings.SERVERNAME, read.timeout_seconds)
+
+    def take(self, name: str, record: RecordedTurn) -> None:
+        """Put a turn that has ended into the queue; whatever goes wrong, the game goes on.
+
+        Args:
+            name: of the assistant.
+        """
+        try:
+            script = signals.RUNNING.get(name)
+            with_words = script is not None and may_tell(script, record, self.config)
+            self.spans.put(span_of(name, record, with_words=with_words))
+        except Exception as error:
+            signals.log_fault(f"a turn of {name} is not exported, {type(error).__name__}", error)
+
+    def end(self) -> None:
+        """Send what waits, for a moment; what then still waits is lost."""
+        if self.take in ENDED:
+            ENDED.remove(self.take)
+        ending = threading.Thread(target=self.spans.end, daemon=True)
+        ending.start()
+        ending.join(SECONDS_AT_THE_END)
+
+
+def may_tell(script: Assistant, record: RecordedTurn, read: OtelConfig) -> bool:
+    """True where the words of a turn may be exported."""
+    if not (read.words or read.private_words):
+        return False
+    if _held(record) and not read.private_words:
+        return False
+    turn = record.turn
+    if any(wants_no_words(script, event) for event in turn.events):
+        return False
+    talk = script.work.history  # of which the prompt has a part, without the marks
+    if any(summary_text(message) for message in talk):
+        return False  # nobody knows whose words are in it
+    whose = {message.get(OF) or message.get(PRIVATE_TO) for message in talk}
+    people = {behind(str(face)) for face in whose if face}
+    people |= {person for each in turn.overheard if (person := each.person)}
+    return not is_unwanted(script, people)
+
+
+def _held(record: RecordedTurn) -> Held:
+    """The audiences of a turn that not everybody may know of."""
+    turn = record.turn
+    alone = map(person_audience, turn.asides.values())
+    return turn.kept_audiences.union(alone, *(event.held for event in turn.events))

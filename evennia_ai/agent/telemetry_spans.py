@@ -1,0 +1,208 @@
+"""The spans of a recorded turn: itself, its model calls and its tools, with their attributes.
+
+Attributes have the names of OpenTelemetry's conventions (gen_ai) and, beside them, those of
+OpenInference. Without its words a turn tells numbers, names of models and tools, and why it ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.executions import outcome_of
+from evennia_ai.core.turn.toolspec import ToolCall
+from evennia_ai.engine.recording import ModelCall, RecordedTurn, ToolUse
+
+Value = str | int | float | bool | list[str]
+KIND = "openinference.span.kind"
+JSON = "application/json"
+# What else a service says of its end is its own text.
+FINISH_REASONS = frozenset(("stop", "length", "tool_calls", "content_filter"))
+BROKE_OFF = "broke_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a turn in time.
+
+    Attributes:
+        began, ended: seconds since 1970.
+        is_call: it asks another program, which is the model.
+        error: the kind of failure; "": there was none.
+    """
+
+    name: str
+    began: float
+    ended: float
+    attributes: Mapping[str, Value]
+    is_call: bool = False
+    error: str = ""
+    below: tuple[Span, ...] = field(default=())
+
+
+def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> Span:
+    """The span of an ended turn, with those of its steps below it.
+
+    Args:
+        name: of the assistant.
+        with_words: what was said may go along.
+    """
+    turn, ended = record.turn, record.began if record.ended is None else record.ended
+    attributes: dict[str, Value] = {
+        KIND: "AGENT",
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": name,
+        "evennia_ai.turn": turn.tick,
+        "evennia_ai.source": turn.event.source,
+        "evennia_ai.outcome": outcome_of(record.stop) if record.stop is not None else BROKE_OFF,
+        "evennia_ai.cost": turn.spent.nano / NANO,
+    }
+    if record.stop is not None:
+        attributes["evennia_ai.stop"] = record.stop.reason.value
+    if record.limit:
+        attributes["evennia_ai.limit"] = record.limit
+    if with_words:
+        attributes["input.value"] = "\n".join(event.body for event in turn.events)
+        attributes["output.value"] = "\n".join(_spoken(record))
+    below = tuple(_step(record, step, ended, with_words=with_words) for step in record.steps)
+    error = record.broke_off
+    if record.stop is not None and record.stop.is_failure:
+        error = record.stop.reason.value
+    return Span(f"invoke_agent {name}", record.began, ended, attributes, False, error, below)
+
+
+def _spoken(record: RecordedTurn) -> Iterator[str]:
+    for step in record.steps:
+        if isinstance(step, ToolUse) and step.success:
+            message = step.call.arguments.get("message")
+            if isinstance(message, str):
+                yield message
+
+
+def _step(
+    record: RecordedTurn, step: ModelCall | ToolUse, ended: float, *, with_words: bool
+) -> Span:
+    until = ended if step.seconds is None else step.began + step.seconds
+    if isinstance(step, ModelCall):
+        return _asked(record, step, until, with_words=with_words)
+    return _used(step, until, with_words=with_words)
+
+
+# ---- the model ---------------------------------------------------------------------------------
+
+
+def _asked(record: RecordedTurn, call: ModelCall, ended: float, *, with_words: bool) -> Span:
+    reply = call.reply
+    provider, _, model = record.turn.model.partition("/")
+    attributes: dict[str, Value] = {
+        KIND: "LLM",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider or "unknown",
+        "llm.provider": provider or "unknown",
+        "llm.cost.total": call.nano / NANO,
+    }
+    if model:
+        attributes |= {"gen_ai.request.model": model, "llm.model_name": model}
+    if reply is not None:
+        used = reply.usage
+        attributes |= {
+            "gen_ai.usage.input_tokens": used.prompt_tokens,
+            "gen_ai.usage.output_tokens": used.completion_tokens,
+            "llm.token_count.prompt": used.prompt_tokens,
+            "llm.token_count.completion": used.completion_tokens,
+            "llm.token_count.total": used.total_tokens,
+        }
+        if reply.finish_reason in FINISH_REASONS:
+            attributes["gen_ai.response.finish_reasons"] = [reply.finish_reason]
+    if with_words:
+        attributes |= _said(call)
+    error = "" if reply is not None else "model_error"
+    return Span(f"chat {model}".strip(), call.began, ended, attributes, True, error)
+
+
+def _said(call: ModelCall) -> dict[str, Value]:
+    """The messages of a call, there and back."""
+    sent = [dict(message) for message in call.messages]
+    attributes: dict[str, Value] = {
+        "gen_ai.input.messages": _json([_message(each) for each in sent]),
+        "input.value": _json(sent),
+        "input.mime_type": JSON,
+    }
+    for number, message in enumerate(sent):
+        attributes |= _flat(f"llm.input_messages.{number}.message", message)
+    if call.reply is not None:
+        answer: Message = {"role": "assistant", "content": call.reply.content}
+        answer["tool_calls"] = [_function(each) for each in call.reply.tool_calls]
+        attributes["gen_ai.output.messages"] = _json([_message(answer)])
+        attributes["output.value"] = _json(answer)
+        attributes["output.mime_type"] = JSON
+        attributes |= _flat("llm.output_messages.0.message", answer)
+    return attributes
+
+
+def _function(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id, "function": {"name": call.name, "arguments": _json(call.arguments)}}
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as the conventions have it, in parts."""
+    parts: list[dict[str, Any]] = []
+    content = message.get("content")
+    if message["role"] == "tool":
+        id_ = message.get("tool_call_id", "")
+        parts.append({"type": "tool_call_response", "id": id_, "response": content})
+    elif content:
+        parts.append({"type": "text", "content": content})
+    for call in message.get("tool_calls") or ():
+        part = {"type": "tool_call", "id": call.get("id", ""), **call["function"]}
+        parts.append(part)
+    return {"role": message["role"], "parts": parts}
+
+
+def _flat(path: str, message: Mapping[str, Any]) -> dict[str, Value]:
+    """A message as OpenInference has it, an attribute for each value."""
+    flat: dict[str, Value] = {f"{path}.role": str(message["role"])}
+    if message.get("content"):
+        flat[f"{path}.content"] = str(message["content"])
+    for number, call in enumerate(message.get("tool_calls") or ()):
+        below = f"{path}.tool_calls.{number}.tool_call.function"
+        flat[f"{below}.name"] = str(call["function"]["name"])
+        flat[f"{below}.arguments"] = str(call["function"]["arguments"])
+    return flat
+
+
+# ---- tools -------------------------------------------------------------------------------------
+
+
+def _used(use: ToolUse, ended: float, *, with_words: bool) -> Span:
+    # The name of a tool that there is none of is the model's own words.
+    name = use.call.name if use.is_known or with_words else "unknown"
+    attributes: dict[str, Value] = {
+        KIND: "TOOL",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.type": "function",
+        "tool.name": name,
+    }
+    if with_words:
+        given = _json(use.call.arguments)
+        attributes |= {
+            "gen_ai.tool.call.id": use.call.id,
+            "gen_ai.tool.call.arguments": given,
+            "gen_ai.tool.call.result": use.text,
+            "tool.parameters": given,
+            "input.value": given,
+            "input.mime_type": JSON,
+            "output.value": use.text,
+        }
+    error = "" if use.success else str(use.fault.value if use.fault is not None else BROKE_OFF)
+    return Span(f"execute_tool {name}", use.began, ended, attributes, False, error)
+
+
+def _json(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    given = dict(value) if isinstance(value, Mapping) else value
+    return json.dumps(given, ensure_ascii=False, default=str)

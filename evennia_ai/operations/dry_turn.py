@@ -1,0 +1,224 @@
+"""One turn that is only tried: the ports that a real one has, of which none reaches anybody.
+
+The model is really asked. Tools that only read are run; of the others it is noted what they would
+do. Limits are judged as they are set, and nobody is asked to extend one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from evennia_ai.agent import preparation
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget.metering import turn_model
+from evennia_ai.budget.spending import MeteredClient
+from evennia_ai.core.hearing.audience import Otherwise
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.limits import LIMITS, MONEY, DecisionReason, LimitKind
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.turn.execution import ExecutionPattern
+from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine import tick
+from evennia_ai.engine.checkpoint import Checkpoint
+from evennia_ai.engine.dry import Dry, Intent, Judgement
+from evennia_ai.engine.ports import Ports
+from evennia_ai.engine.recording import RecordedTurn
+from evennia_ai.engine.toolboxes import Recorded, Timed
+from evennia_ai.errors import LimitReachedError, StoppedError, ToolDeniedError
+from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.tool_execution import guarded, offered
+from evennia_ai.tools import CharacterTools
+from evennia_ai.tools.leaving import Guard, refused
+from evennia_ai.tools.showing import shown
+
+WAITS = "not done yet: somebody has to say yes first; you will be told"
+ASKS = "a person is asked first"
+ASIDE = "{why}, so it would go to whoever asked alone"
+MASKED = "{why}, so its words would be left out"
+
+
+@dataclass(slots=True)
+class DryTurn:
+    """A turn that is tried.
+
+    Attributes:
+        intents: what it would have done.
+        record: what its model was sent and gave; None before the first call.
+    """
+
+    turn: Turn
+    intents: list[Intent] = field(default_factory=list)
+    record: RecordedTurn | None = None
+
+
+def begin(stand_in: Assistant, event: Event) -> DryTurn:
+    """The turn that answers an event."""
+    stored = event.as_stored()
+    stand_in.work.inbox = [stored]
+    return DryTurn(turns.load(stand_in, stored, 1))
+
+
+async def run(
+    dry: DryTurn, script: AssistantScript, stand_in: Assistant, is_asker: Callable[[str], bool]
+) -> None:
+    """Answer as a real turn does, up to the end of its loop.
+
+    Args:
+        script: the assistant itself, whose stop holds here too.
+        is_asker: tells if a name is that of whoever asks.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+        StoppedError: it was stopped meanwhile.
+    """
+    turn, client = dry.turn, stand_in.client()
+    metered = MeteredClient(stand_in, client, turn.payer, spent=turn.spent)
+    scene = await preparation.scene_for(stand_in, client, turn)
+    assessment = await preparation.assess_by_model(stand_in, turn, metered)
+    pattern = preparation.pattern_of(stand_in, turn, scene, assessment)
+    _note(stand_in, turn, "may do", "; ".join(pattern.reasons))
+    model = turn_model(stand_in, turn, metered, scene, preparation.counter_of(client))
+    judge = Judge(stand_in, pattern, is_asker)
+    offer = offered(
+        stand_in,
+        turn,
+        pattern,
+        Dry(guarded(stand_in), judge, dry.intents),
+        is_small=model.is_small,
+        is_grounded=scene.is_grounded,
+    )
+    ports = Ports(
+        model,
+        Recorded(Timed(offer, model.time.left), stand_in.clock.seconds),
+        DryKeeper(script),
+        model.compose,
+        DryLimits(stand_in),
+        partial(shown, stand_in.obj, turn),
+    )
+    ring = stand_in.work.recorded
+    running = partial(_run, turn, pattern)
+    try:
+        await ring.run(turn, ports, running, stand_in.clock.seconds)
+    finally:
+        dry.record = next(iter(ring.newest()), None)
+
+
+async def _run(turn: Turn, pattern: ExecutionPattern, ports: Ports) -> Stop:
+    return await tick.run(turn, ports, pattern)
+
+
+def _note(stand_in: Assistant, turn: Turn, step: str, detail: str) -> None:
+    stand_in.work.decisions.note([event.number for event in turn.events], step, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class DryKeeper:
+    """Sets nothing down; a stop of the assistant ends what is tried."""
+
+    script: AssistantScript
+
+    def fence(self, turn: Turn) -> None:
+        """Go on only while the assistant is not stopped.
+
+        Raises:
+            StoppedError: it is.
+        """
+        if state.is_stopped(self.script):
+            raise StoppedError(self.script.key)
+
+    def before_effect(self, turn: Turn, call: ToolCall) -> None:
+        """Nothing has an effect."""
+
+    def forget_effect(self, turn: Turn) -> None:
+        """Nothing was noted."""
+
+    def checkpoint(self, turn: Turn) -> None:
+        """Nothing goes on after a restart."""
+        self.fence(turn)
+
+
+@dataclass(frozen=True, slots=True)
+class DryLimits:
+    """The limits of a turn: what is set to be extended without asking is; else it ends there."""
+
+    stand_in: Assistant
+
+    @property
+    def config(self) -> SafetyConfig:
+        """Its limits and checks."""
+        return state.safety_config(self.stand_in)
+
+    async def extend(self, turn: Turn, hit: LimitReachedError) -> bool:
+        """Decide without a person; no cap on money is raised."""
+        if hit.kind.startswith(MONEY):
+            hit.reason = DecisionReason.NO_BUS
+            _note(self.stand_in, turn, "limit", f"{_limit(hit)}: reached")
+            return False
+        decision = await Checkpoint(
+            self.config.on_limit,
+            None,
+            self.stand_in.work.extensions,
+            lambda name, facts: None,
+            lambda error: None,
+        ).handle_limit_exceeded(hit)
+        hit.reason = decision.reason
+        if decision.allow_continue:
+            turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + decision.extension
+        asked = decision.reason is DecisionReason.NO_BUS
+        came = "extended" if decision.allow_continue else "a person would be asked" * asked
+        _note(self.stand_in, turn, "limit", f"{_limit(hit)}: {came or 'reached'}")
+        return decision.allow_continue
+
+    def cut(self, turn: Turn, hit: LimitReachedError) -> None:
+        """Note that what went beyond a limit was left out."""
+        told = f"{hit.kind}: {hit.used:g} were wanted, {hit.cap:g} kept"
+        _note(self.stand_in, turn, "limit", told)
+
+
+def _limit(hit: LimitReachedError) -> str:
+    return f"{hit.kind}, {hit.used:g} of {hit.cap:g} {LIMITS[LimitKind(hit.kind)].unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The fate of calls that are not run: locks, a person's yes, and whom private words reach.
+
+    What a tool itself would find, such as that there is no such exit, is not known.
+
+    Args:
+        is_asker: tells if a name is that of whoever asks, who is taken to be there.
+    """
+
+    stand_in: Assistant
+    pattern: ExecutionPattern
+    is_asker: Callable[[str], bool]
+
+    def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Judgement:
+        """The fate of a call.
+
+        Raises:
+            ToolError: it would not be made.
+        """
+        check = CharacterTools(self.stand_in.obj, self.stand_in.clock).check
+        check(call.name, turn)
+        is_answer = self.is_asker(str(call.arguments.get("target", "")))
+        guard = Guard(self.stand_in, check)
+        is_dangerous = spec.category is ToolCategory.DANGEROUS
+        if spec.needs_confirmation or (is_dangerous and self.pattern.dangerous_requires_confirm):
+            if problem := guard.refusal(turn, spec, call):
+                raise ToolDeniedError(problem)
+            return Judgement(ASKS, ToolResult(False, WAITS, Fault.NOT_RUN))
+        if is_answer:
+            return Judgement()
+        leave = guard.leave(turn, spec, call)
+        if leave.is_allowed:
+            return Judgement()
+        if leave.way.otherwise is Otherwise.REFUSED:
+            raise ToolDeniedError(refused(leave))
+        told = ASIDE if leave.way.otherwise is Otherwise.ASIDE else MASKED
+        return Judgement(told.format(why=leave.why))

@@ -1,0 +1,121 @@
+"""A stand-in for an assistant, with which an answer is tried: it reads all, and stores nothing.
+
+It has the body, the memories and the settings of the assistant, with other values for some of
+these; what lives in memory while an assistant runs is a copy.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
+from evennia_ai.engine.checkpoint import Extensions
+from evennia_ai.engine.recording import TurnRing
+from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
+from evennia_ai.runtime.work import MOST_INNER_CALLS, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A stored value that nobody can write."""
+
+    db_value: Any
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAttributes:
+    """The attributes of an assistant, with other values for some of them."""
+
+    script: AssistantScript
+    changes: Mapping[str, Any]
+
+    def find(self, name: str) -> Kept | None:
+        """A value as it is read; None: it is not set."""
+        if name in self.changes:
+            value = self.changes[name]
+            return None if value is None else Kept(value, value)
+        found = self.script.attributes.find(name)
+        return None if found is None else Kept(found.db_value, found.value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A value; `default` where it is not set."""
+        found = self.find(name)
+        return default if found is None else found.value
+
+
+class StandIn:
+    """An assistant as it is at this moment, with other settings.
+
+    Args:
+        changes: values of settings by name; None: as without one of its own.
+        has_talked: it knows the conversation, and what else it heard.
+    """
+
+    def __init__(
+        self, script: AssistantScript, changes: Mapping[str, Any], *, has_talked: bool = True
+    ) -> None:
+        self.pk, self.key, self.obj, self.clock = script.pk, script.key, script.obj, script.clock
+        self.attributes = KeptAttributes(script, changes)
+        self.work = copied(script, has_talked=has_talked)
+
+    @property
+    def silence(self) -> str:
+        """The reason why it would not act, in words, or ""."""
+        return AssistantScript.silence.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+    def endpoint(self) -> Any:
+        """See `AssistantScript.endpoint`."""
+        return AssistantScript.endpoint(cast(AssistantScript, self))
+
+    def client(self) -> Any:
+        """See `AssistantScript.client`."""
+        return AssistantScript.client(cast(AssistantScript, self))
+
+
+def copied(script: AssistantScript, *, has_talked: bool) -> Work:
+    """A copy of what an assistant has in memory, in which nothing is under way."""
+    work, seconds = script.work, script.clock.seconds
+    return replace(
+        work,
+        inbox=[],
+        history=list(work.history) if has_talked else [],
+        overheard=list(work.overheard) if has_talked else [],
+        talks=dict(work.talks) if has_talked else {},
+        in_flight=None,
+        compacting=None,
+        resting=None,
+        seat=None,
+        is_ticking=False,
+        running=frozenset(),
+        aside={},
+        asked_about=[],
+        beside=set(),
+        unkept=[],
+        given_up=set(),
+        capture=None,
+        muted=set(work.muted),
+        hushed=dict(work.hushed),
+        executions=[],
+        metrics={},
+        ear=None,
+        rate_limits=None,
+        bounds=None,
+        memory=None,
+        senders=deepcopy(work.senders),
+        blame=deepcopy(work.blame),
+        conversations=deepcopy(work.conversations),
+        autonomy=deepcopy(work.autonomy),
+        decisions=DecisionTraces(),
+        breakers=CircuitBreakerRegistry(clock=seconds),
+        tool_cache=ToolResultCache(clock=seconds),
+        extensions=Extensions(),
+        inner_calls=deque(maxlen=MOST_INNER_CALLS),
+        calls_of_game=deque(maxlen=0),
+        recorded=TurnRing(most=1),
+    )

@@ -1,0 +1,70 @@
+"""The test bench: try a message before anybody says it, and beside it something changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai.operations import Result
+from evennia_ai.operations.budget import today_of
+from evennia_ai.operations.dry_changes import Variant, texts_of
+from evennia_ai.operations.dry_runs import DryRun, Trial, try_message, ways
+from evennia_ai.operations.models import known_models
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.runtime import state
+from evennia_ai.runtime.web_requests import api_config
+from evennia_ai.web.rows import ONE, Page, Shown, Visit
+
+# Of the time that a request may take; the rest is for the page.
+PART_OF_TIME = 0.8
+WORDS, LOAD = "words", "load"
+
+
+def _show(visit: Visit) -> Shown | Deferred[Shown]:
+    form = {name: value.replace("\r\n", "\n") for name, value in visit.form.items()}
+    if LOAD in form:
+        form = {**form, "text": _text_of(visit, form.get("part", ""))}
+    if WORDS not in form or LOAD in form:
+        return _shown(visit, form)
+    trial = Trial(form[WORDS], form.get("way", ""), form.get("person", ""))
+    variant = Variant(*(form.get(name, "") for name in ("part", "text", "model", "moment")))
+    most = PART_OF_TIME * api_config().long_timeout_seconds
+    trying = try_message(
+        visit.assistant, visit.account, trial, variant, look=visit.look, seconds=most
+    )
+    return trying.addCallback(lambda tried: _shown(visit, form, tried))
+
+
+def _text_of(visit: Visit, part: str) -> str:
+    """The text of a part of the prompt, to be changed."""
+    return next((each.text for each in texts_of(visit.assistant).data if each.part == part), "")
+
+
+def _shown(
+    visit: Visit, form: Mapping[str, str], tried: Result[DryRun] | None = None
+) -> dict[str, Any]:
+    """The form with what was typed, and what came of it."""
+    script = visit.assistant
+    texts, models = texts_of(script), known_models()
+    shown: dict[str, Any] = {
+        "form": form,
+        "name": str(script.key),
+        "is_stopped": state.is_stopped(script),
+        "ways": ways(script),
+        "texts": texts.data if texts.ok else [],
+        "models": [
+            f"{each.provider} {each.model}".strip()
+            for each in (models.data if models.ok else ())
+            if each.provider
+        ],
+        "purse": today_of(None),
+        "may_reveal": is_allowed("reveal", visit.account, script),
+        "run": tried.data if tried is not None and tried.ok else None,
+    }
+    return shown if tried is None or tried.ok else {**shown, "said": tried}
+
+
+PAGES = (Page(f"{ONE}bench/", "bench", "Test bench", "execute tool", _show, is_long=True),)
+ACTIONS = ()

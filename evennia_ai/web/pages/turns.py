@@ -1,0 +1,109 @@
+"""The last turns of an assistant, as they are looked for, and one in full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from evennia_ai.core.safety.notices import limit_words
+from evennia_ai.operations import turns
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.traces import NOBODY, Traced, cost_of
+from evennia_ai.operations.turns import OUTCOMES, Sought
+from evennia_ai.web.rows import ONE, Page, Shown, Visit
+from evennia_ai.web.waterfall import LEVELS, shown_turn
+
+SOUGHT = ("sender", "words", "outcome", "day")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the list.
+
+    Attributes:
+        tick: of a turn of its own that is still in memory; None of all others.
+        level: a colour and a sign, as of cards.
+    """
+
+    number: int
+    tick: int | None
+    shown_at: str
+    who: str
+    how: str
+    text: str
+    answer: str
+    result: str
+    level: str
+    seconds: float
+    calls: int
+    tokens: int
+    cost: str
+    limits: tuple[str, ...]
+
+
+def _row(turn: Traced, own: dict[float, int]) -> Row:
+    return Row(
+        number=turn["number"],
+        tick=None if turn["number"] else own.get(turn["at_seconds"]),
+        shown_at=turn["shown_at"],
+        who=turn["sender"] or NOBODY,
+        how=turn["source"],
+        text=turn["text"],
+        answer=turn["answer"],
+        result=turn["result"],
+        level=LEVELS.get(turn["result"], "busy"),
+        seconds=turn["seconds"],
+        calls=turn["calls"],
+        tokens=turn["prompt_tokens"] + turn["completion_tokens"],
+        cost=cost_of({**turn}).removeprefix("for "),
+        limits=tuple(map(limit_words, turn["limits"])),
+    )
+
+
+def _show_list(visit: Visit) -> Shown:
+    script, query = visit.assistant, visit.query
+    given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
+    before = query.get("before", "")
+    is_page = before.isascii() and before.isdigit() and len(before) < 19
+    sought = Sought(**given, before=int(before) if is_page else None)
+    found = turns.listing(script, sought, visit.look, visit.account)
+    own = turns.own_ticks(script)
+    named = {name: text for name, text in given.items() if text}
+    older = found.data.next
+    return {
+        "said": None if found.ok or found.problem is Problem.MISSING else found,
+        "off": found.message if found.problem is Problem.MISSING else "",
+        "rows": [_row(turn, own) for turn in found.data.messages],
+        "sought": given,
+        "outcomes": OUTCOMES,
+        "is_sought": bool(named),
+        "older": urlencode({**named, "before": older}) if older else "",
+        "newest": urlencode(named) if is_page else None,
+        "key": str(script.key),
+        "may_reveal": is_allowed("reveal", visit.account, script),
+    }
+
+
+def _show_one(visit: Visit) -> Shown:
+    script, tick = visit.assistant, visit.query.get("tick", "")
+    number = int(visit.path["number"])
+    wanted = int(tick) if tick.isascii() and tick.isdigit() and len(tick) < 19 else None
+    found = turns.in_full(script, number, visit.look, tick=wanted, asker=visit.account)
+    data = found.data if found.ok else turns.TurnInFull("", [], [], [])
+    return {
+        "said": None if found.ok else found,
+        "why": data.why,
+        "around": data.around,
+        "turns": [shown_turn(turn) for turn in data.recorded],
+        "is_missing": found.ok and not data.recorded,
+        "key": str(script.key),
+        "may_reveal": is_allowed("reveal", visit.account, script),
+    }
+
+
+PAGES = (
+    Page(f"{ONE}turns/", "turns", "Turns", "events", _show_list),
+    Page(f"{ONE}turns/<int:number>/", "turn", "Turn", "events", _show_one, in_menu=False),
+)
+ACTIONS = ()

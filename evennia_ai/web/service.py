@@ -1,0 +1,111 @@
+"""In Evennia's server: puts the stream of what is new beside the game's web site.
+
+`evennia_ai.apps` names this module in SERVER_SERVICES_PLUGIN_MODULES, so that no file of the game
+has to. The stream needs no web thread; what it asks of the database it asks once for each connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
+from evennia.utils import logger
+from twisted.internet import reactor
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Request
+
+from evennia_ai import audit
+from evennia_ai.operations import callers
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.runtime import portal_peers
+from evennia_ai.runtime.watching import FEED
+from evennia_ai.runtime.web_requests import address_of, read_only_session
+from evennia_ai.web.stream import Streams, Wanted, child_name
+
+NO_LOGIN = "Log in to the game's web site first."
+LONGEST_MARK = 40
+
+
+class StreamResource(Resource):
+    """The stream's address: whoever may look is told what is new from now on."""
+
+    isLeaf = True  # noqa: N815 - Twisted's name
+
+    def __init__(self, streams: Streams) -> None:
+        super().__init__()
+        self.streams = streams
+
+    def render_GET(self, request: Request) -> Any:  # noqa: N802 - Twisted's name
+        """Begin a stream, or say why there is none."""
+        try:
+            wanted = _wanted(request)
+        except Exception:  # whatever is wrong, the game goes on
+            logger.log_trace("[assistant] a stream failed")
+            return _refused(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong.")
+        if not wanted.ok:
+            status = {
+                Problem.UNAVAILABLE: HTTPStatus.UNAUTHORIZED,
+                Problem.FORBIDDEN: HTTPStatus.FORBIDDEN,
+            }.get(wanted.problem, HTTPStatus.NOT_FOUND)
+            return _refused(request, status, wanted.message)
+        self.streams.open(request, wanted.data)
+        return NOT_DONE_YET
+
+
+def _refused(request: Request, status: HTTPStatus, told: str) -> bytes:
+    request.setResponseCode(status.value)
+    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+    request.setHeader(b"cache-control", b"no-store")
+    return told.encode()
+
+
+def _wanted(request: Request) -> Result[Wanted]:
+    """What is asked for, if whoever asks may have it; else why not."""
+    cookie = request.getCookie(settings.SESSION_COOKIE_NAME.encode()) or b""
+    asker = HttpRequest()
+    asker.session = read_only_session(cookie.decode("ascii", "replace"))
+    user = get_user(asker)  # which also sees that the password is still that of the login
+    if not user.is_authenticated:
+        return Result.unavailable(NO_LOGIN)
+    known = callers.account_of(user.pk, address_of(_meta(request)))
+    if not known.ok:
+        return Result.forbidden(known.message)
+    name = _given(request, b"assistant")
+    found = callers.find_allowed("status" if name else "list", known.data, name or None)
+    if not found.ok:
+        return found.as_refusal()
+    mark = request.getHeader("last-event-id") or _given(request, b"after")
+    key = str(found.data.key) if found.data is not None else ""
+    return Result(True, "", Wanted(int(user.pk), key, mark[:LONGEST_MARK]))
+
+
+def _given(request: Request, name: bytes) -> str:
+    values: list[bytes] = request.args.get(name, [])
+    return values[0].decode("utf-8", "replace") if values else ""
+
+
+def _meta(request: Request) -> dict[str, object]:
+    """What tells the address that a request is from, under the names that Django gives it."""
+    return {
+        "REMOTE_ADDR": getattr(request.getClientAddress(), "host", ""),
+        "HTTP_X_FORWARDED_FOR": request.getHeader("x-forwarded-for") or "",
+        portal_peers.KEY: request.getHeader(portal_peers.HEADER.decode()) or "",
+    }
+
+
+def tell_of_facts(event: str, name: str, details: Mapping[str, Any]) -> None:
+    """A listener of the record: of whatever happened to an assistant, whoever watches is told."""
+    FEED.tell(name)
+
+
+def start_plugin_services(server: Any) -> None:
+    """Called by Evennia's server when it starts: put the stream beside the web site."""
+    if not hasattr(server, "web_root"):
+        return  # a game without a web site
+    server.web_root.putChild(child_name().encode(), StreamResource(Streams(reactor)))
+    if tell_of_facts not in audit.LISTENERS:
+        audit.LISTENERS.append(tell_of_facts)

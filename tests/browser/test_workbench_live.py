@@ -1,0 +1,207 @@
+"""The workbench follows a real game in a real browser: a turn as it happens, over every reload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from tests.browser.cases import CASES
+from tests.browser.devtools import Browser
+from tests.browser.equipment import Equipment
+from tests.browser.tab import Tab
+from tests.browser.workbench import HOME, NARROW, SCHEMES, WIDE, Workbench
+from tests.fakes.handle import FakeModel
+from tests.journeys.clients import Enter
+from tests.journeys.game import Game
+
+ADA = f"{HOME}assistants/Ada/"
+WAIT_MS = 30_000
+WAIT_FOR = """
+(words, wait) => new Promise(resolve => {
+    const look = () => words.every(each => document.body.innerText.includes(each));
+    const end = found => { clearInterval(timer); clearTimeout(last); resolve(found); };
+    const timer = setInterval(() => { if (look()) end(true); }, 10);
+    const last = setTimeout(() => end(false), wait);
+})
+"""
+MARK = "() => { window.isTheSame = true; }"
+IS_MARKED = "() => window.isTheSame === true"
+OPEN_FIRST = """
+() => {
+    const step = document.querySelector("#fresh details");
+    step.open = true;
+    return step.id;
+}
+"""
+AGE = "() => { document.querySelector('#fresh').dataset.isOld = 'yes'; }"
+IS_ANEW = """
+wait => new Promise(resolve => {
+    const end = found => { clearInterval(timer); clearTimeout(last); resolve(found); };
+    const look = () => !document.querySelector("#fresh").dataset.isOld;
+    const timer = setInterval(() => { if (look()) end(true); }, 10);
+    const last = setTimeout(() => end(false), wait);
+})
+"""
+OPEN_ALL = "() => document.querySelectorAll('details').forEach(each => { each.open = true; })"
+IS_OPEN = "id => document.getElementById(id).open"
+
+
+class Page:
+    """A page of the workbench that nobody loads again."""
+
+    def __init__(self, bench: Workbench, path: str) -> None:
+        self.bench, self.tab, self._path = bench, bench.tab, path
+        self.open()
+
+    def open(self) -> None:
+        """Open it, or load it again."""
+        self.bench.visit(self._path)
+        self.tab.run(MARK)
+
+    def wait_for(self, *words: str) -> None:
+        """Wait until all of these words are on the page."""
+        found = self.tab.run(WAIT_FOR, words, WAIT_MS, timeout_seconds=WAIT_MS / 1000 + 10)
+        assert found, (words, self.bench.words)
+
+    @property
+    def is_the_same(self) -> bool:
+        """It was not loaded anew since it was opened."""
+        return bool(self.tab.run(IS_MARKED))
+
+
+@pytest.fixture(scope="module")
+def bench(browser: Browser, equipment: Equipment, game: Game) -> Iterator[Workbench]:
+    """The game's owner at the workbench."""
+    bench = Workbench(Tab(browser, equipment), equipment, game.ports.web)
+    bench.log_in()
+    yield bench
+    bench.tab.close()
+
+
+@pytest.fixture
+def live(bench: Workbench, model: FakeModel) -> Iterator[Page]:
+    """The page of Ada; nothing but what it shows may happen on it."""
+    bench.tab.take_incidents()
+    yield Page(bench, ADA)
+    left = [each for each in bench.tab.take_incidents() if ADA not in each]
+    assert [] == left
+
+
+def says(words: str, **more: Any) -> dict[str, Any]:
+    """A model that says something."""
+    return {"calls": [{"tool": "say", "arguments": {"message": words}}], **more}
+
+
+def test_a_turn_is_on_the_page_as_it_happens(live: Page, model: FakeModel, enter: Enter) -> None:
+    """While the model is waited for, and when it has answered; nobody loads the page again."""
+    tom = enter("Tom")
+    model.queue(says("The lamp is here.", delay_seconds=2.0))
+    began = monotonic()
+    tom.send("say ada, where is the lamp?")
+    live.wait_for("goes on", "where is the lamp?", "runs.")
+    seen = monotonic() - began
+    tom.expect("The lamp is here")
+    answered = monotonic()
+    live.wait_for("answered", "tool say")
+    told = monotonic() - answered
+    print(f"\na turn is on the page after {seen:.2f} s, its end {told:.2f} s after it was heard")
+    assert live.is_the_same
+
+
+def test_what_was_opened_stays_open(live: Page, model: FakeModel, enter: Enter) -> None:
+    """Details that somebody reads are not closed by the page being made anew."""
+    tom = enter("Tom")
+    model.queue(says("One."))
+    tom.ask("say ada, count", "One.")
+    live.wait_for("count", "answered", "tool say")
+    sleep(1)  # what the end of the turn changes is on the page as well
+    opened = live.tab.run(OPEN_FIRST)
+    live.tab.run(AGE)
+    tom.ask("hush ada", "Ada")
+    assert live.tab.run(IS_ANEW, WAIT_MS, timeout_seconds=WAIT_MS / 1000 + 10)
+    assert live.tab.run(IS_OPEN, opened)
+    tom.ask("unhush ada", "Ada")
+
+
+def test_a_page_that_is_loaded_again_misses_nothing(
+    live: Page, model: FakeModel, enter: Enter
+) -> None:
+    """In the middle of a turn: it shows what is under way, and then how that ends."""
+    tom = enter("Tom")
+    model.queue(says("I looked it up.", delay_seconds=3.0))
+    tom.send("say ada, what is a moth?")
+    live.wait_for("what is a moth?", "runs.")
+    live.open()
+    live.wait_for("what is a moth?", "runs.")
+    tom.expect("I looked it up")
+    live.wait_for("answered", "tool say")
+    assert live.is_the_same
+
+
+def test_a_game_that_is_reloaded_is_followed_on(
+    live: Page, model: FakeModel, enter: Enter, game: Game
+) -> None:
+    """The page comes back by itself, and shows the turn that the new server goes on with."""
+    tom = enter("Tom")
+    model.queue({"kind": "hang"}, says("After all."))
+    tom.send("say ada, are you there?")
+    live.wait_for("are you there?", "runs.")
+    game.reload()
+    model.release()
+    tom.expect("After all")
+    answered = monotonic()
+    live.wait_for("answered", "tool say")
+    print(f"\nafter a reload of the game the page was there {monotonic() - answered:.2f} s later")
+    assert live.is_the_same
+
+
+def test_the_first_page_follows_too(bench: Workbench, model: FakeModel, enter: Enter) -> None:
+    """All assistants, without anybody loading it again."""
+    now = Page(bench, HOME)
+    tom = enter("Tom")
+    model.queue(says("The moths sleep."))
+    tom.ask("say ada, what of the moths?", "The moths sleep")
+    now.wait_for("what of the moths?")
+    assert now.is_the_same
+
+
+def test_everybody_can_use_a_page_with_turns(live: Page, model: FakeModel, enter: Enter) -> None:
+    """Live, the list and one in full: light and dark, wide and narrow, and by the keyboard."""
+    tom = enter("Tom")
+    model.queue({"calls": [{"tool": "look", "arguments": {}}]}, says("The sea is calm."))
+    tom.ask("say ada, what of the sea?", "The sea is calm")
+    live.wait_for("what of the sea?", "answered", "tool look")
+    number = live.tab.run("() => document.querySelector('#fresh h2 a').getAttribute('href')")
+    found = {}
+    for path in (ADA, f"{ADA}turns/", number):
+        for size in (WIDE, NARROW):
+            for scheme in SCHEMES:
+                with live.bench.seen_as(size, scheme):
+                    live.bench.visit(path)
+                    live.tab.run(OPEN_ALL)
+                    wrong = [*live.bench.barriers(), *live.bench.overflow()]
+                found |= {(path, size, scheme): wrong} if wrong else {}
+        live.bench.visit(path)
+        found |= {path: missed} if (missed := live.bench.unreached()) else {}
+    assert {} == found
+
+
+def test_hostile_words_do_nothing(live: Page, model: FakeModel, enter: Enter) -> None:
+    """Whatever a model says in a turn, the page that follows it runs none of it."""
+    tom = enter("Tom")
+    for number, case in enumerate(case for case in CASES if "scriptRan" in case.written):
+        model.queue(says(f"{case.written} case {number}."))
+        tom.ask(f"say ada, go on {number}", f"go on {number}")
+        live.wait_for(f"go on {number}", "answered")
+    assert live.is_the_same
+
+
+def test_pages_that_were_left_leave_nothing_in_the_log(live: Page, game: Game) -> None:
+    """Of the pages before this one, whose streams ended with a reload of the game at the latest."""
+    game.reload()
+    live.wait_for("workbench")
+    log = next(path for path in game.logs if path.name == "portal.log")
+    assert "Request.finish" not in log.read_text("utf-8", "replace")

@@ -1,0 +1,224 @@
+"""A turn is recorded as it goes: all that went to the model and came back, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+
+from evennia_ai.core.safety.limits import LimitKind
+from evennia_ai.core.turn.conversation import user_message
+from evennia_ai.core.turn.react import Stop, StopReason
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine import tick
+from evennia_ai.engine.ports import Ports, Prompt, Reply
+from evennia_ai.engine.recording import ModelCall, RecordedTurn, ToolUse, TurnRing
+from evennia_ai.errors import ModelConnectionError, StaleEpochError
+from tests.core.samples import make_event
+from tests.engine.doubles import HELLO, LOOK, Stage, bounded, finish, looks, make_pattern, reply
+
+
+class Ringed:
+    """A stage whose turn is recorded.
+
+    Attributes:
+        told: how many steps of the newest turn there were at each change.
+    """
+
+    def __init__(self, stage: Stage, most: int = 3, most_characters: int = 10_000) -> None:
+        self.stage = stage
+        self.told: list[int] = []
+        self.ring = TurnRing(most, most_characters, self._tell)
+        self._seconds = count(0.0, 1.0)
+
+    def _tell(self) -> None:
+        self.told.append(len(self.ring.newest()[0].steps) if self.ring.newest() else 0)
+
+    def start(self, ports: Ports | None = None) -> Coroutine[Any, Any, Stop]:
+        """The turn, about to begin."""
+
+        async def running(ports: Ports) -> Stop:
+            return await tick.run(self.stage.turn, ports, make_pattern())
+
+        clock = partial(next, self._seconds)
+        return self.ring.run(self.stage.turn, ports or self.stage.ports(), running, clock)
+
+    def play(self) -> RecordedTurn:
+        """Run the turn to its end, and give its record."""
+        finish(self.start())
+        return self.ring.newest()[0]
+
+
+def test_a_turn_is_kept_step_by_step() -> None:
+    """What was sent, what came of it, in order and with times; whoever watches is told of each."""
+    ringed = Ringed(Stage(reply(LOOK, content="I look."), reply(HELLO)))
+    record = ringed.play()
+    first, look, second, said = record.steps
+    assert isinstance(first, ModelCall)
+    assert isinstance(look, ToolUse)
+    assert isinstance(second, ModelCall)
+    assert isinstance(said, ToolUse)
+    assert ringed.stage.model.asked == [list(first.messages), list(second.messages)]
+    assert first.reply is not None
+    assert ("I look.", (LOOK,)) == (first.reply.content, first.reply.tool_calls)
+    assert ("say" in [spec.name for spec in first.tools], "look done") == (True, look.text)
+    assert [1.0, 1.0, 1.0, 1.0] == [step.seconds for step in record.steps]
+    assert (0.0, 9.0) == (record.began, record.ended)
+    assert record.stop is not None
+    assert (StopReason.TERMINAL_TOOL, "") == (record.stop.reason, record.broke_off)
+    assert [0, 1, 1, 2, 2, 3, 3, 4, 4, 4] == ringed.told
+
+
+def test_what_a_call_cost_is_its_own() -> None:
+    """The second call does not count the first again."""
+    ringed = Ringed(Stage(reply(LOOK), reply(HELLO)))
+    stage, ask = ringed.stage, ringed.stage.model.ask
+
+    async def paid(*asked: Any) -> Reply:
+        stage.turn.spent.add(7, is_priced=True)
+        return await ask(*asked)
+
+    stage.model.ask = paid  # type: ignore[method-assign]
+    record = ringed.play()
+    assert [7, 7] == [step.nano for step in record.steps if isinstance(step, ModelCall)]
+
+
+def test_the_newest_are_kept() -> None:
+    """No more than there is room for, the newest first; they are found by their message."""
+    ring = TurnRing(2, 100)
+    for number in (1, 2, 3):
+        stage = Stage(reply(HELLO), number=number, at=float(number))
+        ringed = Ringed(stage)
+        ringed.ring = ring
+        finish(ringed.start())
+    assert [3, 2] == [record.turn.event.number for record in ring.newest()]
+    assert [2] == [record.turn.event.number for record in ring.find(2)]
+    assert ([], []) == (ring.find(1), ring.find(2, at=9.0))
+    assert 1 == len(ring.find(2, at=2.0))
+
+
+def test_none_are_kept_where_none_are_wanted() -> None:
+    """Nothing is recorded then."""
+    assert (False, True) == (TurnRing(0).is_on, TurnRing(1).is_on)
+
+
+def test_what_fails_is_kept_with_its_reason() -> None:
+    """A model that gives nothing, and a tool that there is none of."""
+    unknown = ToolCall("c9", "fly")
+    ringed = Ringed(Stage(reply(unknown), ModelConnectionError("it is away")))
+    record = ringed.play()
+    asked, fly, failed = record.steps
+    assert isinstance(asked, ModelCall)
+    assert isinstance(fly, ToolUse)
+    assert isinstance(failed, ModelCall)
+    assert (False, Fault.UNKNOWN_TOOL, False) == (fly.success, fly.fault, fly.is_known)
+    assert (None, "it is away") == (failed.reply, failed.error)
+    assert record.stop is not None
+    assert StopReason.LLM_ERROR is record.stop.reason
+
+
+def test_a_limit_is_named_and_holds_nothing() -> None:
+    """What was raised would keep everything alive that it came through."""
+    stage = bounded(Stage(*looks(5)), max_tool_calls_per_context=1)
+    record = Ringed(stage).play()
+    assert record.stop is not None
+    assert (LimitKind.TOOL_CALLS, None) == (record.limit, record.stop.limit)
+
+
+@pytest.mark.parametrize("error", [StaleEpochError(7, 8), RuntimeError()])
+def test_a_turn_that_breaks_off_says_so(error: Exception) -> None:
+    """Whatever is raised goes on its way; the record has its kind, and is closed."""
+    ringed = Ringed(Stage(reply(LOOK)))
+
+    class Broken:
+        """Tools that only raise."""
+
+        specs = ringed.stage.tools.specs
+
+        async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+            """Raise."""
+            raise error
+
+    with pytest.raises(type(error)):
+        finish(ringed.start(replace(ringed.stage.ports(), toolbox=Broken())))
+    record = ringed.ring.newest()[0]
+    look = record.steps[-1]
+    assert isinstance(look, ToolUse)
+    assert (type(error).__name__, None, False) == (record.broke_off, record.stop, look.success)
+    assert (record.ended is not None, bool(look.text)) == (True, True)
+
+
+def test_one_that_goes_on_is_open() -> None:
+    """While the model is waited for, its call has no end; cancelled, it has one."""
+    ringed = Ringed(Stage(reply(HELLO)))
+    ringed.stage.model.waits = True
+    running = ringed.start()
+    running.send(None)
+    record = ringed.ring.newest()[0]
+    (call,) = record.steps
+    assert (None, None) == (call.seconds, record.ended)
+    running.close()
+    assert "GeneratorExit" == record.broke_off
+    assert call.seconds is not None
+
+
+def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
+    """Of what is sent the newest messages stay, of a tool's text the beginning; it says so."""
+    prompt = Prompt(
+        [user_message("a" * 90), user_message("b" * 30)], 40, 1000, blocks=[("event", "b" * 30)]
+    )
+    record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
+    call = ModelCall(0.0, prompt, prompt.messages, (), reply=Reply("c" * 40))
+    record.keep_call(call)
+    assert (True, [user_message("b" * 30)]) == (call.is_cut, call.messages)
+    assert ([], []) == (call.prompt.messages, call.prompt.blocks)
+    assert call.reply == Reply("c" * 40)
+    use = ToolUse(0.0, LOOK, "d" * 100)
+    record.keep_use(use)
+    assert use.is_cut
+    assert 0 == record.room
+    assert 0 < len(use.text) < 100
+    last = ModelCall(0.0, prompt, prompt.messages, (), reply=Reply("e" * 40))
+    record.keep_call(last)
+    assert last.reply is not None
+    assert ("", []) == (last.reply.content, last.messages)
+
+
+def test_prompts_share_what_is_equal_in_them() -> None:
+    """The head of a hundred prompts is kept once; from where they differ each has its own."""
+    ring = TurnRing()
+
+    def made(said: str) -> Prompt:
+        head = {"role": "system", "content": "".join(("You are ", "Ada."))}
+        messages = [head, user_message(said)]
+        prompt = Prompt(messages, 9, 99, blocks=[("head", head["content"]), ("event", said)])
+        ring.share(prompt)
+        return prompt
+
+    first, second = made("one"), made("two")
+    assert first.messages[0] is second.messages[0]
+    assert first.blocks[0] is second.blocks[0]
+    assert ["one", "two"] == [str(each.messages[1]["content"]) for each in (first, second)]
+    assert [("event", "one"), ("event", "two")] == [each.blocks[1] for each in (first, second)]
+
+
+def test_a_failed_call_that_is_long_is_cut_as_well() -> None:
+    """There is no answer to take room; all messages that fit stay."""
+    prompt = Prompt([user_message("a" * 10)], 100, 1000)
+    record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
+    call = ModelCall(0.0, prompt, prompt.messages, (), error="away")
+    record.keep_call(call)
+    assert (True, prompt.messages) == (call.is_cut, call.messages)
+
+
+def test_all_is_forgotten_at_once() -> None:
+    """Prompts quote people in places that nobody can name."""
+    ringed = Ringed(Stage(reply(HELLO)))
+    ringed.play()
+    ringed.ring.forget()
+    assert [] == ringed.ring.newest()

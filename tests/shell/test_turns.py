@@ -1,0 +1,144 @@
+"""Turns as somebody may see them: as they happen, the last ones, and one in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import audit
+from evennia_ai.operations import turns
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.turns import Sought
+from evennia_ai.testing import calls
+from tests.shell.support import ShellTest, says, whispers
+
+SECRET = "the key is under the stone"
+
+
+class TurnsTest(ShellTest):
+    """Ada talks with Tom; Mira looks."""
+
+    def recent(self, look: Look | None = None) -> list[Any]:
+        """The last turns as they were."""
+        found = turns.recent(self.ada_script, look or Look())
+        assert found.ok
+        return found.data.turns
+
+    def test_a_turn_step_by_step(self) -> None:
+        """Said aloud, everybody on the staff reads all of it: prompt, call, result, end."""
+        self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
+        (turn,) = self.recent()
+        assert ("answered", True, False) == (turn["state"], turn["is_over"], turn["is_masked"])
+        first, look, second, said = turn["steps"]
+        assert ["model", "tool", "model", "tool"] == [step["kind"] for step in turn["steps"]]
+        blocks = {block["name"]: block for block in first["blocks"]}
+        assert "hello there" in blocks["pending_event"]["text"]
+        assert first["prompt_tokens"] == sum(block["tokens"] for block in first["blocks"])
+        assert ("look", "worked") == (look["name"], look["state"])
+        assert [("look", "{}")] == [(c["name"], c["arguments"]) for c in first["calls"]]
+        assert look["result"].splitlines()[-1] in str(second["messages"])
+        assert ("say", '{"message": "Hello, all."}') == (said["name"], said["arguments"])
+        assert ["Tom"] == [row["sender"] for row in turn["heard"]]
+        assert "it spoke" in turn["why"]
+
+    def test_private_words_are_masked_wherever_they_stand(self) -> None:
+        """In the prompt, the answer, the arguments and the results; but never the head."""
+        self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
+        for look, is_shown in ((Look.of(self.mira), False), (Look.of(self.tom), True)):
+            (turn,) = self.recent(look)
+            assert is_shown is (SECRET in repr(turn))
+            assert is_shown is not turn["is_masked"]
+            head = turn["steps"][0]["blocks"][0]
+            assert "You are Ada" in head["text"]
+            assert "whisper" == turn["steps"][1]["name"]
+        assert "characters)" in self.recent(Look())[0]["steps"][0]["blocks"][-3]["text"]
+
+    def test_to_reveal_is_recorded(self) -> None:
+        """Whoever asks for it reads them, and the record says so."""
+        self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
+        told: list[Any] = []
+        listener = lambda event, name, details: told.append((event, details))  # noqa: E731
+        audit.LISTENERS.append(listener)
+        self.addCleanup(audit.LISTENERS.remove, listener)
+        assert SECRET in repr(self.recent(Look.of(self.mira, is_revealing=True)))
+        (details,) = [details for event, details in told if event == "words_revealed"]
+        assert turns.KIND == details["kind"]
+
+    def test_an_aside_in_an_open_turn_is_masked(self) -> None:
+        """What was whispered to somebody while all listened is that one's alone."""
+        self.ask("say Ada, tell Mira where it is", whispers(SECRET, target="Mira"), says("Done."))
+        assert SECRET not in repr(self.recent(Look.of(self.tom)))
+
+    def test_words_that_nobody_may_keep_are_not_shown(self) -> None:
+        """Not even to whoever reveals."""
+        self.ask(f"say Ada, {SECRET}", says("Well."))
+        self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
+        (turn,) = self.recent(Look.of(self.mira, is_revealing=True))
+        assert SECRET not in repr(turn["steps"])
+        assert turn["is_masked"]
+
+    def test_a_turn_that_goes_on(self) -> None:
+        """While the model is waited for its time grows; after a stop it says so."""
+        self.ask("say Ada, hello")
+        (turn,) = self.recent()
+        self.advance(2)
+        (later,) = self.recent()
+        assert ("goes on", "runs") == (turn["state"], turn["steps"][0]["state"])
+        assert later["steps"][0]["seconds"] == turn["steps"][0]["seconds"] + 2
+        self.ada_script.trigger_emergency_stop("enough")
+        assert ("broke off", "it was stopped") == (
+            self.recent()[0]["state"],
+            self.recent()[0]["why"],
+        )
+
+    def test_a_tool_that_there_is_none_of(self) -> None:
+        """Its name is words of the model's, and private where they are."""
+        self.ask("whisper Ada = hi", calls("shout_secret"), whispers("Hello."))
+        first, tool, *_ = self.recent(Look())[0]["steps"]
+        assert ("failed", "unknown_tool") == (tool["state"], tool["fault"])
+        assert "shout_secret" not in repr((first, tool))
+
+    def test_the_last_ones_are_filtered(self) -> None:
+        """By whom, by words that were said in the open, by how they ended, by day."""
+        self.ask("say Ada, where is the lamp?", says("There."))
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        self.ask("say Ada, sing", calls("noop"), person=self.mira)
+
+        def found(**sought: Any) -> list[str]:
+            listed = turns.listing(self.ada_script, Sought(**sought), Look())
+            return [row["sender"] for row in listed.data.messages]
+
+        assert ["Mira", "Tom", "Tom"] == found()
+        assert ["Tom", "Tom"] == found(sender="tom")
+        assert ["Tom"] == found(words="lamp")
+        assert ["Mira"] == found(outcome="silent")
+        assert (3, 0) == (len(found(day="today")), len(found(day="yesterday")))
+        for name, wrong in (("day", "some time"), ("outcome", "merry")):
+            refused = turns.listing(self.ada_script, Sought(**{name: wrong}), Look())
+            assert (Problem.INVALID, [name]) == (refused.problem, list(refused.errors))
+
+    def test_one_in_full(self) -> None:
+        """Why, what was said around it, and the record where it is still in memory."""
+        self.type(self.mira, "say It rains.")
+        self.ask("say Ada, where is the lamp?", says("There."))
+        self.ask(f"whisper Ada = {SECRET}", whispers("Hello."))
+        number = next(
+            r.number for r in self.ada_script.work.decisions.newest() if "lamp" in r.heard.body
+        )
+        full = turns.in_full(self.ada_script, number, Look()).data
+        assert any("rule" in line for line in full.why)
+        assert ["It rains.", "Ada, where is the lamp?"] == [line.text for line in full.around][:2]
+        assert [False, True, False] == [line.is_it for line in full.around]
+        assert "There." == full.around[1].answer
+        assert SECRET not in repr(full)
+        assert 1 == len(full.recorded)
+        self.ada_script.work.recorded.forget()
+        assert [] == turns.in_full(self.ada_script, number, Look()).data.recorded
+        assert Problem.MISSING is turns.in_full(self.ada_script, 999, Look()).problem
+        assert Problem.MISSING is turns.in_full(self.ada_script, 0, Look(), tick=999).problem
+
+    def test_one_that_does_not_run(self) -> None:
+        """It has no turns, which is said."""
+        self.ada_script.work = None
+        assert Problem.UNAVAILABLE is turns.recent(self.ada_script, Look()).problem
+        assert Problem.UNAVAILABLE is turns.in_full(self.ada_script, 1, Look()).problem

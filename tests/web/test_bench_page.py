@@ -1,0 +1,125 @@
+"""The test bench as staff see it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import HttpResponse
+from evennia.utils import create
+
+from evennia_ai import operations
+from evennia_ai.operations.dry_changes import texts_of
+from evennia_ai.runtime import state
+from tests.browser.cases import CASES
+from tests.shell.support import calls, whispers
+from tests.web.support import WebTest, text_of
+
+TAGS = re.compile(r"<(\w+)")
+
+
+class BenchPageTest(WebTest):
+    """Berit, who may run Ada, tries messages."""
+
+    def attempt(self, *answers: bytes, who: str = "controller", **form: str) -> HttpResponse:
+        """The page after a message was tried."""
+        self.model.answers.extend(answers)
+        given: dict[str, Any] = {"words": "hello", "way": "whisper", **form}
+        return self.post("bench", given, who=who, key="Ada")
+
+    def test_the_form(self) -> None:
+        """It says what it does before it is used, and whose money it is."""
+        shown = text_of(self.get("bench", key="Ada"))
+        for told in ("Nobody hears the answer", "of 200,000 tokens today", "As whom", "Try it"):
+            assert told in shown
+        assert "What came of it" not in shown
+
+    def test_an_answer(self) -> None:
+        """The words, the rule, the model, the tokens, the prompt in parts; and nobody heard it."""
+        shown = text_of(self.attempt(calls("look"), whispers("Well met.", "Berit")))
+        for told in (
+            "Would whisper (target: Berit)",
+            "Well met.",
+            "direct_message",
+            "scripted",
+            "2 calls",
+            "character_context",
+            "as it is now",
+        ):
+            assert told in shown
+        assert [] == self.heard(self.tom)
+
+    def test_what_was_typed_is_kept(self) -> None:
+        """In the form, whether it went well or not."""
+        response = self.attempt(person="Nobody at all", words="my <b>own</b> words")
+        assert 404 == response.status_code
+        body = response.content.decode()
+        assert "Nobody is named Nobody at all" in text_of(response)
+        assert "my &lt;b&gt;own&lt;/b&gt; words</textarea>" in body
+        assert 'value="Nobody at all"' in body
+
+    def test_another_text_beside_it(self) -> None:
+        """Fetched, changed, tried: two sides; the prompt itself is as it was."""
+        part = texts_of(self.ada_script).data[0]
+        state.write(self.ada_script, persona="You are Ada, a librarian.")
+        fetched = self.attempt(part=part.part, load="true").content.decode()
+        assert "You are Ada, a librarian.</textarea>" in fetched
+        assert [] == self.model.bodies
+        shown = text_of(
+            self.attempt(
+                whispers("Hush.", "Berit"),
+                whispers("Arr.", "Berit"),
+                part=part.part,
+                text="You are Ada,\r\na pirate.",
+            )
+        )
+        assert re.search(r"as it is now.*Hush\..*with another persona.*Arr\.", shown)
+        assert "You are Ada,\\na pirate." in str(self.model.bodies[1])
+        assert "You are Ada, a librarian." == state.read(self.ada_script, "persona")
+
+    def test_as_a_stranger_and_revealed(self) -> None:
+        """It says that nothing private is in it; with the other button it is, and on record."""
+        shown = text_of(self.attempt(whispers("Hello.", "Tom"), person="Tom"))
+        assert "of whom nothing private is told" in shown
+        shown = text_of(self.attempt(whispers("Hello.", "Tom"), person="Tom", reveal="true"))
+        assert "of whom nothing private is told" not in shown
+
+    def test_whoever_may_only_look_tries_nothing(self) -> None:
+        """A builder without a say over Ada; no model is asked."""
+        assert 403 == self.attempt(whispers("never"), who="builder").status_code
+        assert [] == self.model.bodies
+
+    def test_as_oneself_without_being_in_the_game(self) -> None:
+        """Whoever opens the page need not play: it is still their own words."""
+        berit = self.people["controller"]
+        body = create.create_object("evennia.objects.objects.DefaultCharacter", "Berit's body")
+        berit.db._last_puppet = body
+        shown = text_of(self.attempt(whispers("Well met.", "Berit's body")))
+        assert "as Berit's body" in shown
+        assert "of whom nothing private is told" not in shown
+
+    def test_a_stopped_one(self) -> None:
+        """The page says so before anybody tries, and when they do."""
+        operations.stop(self.ada_script, "enough")
+        assert "nothing is sent to its model" in text_of(self.get("bench", key="Ada"))
+        response = self.attempt()
+        assert 409 == response.status_code
+        assert [] == self.model.bodies
+
+    def test_hostile_texts_come_out_escaped(self) -> None:
+        """What people type, what the model says and what it calls: no tag of theirs is one."""
+        mine = TAGS.findall(self.attempt(whispers("Well met.", "Berit")).content.decode())
+        for case in CASES:
+            with self.subTest(case=case.name):
+                text = case.written
+                response = self.attempt(
+                    calls("get", item=text), words=f"x {text}", person=text, part="", model=""
+                )
+                assert response.status_code in (200, 400, 404)
+                answered = self.attempt(whispers(f"x {text}", "Berit"), words=f"x {text}")
+                assert 200 == answered.status_code
+                for each in (response, answered):
+                    body = each.content.decode()
+                    assert set(TAGS.findall(body)) <= {*mine, "li"}
+                    assert "<" not in text or text not in body
+                self.model.answers.clear()

@@ -1,0 +1,220 @@
+"""The live page, the list of turns, and one turn in full, as people of every right see them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import HttpResponse
+from django.test.utils import override_settings
+from django.utils.html import escape
+
+from evennia_ai import emergency, operations
+from evennia_ai.operations.recorded_turns import Recorded
+from evennia_ai.runtime.watching import FEED, ring_for
+from evennia_ai.testing import calls
+from evennia_ai.web.waterfall import LEAST, NAMES, WIDTH, shown_turn
+from tests.browser.cases import CASES
+from tests.shell.support import says, whispers
+from tests.web.support import WebTest, text_of
+
+SECRET = "the key is under the stone"
+FOLLOWED = re.compile(r'sse-connect="([^"]+)"')
+
+
+def html_of(response: HttpResponse) -> str:
+    """A page as it is sent."""
+    return response.content.decode()
+
+
+class LiveTest(WebTest):
+    """A page that follows one assistant."""
+
+    def test_a_turn_as_it_was(self) -> None:
+        """Heard with rule and trust, each step with times, what the prompt was made of, the end."""
+        self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
+        page = self.get("live", key="Ada")
+        shown, sent = text_of(page), html_of(page)
+        for told in (
+            "hello there",
+            "direct_address",
+            "trust 0.",
+            "1. model",
+            "2. tool look",
+            "4. tool say",
+            "pending_event:",
+            "descriptions of tools:",
+            "Hello, all.",
+            "it spoke",
+            "free",
+        ):
+            assert told in shown, told
+        assert 4 == sent.count("<rect ")
+        assert "The steps in time; the table below says the same" in sent
+
+    def test_it_follows_from_where_it_was_made(self) -> None:
+        """The stream begins at the moment the page was made of, so that nothing is missed."""
+        mark = FEED.mark
+        page = html_of(self.get("live", key="Ada"))
+        assert [f"/ai-stream?assistant=Ada&amp;after={mark}"] == FOLLOWED.findall(page)
+        assert 'id="fresh"' in page
+        assert [f"/ai-stream?after={mark}"] == FOLLOWED.findall(html_of(self.get("now")))
+
+    def test_private_words_are_masked_until_they_are_revealed(self) -> None:
+        """To reveal needs the right, and a page that shows them does not follow: it would end."""
+        self.ask(f"whisper Ada = {SECRET}", whispers(f"Yes, {SECRET}."))
+        for who in ("builder", "controller", "owner"):
+            page = self.get("live", who=who, key="Ada")
+            assert SECRET not in html_of(page)
+            assert "its words are masked" in text_of(page)
+        assert "Reveal" not in text_of(self.get("live", who="builder", key="Ada"))
+        refused = self.post("live", {"reveal": "true"}, who="builder", key="Ada")
+        assert (403, False) == (refused.status_code, SECRET in html_of(refused))
+        revealed = html_of(self.post("live", {"reveal": "true"}, key="Ada"))
+        assert SECRET in revealed
+        assert [] == FOLLOWED.findall(revealed)
+
+    def test_a_turn_that_goes_on(self) -> None:
+        """It says so, and the step that runs is named."""
+        self.ask("say Ada, hello")
+        shown = text_of(self.get("live", key="Ada"))
+        assert "goes on" in shown
+        assert "runs." in shown
+
+    def test_stop_and_clear_stay_on_the_page(self) -> None:
+        """The turn that was cut off says so."""
+        self.ask("say Ada, hello")
+        shown = text_of(self.post("live-stop", {"reason": "it rants"}, key="Ada"))
+        assert emergency.is_stopped(self.ada_script)
+        for told in ("Live: Ada", "Ada is stopped.", "it rants", "broke off", "it was stopped"):
+            assert told in shown, told
+        assert "Live: Ada" in text_of(self.post("live-clear", key="Ada"))
+        assert not emergency.is_stopped(self.ada_script)
+
+    def test_nothing_yet(self) -> None:
+        """It says what to do; and where the game keeps nothing, why."""
+        assert "Speak to it in the game" in text_of(self.get("live", key="Ada"))
+        with override_settings(EVENNIA_AI_WEB_CONFIG={"recorded_turns": 0}):
+            self.ada_script.work.recorded = ring_for("Ada")
+        assert "recorded_turns" in text_of(self.get("live", key="Ada"))
+        self.ada_script.work = None
+        assert 200 == self.get("live", key="Ada").status_code
+
+    def test_hostile_words_are_words(self) -> None:
+        """On each of the pages, whatever a player says or a model writes."""
+        for case in (case for case in CASES if "<" in case.written):
+            text = case.written
+            self.ask("say Ada, look", says(text), calls("noop"), person=self.mira)
+            self.model.answers.clear()
+            row = self.ada_script.work.decisions.newest()[0]
+            for page in (
+                self.get("live", key="Ada"),
+                self.get("turns", key="Ada", query={"words": text, "day": text}),
+                self.get("turns", key="Ada"),
+                self.get("turn", key="Ada", number=row.number),
+            ):
+                sent = html_of(page)
+                assert text not in sent, case.name
+                is_changed = case.shown or not text.isprintable()
+                assert is_changed or escape(text)[:20] in sent, case.name
+
+
+class TurnsTest(WebTest):
+    """The list, and one in full."""
+
+    def test_the_list_and_its_filter(self) -> None:
+        """The newest first; whoever looks for something finds that alone."""
+        self.ask("say Ada, where is the lamp?", says("There."))
+        self.ask(f"whisper Ada = {SECRET}", whispers("Hello."))
+        shown = text_of(self.get("turns", key="Ada"))
+        assert shown.index("private, words not kept") < shown.index("where is the lamp?")
+        found = text_of(self.get("turns", key="Ada", query={"words": "lamp"}))
+        assert "There." in found
+        assert "whisper" not in found
+        nothing = text_of(self.get("turns", key="Ada", query={"outcome": "failed"}))
+        assert "There is no such turn" in nothing
+
+    def test_what_makes_no_sense_is_said_and_kept(self) -> None:
+        """With what was typed still in its field."""
+        page = self.get("turns", key="Ada", query={"day": "some time", "words": "lamp"})
+        assert 400 == page.status_code
+        assert "'some time' is no time" in text_of(page)
+        assert 'value="some time"' in html_of(page)
+        assert 'value="lamp"' in html_of(page)
+        assert 200 == self.get("turns", key="Ada", query={"before": "²"}).status_code
+
+    def test_older_ones_are_a_link_away(self) -> None:
+        """And the filter goes along."""
+        for number in range(22):
+            self.ask(f"say Ada, lamp {number}", says("There."))
+            self.advance(60)
+        page = html_of(self.get("turns", key="Ada", query={"words": "lamp"}))
+        (older,) = re.findall(r'\?(words=lamp&amp;before=\d+)"', page)
+        query = dict(pair.split("=") for pair in older.split("&amp;"))
+        shown = text_of(self.get("turns", key="Ada", query=query))
+        assert "lamp 0" in shown
+        assert "lamp 21" not in shown
+        assert "The newest" in shown
+
+    @override_settings(EVENNIA_AI_TRACE_CONFIG={"keep_days": 0})
+    def test_without_a_trace(self) -> None:
+        """It says so, and where the last ones are."""
+        page = self.get("turns", key="Ada")
+        assert 200 == page.status_code
+        assert "No trace is kept" in text_of(page)
+
+    def test_one_in_full(self) -> None:
+        """Why, as `assistant why` has it, as it was, and what was said around it."""
+        self.type(self.mira, "say It rains.")
+        self.ask("say Ada, where is the lamp?", says("There."))
+        number = self.ada_script.work.decisions.newest()[0].number
+        shown = text_of(self.get("turn", key="Ada", number=number))
+        for told in ("rule", "known by", "It rains.", "this one", "There.", "1. model"):
+            assert told in shown, told
+        self.ada_script.work.recorded.forget()
+        shown = text_of(self.get("turn", key="Ada", number=number))
+        assert "no longer in memory" in shown
+        missing = self.get("turn", key="Ada", number=999)
+        assert (404, True) == (missing.status_code, "no message 999" in text_of(missing))
+
+    def test_a_turn_of_its_own(self) -> None:
+        """It is listed, and opened while it is in memory; revealing keeps it open."""
+        self.ada_script.db.autonomy_config = {"seconds": 10, "acts_per_hour": 4}
+        assert operations.add_goal(self.ada_script, "sing a song").ok
+        self.model.answers.append(calls("noop"))
+        for _ in range(2):
+            self.ada_script.at_repeat()
+            self.advance(10)
+        tick = self.ada_script.work.recorded.newest()[0].turn.tick
+        assert f"/turns/0/?tick={tick}" in html_of(self.get("live", key="Ada"))
+        page = self.get("turn", key="Ada", number=0, query={"tick": str(tick)})
+        assert "1. model" in text_of(page)
+        assert f"?tick={tick}" in html_of(page).partition("reveal")[0]
+        assert 404 == self.get("turn", key="Ada", number=0, query={"tick": "x"}).status_code
+
+    def test_private_words_of_one(self) -> None:
+        """Masked in all of its parts."""
+        self.ask(f"whisper Ada = {SECRET}", whispers(f"Yes, {SECRET}."))
+        number = self.ada_script.work.decisions.newest()[0].number
+        assert SECRET not in html_of(self.get("turn", key="Ada", number=number))
+        revealed = self.post("turn", {"reveal": "true"}, key="Ada", number=number)
+        assert SECRET in html_of(revealed)
+
+
+def test_bars_stay_within_the_drawing() -> None:
+    """However short a step is, it is seen; however long, it ends within."""
+    step: Any = {"kind": "tool", "name": "look", "state": "worked", "cost_nano": 0}
+    steps = [{**step, "begin": b, "seconds": s} for b, s in ((0.0, 0.0), (2.0, 9.0), (4.0, 0.0))]
+    turn: Any = {
+        **dict.fromkeys(("heard", "limits"), ()),
+        "tick": 1,
+        "at": "",
+        "state": "answered",
+        "seconds": 4.0,
+        "steps": steps,
+        "cost_nano": 0,
+        "unpriced_calls": 0,
+    }
+    row: Recorded = turn
+    bars = shown_turn(row).bars
+    assert all(LEAST <= bar.width and NAMES <= bar.x < bar.x + bar.width <= WIDTH for bar in bars)
