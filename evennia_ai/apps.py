@@ -30,6 +30,7 @@ NAMED = ("ObjectDB", "AccountDB")
 NAMES = frozenset(("db_key", "username"))
 MIGRATED = "__fake__"  # where Django has the models of a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
+SERVER_PARTS = ("evennia_ai.mcp_server.service",)
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
 STREAM = "evennia_ai.web.service"
@@ -182,19 +183,21 @@ def _take_over(**kwargs: object) -> None:
     token_store.adopt_all()
 
 
-def _modules(named: str | Sequence[str] | None) -> list[str]:
-    """Modules that a setting names: a list of them, or one alone."""
-    return [named] if isinstance(named, str) else list(named or ())
+def _name_services(setting: str, modules: Sequence[str]) -> None:
+    """Name modules in a setting of Evennia's that tells what else it starts, each once."""
+    given = getattr(settings, setting) or ()
+    named = [given] if isinstance(given, str) else list(given)  # Evennia takes one by itself too
+    added = [module for module in modules if module not in named]
+    setattr(settings, setting, [*named, *added])
 
 
 def _join_the_web() -> None:
-    """Name our middleware and our part of the portal in the game's settings, once.
+    """Name our middleware and our parts of portal and server in the game's settings, once.
 
-    Both are needed wherever the API is, and neither is asked for by a file of the game's.
+    They are needed wherever the API is, and none is asked for by a file of the game's.
     """
-    named = _modules(settings.PORTAL_SERVICES_PLUGIN_MODULES)
-    if PORTAL_PART not in named:
-        settings.PORTAL_SERVICES_PLUGIN_MODULES = [*named, PORTAL_PART]
+    _name_services("PORTAL_SERVICES_PLUGIN_MODULES", (PORTAL_PART,))
+    _name_services("SERVER_SERVICES_PLUGIN_MODULES", SERVER_PARTS)
     layers = list(settings.MIDDLEWARE)
     places = [number for number, name in enumerate(layers) if name.endswith(SHARED_LOGIN)]
     if places and SESSIONS not in layers:
@@ -214,8 +217,7 @@ def _add_pages() -> None:
     settings.ROOT_URLCONF = PAGES
     library = str(Path(django_htmx.__file__).parent / "static")
     settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, library]
-    services = _modules(settings.SERVER_SERVICES_PLUGIN_MODULES)
-    settings.SERVER_SERVICES_PLUGIN_MODULES = [*services, STREAM]
+    _name_services("SERVER_SERVICES_PLUGIN_MODULES", (STREAM,))
     for engine in settings.TEMPLATES[:1]:  # the site's
         engine["DIRS"] = [str(Path(__file__).parent / SITE_TEMPLATES), *engine.get("DIRS", ())]
 
