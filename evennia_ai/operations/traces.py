@@ -258,12 +258,7 @@ def trace(
     if not tracing.trace_config().keep_days:
         return Result(False, OFF, TracedPage([], None), Problem.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
-    if sender:
-        found = found.filter(name__icontains=sender)
-    if result:
-        found = found.filter(facts__result=result)
-    if before is not None:
-        found = found.filter(pk__lt=before)
+    found = found.filter(_those(sender, result, before))
     most = max(1, min(limit, MOST_AT_ONCE))
     kept = list(found.order_by("-pk")[: most + 1])
     entries, is_more = kept[:most], len(kept) > most
@@ -375,6 +370,12 @@ def _found(
         said = Q(is_private=False, words__icontains=words)
         rows = rows.filter(said | Q(is_answer_private=False, answer__icontains=words))
     return rows if person is None else rows.filter(person=person)
+
+
+def _those(sender: str, result: str, before: int | None) -> Q:
+    """Those of some people, that ended so, before one; what is not given leaves none out."""
+    given = {"name__icontains": sender, "facts__result": result, "pk__lt": before}
+    return Q(**{name: value for name, value in given.items() if value not in ("", None)})
 
 
 def _asked(span: Span | None, words: str) -> str:

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
-from evennia_ai import apps, audit
+from evennia_ai import audit
 from evennia_ai.runtime.watching import FEED, Feed
 from evennia_ai.web import service, stream
 from evennia_ai.web.service import StreamResource, start_plugin_services
@@ -290,7 +290,5 @@ class ServiceTest(WebTest):
         assert address.startswith("/staff-ai-stream?assistant=Ada+%26+Bob&after=")
 
     def test_the_server_is_told_of_it(self) -> None:
-        """Without a file of the game's, once, however the game names its own."""
+        """Without a file of the game's, and once."""
         assert 1 == SERVICES.count("evennia_ai.web.service")
-        for named, known in ((None, []), ("one", ["one"]), (("one", "two"), ["one", "two"])):
-            assert known == apps._modules(named)
