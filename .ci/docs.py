@@ -68,6 +68,13 @@ def otel_config() -> str:
     return settings_table(OtelConfig)
 
 
+def web_config() -> str:
+    """The settings of the workbench."""
+    from evennia_ai.core.settings.services import WebConfig
+
+    return settings_table(WebConfig)
+
+
 def trace_config() -> str:
     """How long the trace is kept."""
     from evennia_ai.core.settings.services import TraceConfig
@@ -339,6 +346,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         audit_config,
         otel_config,
         trace_config,
+        web_config,
         mcp_server_config,
         breaker_config,
         event_classes,

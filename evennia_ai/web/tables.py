@@ -25,7 +25,7 @@ from evennia_ai.web.pages import (
 from evennia_ai.web.rows import Action, Download, Page
 
 _MODULES = (
-    *(now, questions, money, own, lore, records, make, health),
+    *(now, questions, money, make, lore, records, health, own),
     *(live, turns, bench, memory, people, nights, audit, prompt, settings, looks),
 )
 PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
