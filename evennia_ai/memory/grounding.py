@@ -20,6 +20,7 @@ from evennia_ai.core.memory.grounding import Note, fitting, narrowed
 from evennia_ai.core.memory.phrasing import as_spoken, as_told_back, hint, split_persona
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.core.memory.recollection import Recollection, Seeker
+from evennia_ai.core.memory.wording import written_out
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_line
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
@@ -34,7 +35,7 @@ from evennia_ai.runtime.names import name_of
 LONGEST_LINE = 400
 LONGEST_LOOK = 160
 # A model of vectors reads some eighty short texts a second when it meets them first.
-MOST_NOTES = 240
+MOST_NOTES = 480
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
@@ -117,10 +118,10 @@ def _grounded(notes: Sequence[Note], asked: Asked) -> Grounded:
 
 
 def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], Asked]:
-    line = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
+    said = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
-    asked = _asked(script, line, known)
+    asked = _asked(script, written_out(said), known)
     notes = [*_own(script, turn), *_lore(script, seeker, turn), *_around(script.obj), *_said(known)]
     return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
 
@@ -195,7 +196,7 @@ def _said(known: Sequence[Recollection]) -> Iterator[Note]:
     for memory in known:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
-            told = as_told_back(words)
+            told = as_told_back(written_out(words))
             yield Note(told, words, audience=memory.audience, is_reminder=True)
 
 

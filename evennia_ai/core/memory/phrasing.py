@@ -13,11 +13,11 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
-    WORD,
     is_order,
     is_question,
 )
-from evennia_ai.core.memory.grounding import Note, telling_words
+from evennia_ai.core.memory.grounding import Note
+from evennia_ai.core.memory.wording import WORD, telling_words
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line
 
 MOST_NOTE_CHARS = 220
@@ -25,6 +25,8 @@ MOST_PERSONA_CHARS = 320
 KNOWN = "You know: {note}"
 # Said where a small model says something else, or where nothing is left of what it said.
 DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
+# What a small model is told where no note answers, which it sometimes only says back.
+HINTS = (UNKNOWN, UNABLE, UNASKED)
 WELCOME, FAREWELL, LISTENING = "Welcome. What can I do for you?", "Safe home.", "I am listening."
 # The part of a note's telling words that an answer has to hold.
 LEAST_HELD = 0.3
@@ -148,7 +150,8 @@ def mended(answer: str, line: str, told: str) -> str:
     denial = DENIALS.get(told, "")
     if denial and not denies(said):
         return denial
-    return said or (_kindly(line) if answer.strip() else answer)
+    is_nothing = not said or said in HINTS
+    return _kindly(line) if is_nothing and answer.strip() else said
 
 
 def _kindly(line: str) -> str:
