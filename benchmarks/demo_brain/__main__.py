@@ -4,7 +4,8 @@
 
 The model is the one of `make play`, or that of a file. Each question comes from a newcomer of whom
 nothing is remembered; answers are judged by the words they need and the words they must not hold.
-Answers are shown of the halves it was tuned with; of the others, `unseen`, `check` and `kept`, the total.
+Answers are shown of the halves it was tuned with; of the others, `unseen`, `check` and `kept`, the
+total.
 """
 
 from __future__ import annotations

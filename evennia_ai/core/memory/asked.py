@@ -27,11 +27,12 @@ _BACK = re.compile(
 )
 _GOES_ON = re.compile(r"\A\W*(?:and|but|not even|what about|how about|even)\b", re.IGNORECASE)
 # A line that stands for itself has a word beside these and common ones.
-_VAGUE = frozenset(
+_VAGUE_TEXT = (
     "ah again ago almost already also aww big early else even ever exactly far high hm hmm just "
     "kind late long many more much no now often oh ok okay old only quite really since soon sort "
-    "still then time too until well way yes".split()
+    "still then time too until well way yes"
 )
+_VAGUE = frozenset(_VAGUE_TEXT.split())
 _STANDS_ALONE = re.compile(r"\b(?:you|your|i|am|my|me|here|this|we)\b", re.IGNORECASE)
 _SEEKING = re.compile(
     r"\b(?:look(?:ing)? for|(?:i'm|i am) (?:after|curious)|(?:i'd|i would) (?:like|love) to"
@@ -107,8 +108,8 @@ class Asked:
     @property
     def _leans(self) -> bool:
         """True for a line that goes on from another without a word for what it goes on with."""
-        is_part = _GOES_ON.search(self.line) is not None or is_question(self.line) and self.is_bare
-        return is_part and _STANDS_ALONE.search(self.line) is None
+        is_part = (is_question(self.line) and self.is_bare) or _GOES_ON.search(self.line)
+        return bool(is_part) and _STANDS_ALONE.search(self.line) is None
 
     @property
     def is_bare(self) -> bool:

@@ -32,7 +32,7 @@ LEAST_LIKE = 0.48
 LEAST_LIKE_UNASKED = 0.45
 LEAST_SHARED = 0.34
 # Of the likeness of an example, the part that its question alone has.
-QUESTION_WEIGHT = 0.6
+QUESTION_WEIGHT = 0.8
 # The words of the line that a note has, and the words of the note that the line has.
 WORDS_WEIGHT, COVERED_WEIGHT = 0.12, 0.1
 # "Where ...?" is rather answered by what answered another "where ...?".
@@ -87,7 +87,9 @@ class Note:
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The texts compared beside the question: a key as a whole, of a text each sentence too."""
+        """The texts compared beside the question: an answer, a key, of a text each sentence too."""
+        if self.question and not self.is_decoy:
+            return (self.text,)
         return (self.key,) if self.key else pieces(self.text)
 
     def likeness(self, alike: Likeness) -> float:

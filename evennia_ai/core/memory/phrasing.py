@@ -37,7 +37,10 @@ _BULLET = re.compile(r"\s*[-*•]\s+")
 _DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
 _LEAVES = re.compile(r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE)
 _GREETS = re.compile(
-    r"\A\W*(?:hello|hi|hey|greetings|good (?:morning|day|afternoon|evening))\b", re.IGNORECASE
+    r"\A\W*(?:hello|hullo|hi|hiya|hey|yo|howdy|greetings"
+    r"|(?:good )?(?:morning|day|afternoon|evening))\b"
+    r"|\byou there\b|\banybody (?:there|in|home|here)\b",
+    re.IGNORECASE,
 )
 _TO_ME = (
     "to|for|with|of|from|by|at|about|near|behind|beside|told|tell|tells|gave|give|gives|asked|ask"
@@ -147,11 +150,11 @@ def mended(answer: str, line: str, told: str) -> str:
     if told.startswith(_KNOWN_BEFORE):
         note = told.removeprefix(_KNOWN_BEFORE)
         return said if said not in note and _holds(said, note) else note
-    denial = DENIALS.get(told, "")
-    if denial and not denies(said):
+    denial, is_hint = DENIALS.get(told, ""), said in HINTS
+    if denial and (is_hint or not denies(said)):
         return denial
-    is_nothing = not said or said in HINTS
-    return _kindly(line) if is_nothing and answer.strip() else said
+    is_nothing = is_hint or (not said and answer.strip())
+    return _kindly(line) if is_nothing else said
 
 
 def _kindly(line: str) -> str:
