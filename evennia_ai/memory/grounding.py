@@ -39,6 +39,7 @@ MOST_NOTES = 480
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
+ASKED_FOR_WAYS = "which ways lead out of here, where does that door go?"
 _BEING = "evennia.objects.objects.DefaultCharacter"
 _EXIT = "evennia.objects.objects.DefaultExit"
 
@@ -152,7 +153,8 @@ def _around(body: GameObject | None) -> Iterator[Note]:
     ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
     beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
     if ways:
-        yield Note(f"From here one can go {_list(map(_way, ways))}.", key="the ways out of here")
+        told = f"From here one can go {_list(map(_way, ways))}."
+        yield Note(told, key=f"{ASKED_FOR_WAYS} {told}", question=ASKED_FOR_WAYS)
     if beings:
         names = (name_as_data(name_of(being, body)) for being in beings)
         yield Note(f"{_list(names)} {'is' if len(beings) == 1 else 'are'} here with me.")

@@ -72,7 +72,7 @@ _NOT_KNOWN = (
     "how much would that sell for, what is it worth?",
     "who is the prettiest, the richest, the strongest here?",
     "is he honest, can I trust him?",
-    "what happened to the last one?",
+    "what became of the keeper before you?",
     "who taught you, where did you go to school?",
     "where did you grow up, where do you come from?",
     "when is the next full moon, the next holiday?",
