@@ -11,5 +11,5 @@ Answers = Mapping[str, tuple[str, ...]]
 
 
 def pairs(answers: Answers) -> tuple[tuple[str, str], ...]:
-    """Each way to ask with its answer, as a resident's examples are written."""
-    return tuple((asked, answer) for answer, ways in answers.items() for asked in ways)
+    """The ways to ask, a line each, with their answer, as a resident's examples are written."""
+    return tuple(("\n".join(ways), answer) for answer, ways in answers.items())

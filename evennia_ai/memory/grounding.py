@@ -134,7 +134,8 @@ def _own(script: Assistant, turn: Turn | None) -> Iterator[Note]:
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
-        yield Note(spoken, key=f"{asked} {spoken}", question=asked)
+        for way in asked.splitlines():
+            yield Note(spoken, key=f"{way} {spoken}", question=way)
 
 
 def _lore(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
