@@ -134,7 +134,7 @@ def _own(script: Assistant, turn: Turn | None) -> Iterator[Note]:
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
-        for way in asked.splitlines():
+        for way in filter(None, map(str.strip, asked.splitlines())):
             yield Note(spoken, key=f"{way} {spoken}", question=way)
 
 

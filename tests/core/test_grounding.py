@@ -363,9 +363,7 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
         ("Are you well?", "are you well?", UNASKED, LISTENING),
         ("Hello, Ada, dear.", "hello, Ada, dear", UNASKED, WELCOME),
         ("Well, good bye Ada. Goodbye!", "Well, good bye Ada. Goodbye!", UNASKED, FAREWELL),
-        (UNASKED, "yo, keeper", UNASKED, WELCOME),
-        (UNASKED, "lol", UNASKED, LISTENING),
-        (UNKNOWN, "is it far?", UNKNOWN, "I do not know that."),
+        ("Hullo, anybody in?", "hullo, anybody in?", UNASKED, WELCOME),
         ("Yes. Yes, it is.", "yes", UNASKED, "Yes. Yes, it is."),
         ("No, the stair is loose.", "is it safe?", STAIR_HINT, "No, the stair is loose."),
         (

@@ -25,8 +25,6 @@ MOST_PERSONA_CHARS = 320
 KNOWN = "You know: {note}"
 # Said where a small model says something else, or where nothing is left of what it said.
 DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
-# What a small model is told where no note answers, which it sometimes only says back.
-HINTS = (UNKNOWN, UNABLE, UNASKED)
 WELCOME, FAREWELL, LISTENING = "Welcome. What can I do for you?", "Safe home.", "I am listening."
 # The part of a note's telling words that an answer has to hold.
 LEAST_HELD = 0.3
@@ -150,11 +148,10 @@ def mended(answer: str, line: str, told: str) -> str:
     if told.startswith(_KNOWN_BEFORE):
         note = told.removeprefix(_KNOWN_BEFORE)
         return said if said not in note and _holds(said, note) else note
-    denial, is_hint = DENIALS.get(told, ""), said in HINTS
-    if denial and (is_hint or not denies(said)):
+    denial = DENIALS.get(told, "")
+    if denial and not denies(said):
         return denial
-    is_nothing = is_hint or (not said and answer.strip())
-    return _kindly(line) if is_nothing else said
+    return said or (_kindly(line) if answer.strip() else answer)
 
 
 def _kindly(line: str) -> str:
