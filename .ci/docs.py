@@ -68,6 +68,13 @@ def trace_config() -> str:
     return settings_table(TraceConfig)
 
 
+def mcp_server_config() -> str:
+    """Where the MCP server is, and who may call it."""
+    from evennia_ai.core.settings.services import McpServerConfig
+
+    return settings_table(McpServerConfig)
+
+
 def breaker_config() -> str:
     """When a model's service is left alone."""
     from evennia_ai.core.settings.services import BreakerConfig
@@ -324,6 +331,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         audit_events,
         audit_config,
         trace_config,
+        mcp_server_config,
         breaker_config,
         event_classes,
         games,

@@ -1,6 +1,10 @@
-"""Ways in which newcomers ask Brass, by the answer that each brings; see `answers.py`."""
+"""More ways to ask Brass what it knows, by the answer that each of them brings.
 
-from world.answers import Answers
+A small model finds an answer by a question that was asked like it, so each has several; whoever
+adds a fact to a resident adds here how newcomers ask for it. Other models are not shown these.
+"""
+
+from world.blueprint import Answers
 
 BRASS: Answers = {
     "I am Brass, tinker of the Lantern Library.": (

@@ -5,8 +5,7 @@ are found by their question: the more ways to ask there are, the better a small 
 """
 
 from world.ada_answers import ADA
-from world.answers import pairs
-from world.blueprint import Resident
+from world.blueprint import Resident, pairs
 from world.brass_answers import BRASS
 
 RESIDENTS = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
@@ -34,6 +33,7 @@ from evennia_ai.core.text.words import number
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.lines import literal
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import ability, names, state
 from evennia_ai.runtime.assistant import Assistant
 
@@ -126,7 +126,7 @@ def _event(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
     return Event.from_heard(
         replace(heard, body=body),
         record.verdict,
-        event_id=uuid4().hex[:12],
+        event_id=new_key(12),
         at=record.at,
         place=place_of(script, heard),
         number=record.number,

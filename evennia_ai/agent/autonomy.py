@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
-
 import evennia
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
@@ -20,6 +18,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import goals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 
@@ -114,7 +113,7 @@ def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
         missed: a sentence on times that were missed.
     """
     return Event(
-        id=f"own{uuid4().hex[:12]}",
+        id=f"own{new_key(12)}",
         kind=OWN,
         source="emit",
         sender_id="",

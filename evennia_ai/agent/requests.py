@@ -8,7 +8,6 @@ restart: whoever asks again by that name gets its answer. Any other is dropped t
 from __future__ import annotations
 
 from dataclasses import replace
-from uuid import uuid4
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
@@ -40,6 +39,7 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
 from evennia_ai.core.text.words import number
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import meets
@@ -149,7 +149,7 @@ def _queue(script: Assistant, request: Request) -> Deferred[str]:
 def _request(script: Assistant, trace: DecisionTrace, body: str, is_order: bool) -> Request:
     now, heard = script.clock.seconds(), trace.heard
     event = Event(
-        id=uuid4().hex[:12],
+        id=new_key(12),
         kind=TASK,
         source="whisper",
         sender_id=heard.sender_id,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from evennia.utils import logger
 from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
 
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, locate, look_of
@@ -16,7 +14,6 @@ from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, memories, memory_rows, memory_upkeep
 
 TAG, SLEEP = "Memory", "Sleep"
-BEGUN = "{name}'s memories are being read anew."
 KEY = "5f0c1d2e3a4b4c5d8e9f001122334455"
 
 MEMORY = {
@@ -54,13 +51,6 @@ GIVEN = {
 }
 
 NAMED = ("memory", "memories", "cites", "cited_by")
-
-
-@dataclass(frozen=True, slots=True)
-class Reindexing:
-    """Number of memories the index has still to read; `memory/status/` tells its progress."""
-
-    waiting: int
 
 
 def named(result: Result) -> Result:
@@ -108,22 +98,6 @@ def _search(call: Call) -> Deferred[Result]:
     look, words = look_of(call), call.query["q"]
     found = memories.search_memories(call.script, words, limit=limit, look=look)
     return found.addCallback(named)
-
-
-def _reindex(call: Call) -> Result:
-    """Begin it; what is over at once is told, and else how much waits."""
-    ended: list[Result] = []
-    memory_upkeep.reindex_memories(call.script).addCallbacks(ended.append, _log)
-    if ended and not ended[0].ok:
-        return ended[0]
-    told = ended[0].message if ended else BEGUN.format(name=call.script.key)
-    waiting = memory_upkeep.memory_status(call.script).data.waiting
-    return Result(True, told, Reindexing(waiting))
-
-
-def _log(failure: Failure) -> None:
-    """Nobody waits for it any more."""
-    logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
 
 
 ASLEEP = {
@@ -180,10 +154,10 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}memory/reindex/", "memory-reindex", "change memories", TAG),
-        _reindex,
+        lambda call: memory_upkeep.begin_reindexing(call.script),
         "Index an assistant's memory anew",
         "As after a change of the embedding model; it is begun, and goes on by itself.",
-        result=Reindexing,
+        result=memory_upkeep.Reindexing,
         status=202,
         action="reindex memories",
         answer={"message": "Edda's memories are being read anew.", "waiting": 412},

@@ -21,6 +21,10 @@ ASKED = {
     "prompt": "I have used my 5 steps. 5 more?",
     "detail": "",
     "choices": [{"id": "yes", "label": "yes", "hotkey": "y"}],
+    "because": "Tom, by whisper",
+    "asked_at": "2026-11-21T20:15:04Z",
+    "until": "2026-11-21T20:16:04Z",
+    "today": "1,204 of 1,500,000",
     "is_stalled": False,
 }
 

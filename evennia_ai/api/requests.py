@@ -28,6 +28,7 @@ from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORIT
 from evennia_ai.operations.assistants import LONGEST_PATH
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
 from evennia_ai.operations.memory_rows import LONGEST_TEXT
+from evennia_ai.operations.tokens import SCOPE, SCOPES
 
 ENDS = [COMPLETED, DROPPED]
 KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]
@@ -129,6 +130,12 @@ class Arguments(Strict):
     arguments = Plain(required=False, help_text="As the tool's `parameters` describe them.")
 
 
+class LookedAt(Strict):
+    """The mark of what somebody looked at."""
+
+    mark = Line(max_length=64, help_text="As `tools/held/` shows it.")
+
+
 class GivenAnswer(Strict):
     """An answer to a question."""
 
@@ -147,6 +154,7 @@ class Login(Strict):
     username = Line(max_length=150, help_text="The account's name.")
     password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
     name = Line(max_length=60, required=False, help_text="What the token is for.")
+    scope = Word(choices=SCOPES, required=False, help_text=f"{SCOPE} Else `usual`.")
 
 
 class WhoseTokens(Strict):

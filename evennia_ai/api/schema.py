@@ -30,6 +30,7 @@ from evennia_ai.api import (
     monitoring,
     people_memory,
     questions,
+    remote_tools,
     requests,
     settings,
     tokens,
@@ -43,12 +44,15 @@ from evennia_ai.api.rows import Row
 from evennia_ai.operations.control import ASSISTANT, GAME
 from evennia_ai.operations.goals import KINDS, SETTERS, STATUSES
 from evennia_ai.operations.monitoring import HEALTH
+from evennia_ai.operations.remote_tools import CHANGED, NEW
+from evennia_ai.operations.tokens import SCOPES
 
 TABLE: tuple[Row, ...] = (
     *monitoring.ROWS,
     *tokens.ROWS,
     *questions.ROWS,
     *goals.ROWS,
+    *remote_tools.ROWS,
     *control.ROWS,
     *assistants.ROWS,
     *settings.ROWS,
@@ -134,6 +138,8 @@ SETTINGS = {
         "BreakerScope": [GAME, ASSISTANT],
         "EndOfGoalStatus": requests.ENDS,
         "MemoryKind": requests.KINDS,
+        "TokenScope": SCOPES,
+        "WhyHeld": [NEW, CHANGED],
         "ProblemCode": sorted(set(CODES.values())),
     },
     "AUTHENTICATION_WHITELIST": None,

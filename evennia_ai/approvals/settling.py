@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from evennia_ai.approvals import store, telling
 from evennia_ai.core.hearing.inbox import NOTICE, Event
@@ -16,6 +15,7 @@ from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
@@ -48,7 +48,7 @@ def close_call(script: Assistant, question: Question, choice: str, by: Being) ->
 
 def notice(script: Assistant, question: Question, text: str) -> Event:
     """The message that lets the assistant know, so that it can tell whoever asked for it."""
-    told = {"id": uuid4().hex[:12], "kind": NOTICE, "body": text, "at": script.clock.seconds()}
+    told = {"id": new_key(12), "kind": NOTICE, "body": text, "at": script.clock.seconds()}
     return Event.from_stored({**question.event, **told})
 
 

@@ -95,6 +95,10 @@ class AssistantApplication(Application[UUID]):
         except KeyError:
             return 0
 
+    def oldest(self, key: Script | str) -> int:
+        """The oldest version that the database has; 1 also where there is none."""
+        return archive.oldest_of(_known(key).id)
+
     def at(self, key: Script | str, version: int) -> Any:
         """The state of an assistant (an AssistantAggregate) or of the game at a version.
 
@@ -150,6 +154,8 @@ class AssistantApplication(Application[UUID]):
         before: int | None = None,
         limit: int = 25,
         events: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Entry]:
         """Events, the newest first.
 
@@ -157,10 +163,16 @@ class AssistantApplication(Application[UUID]):
             before: only versions below this one.
             limit: at most so many, and never more than MOST_READ.
             events: only of these names; () is all.
+            since: only what was then or later, with a time zone.
+            until: only what was before.
         """
         rows, most = archive.rows_of(_known(key).id), max(0, min(limit, MOST_READ))
         if before is not None:
             rows = rows.filter(originator_version__lt=before)
+        if since is not None:
+            rows = rows.filter(at__gte=as_micros(since))
+        if until is not None:
+            rows = rows.filter(at__lt=as_micros(until))
         # One name at a time: several at once would be sorted whole before any is left out.
         names = dict.fromkeys(events)
         kinds = [rows.filter(event=name) for name in names] or [rows]

@@ -11,47 +11,10 @@ from evennia_ai.commands.figures import cropped
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations import settings as settings_of
+from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, group_of
 
 VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
-# In this order; a setting stands under the first heading with a word its name begins with.
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Who it is": (
-        *("persona", "guidelines", "card_notes", "examples", "thinking_lines", "failure_line"),
-        *("pronouns", "plain_speech", "stage_directions"),
-    ),
-    "When it acts": (
-        "enabled",
-        "tick_rate",
-        "autonomy_config",
-        "reflection_interval",
-        "sleep_schedule",
-        "max_pending_events",
-    ),
-    "Whom it hears": (
-        *("interaction_enabled", "enable_addressing", "addressed_by"),
-        *("room_messages", "channel_configs", "stale_answers"),
-        *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
-    ),
-    "Its model": ("llm_",),
-    "Its prompts": (
-        *("system_prompt", "prompt_", "applied_template", "context_configs", "max_history"),
-        *("max_context_tokens", "compact_"),
-    ),
-    "What it remembers": ("memory_config",),
-    "What it may do": (
-        *("execution_config", "confirm_", "command_allowlist", "attribute_allowlist"),
-        "private_words",
-        *("safety_config", "budget_config", "max_consecutive_errors"),
-    ),
-}
-OTHERS = "Other settings"
-
-
-def group_of(path: str) -> str:
-    """The heading under which a setting stands."""
-    fits = (name for name, starts in GROUPS.items() if path.startswith(starts))
-    return next(fits, OTHERS)
 
 
 def _value(value: object) -> str:
@@ -67,7 +30,7 @@ def listed(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Settings under their headings."""
     kept = list(rows)
     lines = []
-    for group in (*GROUPS, OTHERS):
+    for group in (*HEADINGS, OTHERS):
         own = [row for row in kept if group_of(row["name"]) == group]
         if own:
             lines += [f"{group}:", *map(_line, own)]

@@ -54,7 +54,9 @@ def _memory(memory: MemorySummary) -> str:
 def _server(server: Mapping[str, Any]) -> str:
     """An MCP server: how it is, and with how many tools."""
     problem = f", {server['problem']}" if server["problem"] else ""
-    return f"{server['name']}: {server['state']}, {server['tools']} tools{problem}"
+    count = len(server["held"])
+    held = f", {count} held back (assistant tools held)" if count else ""
+    return f"{server['name']}: {server['state']}, {server['tools']} tools{held}{problem}"
 
 
 def _degraded(breaker: Mapping[str, Any]) -> str:

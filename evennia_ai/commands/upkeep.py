@@ -18,6 +18,7 @@ from evennia_ai.operations import (
     control,
     guarding,
     monitoring,
+    remote_tools,
     tools,
 )
 from evennia_ai.operations.budget import budget_of, raise_budget
@@ -27,6 +28,7 @@ from evennia_ai.operations.models import Report
 LINE = 100
 RESET = "reset"
 GAME = "game"
+HELD, ALLOW = "held", "allow"
 OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type: chmod 600 {0}"
 
 
@@ -126,7 +128,20 @@ class UpkeepWords(WordCommand):
         else:
             self.show_how(found.message)
 
-    def _tools(self, name: str) -> None:
+    def _tools(self, rest: str) -> None:
+        """`tools ada`, `tools held`, `tools allow almanac__tide = 3f9a2c11d07e`."""
+        word, _, more = rest.partition(" ")
+        if word.casefold() == HELD and not more:
+            if self.may("show tools"):
+                self.show_long(remote_tools.held_tools().message)
+        elif word.casefold() == ALLOW and "=" in more:
+            name, _, mark = (part.strip() for part in more.partition("="))
+            if self.may("allow remote tools"):
+                self.show(remote_tools.allow_tools(name, mark, by=self.by))
+        else:
+            self._tools_of(rest)
+
+    def _tools_of(self, name: str) -> None:
         script = self.pick(name) if self.may("show tools") else None
         if script is None:
             return
@@ -188,8 +203,11 @@ WORDS = {
     ),
     "tools": Word(
         UpkeepWords._tools,
-        "assistant tools [<name>]",
-        "The tools there are, and which of them it may use.",
+        "assistant tools [<name>], assistant tools held, "
+        "assistant tools allow <tool> | <server> = <mark>",
+        "The tools there are, and which of them it may use. A tool of an MCP server that is new, "
+        "or not as it was allowed, is held: `held` shows what is different, and by its mark an "
+        "owner of the game allows it.",
     ),
     "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
     "budget": Word(

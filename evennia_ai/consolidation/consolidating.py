@@ -153,7 +153,9 @@ async def consolidate(night: Night) -> bool:
         numbers = [entry.id for entry in batch.entries]
         night.keep(cursor={"skipped": [*skipped, *numbers]})
     elif batch.is_as_it_was:
-        told = fact("memories_kept", count=len(batch.new), why="sorted out of the journal")
+        keys = [memory.key for memory in batch.new]
+        why = "sorted out of the journal"
+        told = fact("memories_kept", count=len(keys), why=why, keys=keys)
         night.keep(told, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:

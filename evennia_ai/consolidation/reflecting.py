@@ -108,7 +108,7 @@ def _after(reflection: dict[str, Any], underway: Round, now: float) -> dict[str,
 def _told(underway: Round, questions: Sequence[str], kept: Sequence[Recollection]) -> Fact:
     counts = f"{len(questions)} questions, {len(kept)} insights"
     context = f"importance {underway['importance']}, {counts}"
-    return fact("ReflectionRecorded", context=context)
+    return fact("ReflectionRecorded", context=context, keys=[memory.key for memory in kept])
 
 
 async def _think(session: Session, audience: str, underway: Round) -> tuple[list[str], Rested]:

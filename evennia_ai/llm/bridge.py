@@ -145,7 +145,8 @@ def all_at_once() -> Iterator[None]:
 
 
 @lru_cache(maxsize=4)
-def _pacer(reactor: Reactor) -> Pacer:
+def pacer_of(reactor: Reactor) -> Pacer:
+    """The queue of what comes from the asyncio lane into a reactor's thread."""
     return Pacer(reactor)
 
 
@@ -153,7 +154,7 @@ def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred
     """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
     tasks: list[asyncio.Task[T]] = []
     deferred: Deferred[T] = Deferred(lambda _: lane().call(lambda: tasks[0].cancel()))
-    pacer = _pacer(reactor)
+    pacer = pacer_of(reactor)
 
     def start() -> None:
         task = lane().task(coroutine)

@@ -42,6 +42,7 @@ class ServerConfig:
         cache_seconds: how long an answer of a tool that only reads is kept; None: not at all.
         needs_confirmation: whether a person has to say yes before a call.
         may_hear_private: whether it may be given what somebody told the assistant alone.
+        new_tools: whether tools that it has later only are offered before somebody allowed them.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ServerConfig:
     cache_seconds: float | None = None
     needs_confirmation: bool = False
     may_hear_private: bool = False
+    new_tools: bool = False
 
     def describe(self) -> str:
         """A description for people; no arguments, no login and no query, which may hold secrets."""
@@ -218,4 +220,5 @@ _READERS: dict[str, tuple[str, Callable[[str, object, Mapping[str, str]], object
     "cache_seconds": ("cache_seconds", _seconds),
     "needs_confirmation": ("needs_confirmation", _yes_or_no),
     "may_hear_private": ("may_hear_private", _yes_or_no),
+    "new_tools": ("new_tools", _yes_or_no),
 }

@@ -13,6 +13,7 @@ from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import require_sdk
 from evennia_ai.mcp.listing import Listing
+from evennia_ai.mcp.pins import HeldTool, Pins, sift
 from evennia_ai.mcp.session import Session
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerRegistry
 
@@ -38,9 +39,11 @@ class RemoteServer:
         as_deferred: the way to the asyncio lane.
         log: takes lines for the game's log, in the reactor's thread.
         on_change: told when what it offers has changed.
+        pins: where its tools are kept as they were allowed.
 
     Attributes:
         listing: what it offers; what it offered last, while there is no connection.
+        held: the tools that it has and that wait until somebody allows them.
     """
 
     def __init__(
@@ -52,10 +55,14 @@ class RemoteServer:
         breaker: CircuitBreaker,
         log: Log,
         on_change: Callable[[], None],
+        pins: Pins,
     ) -> None:
         self.config = config
         self.breaker = breaker
         self.listing = Listing()
+        self.held: tuple[HeldTool, ...] = ()
+        self._pins = pins
+        self._told = Listing()
         self._as_deferred = as_deferred
         self._reactor = reactor
         self._log = log
@@ -65,7 +72,7 @@ class RemoteServer:
         self._ended: Deferred[None] | None = None
         self._session = Session(
             config,
-            on_listing=lambda listing: reactor.callFromThread(self._learn, listing),
+            on_listing=lambda listing: reactor.callFromThread(self.learn, listing),
             on_problem=lambda problem: reactor.callFromThread(self._complain, problem),
             log=lambda line: reactor.callFromThread(self._say, line),
         )
@@ -130,11 +137,27 @@ class RemoteServer:
             "problem": self._problem,
             "tools": len(self.listing.tools),
             "left_out": self.listing.left_out,
+            "held": [tool.name for tool in self.held],
             "breaker": self.breaker.state.value,
         }
 
-    def _learn(self, listing: Listing) -> None:
+    def allow(self, tools: Iterable[HeldTool], by: str) -> None:
+        """Offer tools from now on as they are now, which somebody has looked at.
+
+        Args:
+            by: who.
+        """
+        self._pins.keep(self.config.name, {tool.name: tool.now for tool in tools}, by)
+        self.learn(self._told)
+
+    def learn(self, told: Listing) -> None:
+        """Take what it tells of its tools now; in the reactor's thread."""
         if self._state == "closed":
+            return
+        try:
+            listing = self._sift(told)
+        except Exception as error:  # without its pins nothing of it is offered anew
+            self._complain(f"its pinned tools cannot be read: {type(error).__name__}")
             return
         is_new = listing != self.listing
         if is_new or self._state != "connected":
@@ -145,6 +168,19 @@ class RemoteServer:
                 self._say(f"left out {complaint}")
             self.listing = listing
             self._on_change()
+
+    def _sift(self, told: Listing) -> Listing:
+        """Whatever of its tools may be offered; the others are held."""
+        name = self.config.name
+        found = sift(self.config, told, self._pins.read(name))
+        if found.fresh:
+            self._pins.keep(name, found.fresh, "")
+        for tool in found.held:
+            if tool not in self.held:
+                how = "is new" if tool.before is None else "is not as it was allowed"
+                self._say(f"held back {tool.name}: it {how}; see: assistant tools held")
+        self.held, self._told = found.held, told
+        return found.offered
 
     def _complain(self, problem: str) -> None:
         if self._state == "closed":
@@ -168,6 +204,7 @@ class RemoteServers:
         reactor: Reactor,
         breakers: CircuitBreakerRegistry,
         log: Log,
+        pins: Pins,
     ) -> None:
         """Make them; `start` connects.
 
@@ -185,6 +222,7 @@ class RemoteServers:
                 breaker=breakers.get_or_create(f"mcp:{config.name}"),
                 log=log,
                 on_change=self._forget,
+                pins=pins,
             )
             for config in configs
         }
@@ -245,6 +283,18 @@ class RemoteServers:
         server = self._servers.get(name.partition("__")[0])
         tool = server.listing.tools.get(name) if server is not None else None
         return (server.config.name, tool.name) if server is not None and tool is not None else None
+
+    def held(self) -> Mapping[str, tuple[HeldTool, ...]]:
+        """The tools that wait until somebody allows them, by server; only servers with some."""
+        return {name: server.held for name, server in self._servers.items() if server.held}
+
+    def allow(self, server: str, tools: Iterable[HeldTool], by: str) -> None:
+        """Offer held tools of a server from now on, as somebody has looked at them.
+
+        Raises:
+            KeyError: there is no such server.
+        """
+        self._servers[server].allow(tools, by)
 
     def status(self) -> list[dict[str, Any]]:
         """The state of each server."""

@@ -24,6 +24,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
 from evennia_ai.memory.consent import audience_of, may_remember
 from evennia_ai.memory_store import rows
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites
@@ -92,7 +93,7 @@ def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
     event = turn.event
     words = " ".join(sendable(each.body) for each in turn.events)
     return Recollection(
-        key=rows.new_key(),
+        key=new_key(),
         kind=MemoryKind.JOURNAL,
         text=_told(script, turn, words),
         audience=audience,

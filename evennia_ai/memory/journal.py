@@ -28,6 +28,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.memory import keeping
 from evennia_ai.memory.consent import audience_of, may_remember, names_of, place_of
 from evennia_ai.memory_store import rows
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
 MOST_COMPARED = 100
@@ -88,7 +89,7 @@ def write(
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
     kept_tags, script.work.has_news = core.tags_of(tags), True
     memory = Recollection(
-        key=rows.new_key(),
+        key=new_key(),
         kind=kind,
         text=words,
         audience=audience,

@@ -14,7 +14,18 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from evennia_ai.core.memory.lore_terms import PLAIN, Lore, LoreTerms, folded, lore_of, told_of
+from evennia_ai.core.memory.lore_terms import (
+    PLAIN,
+    Condition,
+    Lore,
+    LoreTerms,
+    folded,
+    is_always,
+    is_named_by,
+    keywords_in,
+    lore_of,
+    told_of,
+)
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.plain_data import from_stored, to_stored
@@ -23,6 +34,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory.lore_conditions import Asking, asking
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
 # What another process of the game changed is seen after this.
@@ -30,6 +42,7 @@ FRESH_SECONDS = 60.0
 # What is longer is told in several lines, as no line of a prompt is longer.
 LONGEST_PIECE = 400
 MOST_PIECES = 50
+MOST_TRIED = 30
 _changes = 0
 
 
@@ -56,6 +69,54 @@ def matching(
     said = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
     found = told_of(known, said, ask.holds, estimate)
     return [piece for each in found for piece in _pieces(each, ask)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A piece of lore that a text has to do with.
+
+    Attributes:
+        text: as it would be told, with its macros filled in.
+        said: its keywords in the text; none of what needs no word.
+        is_told: it would be told; else one of the following is why not.
+        is_for_others: not for those who would hear it.
+        is_named: also its further keywords are as they have to be.
+        unmet: its conditions that are not met.
+    """
+
+    entry: Recollection
+    text: str
+    said: tuple[str, ...]
+    is_told: bool
+    is_for_others: bool
+    is_named: bool
+    unmet: tuple[Condition, ...]
+
+
+def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[Tried]:
+    """The lore that a text would bring up, and that of which only something stands in the way.
+
+    What was said before is left out. What is told comes first, in its order; of the rest so many
+    are given as MOST_TRIED.
+    """
+    said, ask = [folded(text)], asking(script, turn)
+    known = _known(script, seeker)
+    told = told_of(known, said, ask.holds, estimate)
+    keys, mine = ({each.entry.key for each in some} for some in (told, known))
+    found: list[Tried] = []
+    for lore in [*told, *(each for each in _entries(script) if each.entry.key not in keys)]:
+        words, is_known = keywords_in(lore, said), lore.entry.key in mine
+        if not (words or (is_known and is_always(lore))):
+            continue
+        if len(found) >= len(told) + MOST_TRIED:
+            break
+        unmet = tuple(each for each in lore.terms.when if not ask.holds(each))
+        is_named, is_told = is_named_by(lore, said) or is_always(lore), lore.entry.key in keys
+        filled = ask.fill(lore.entry.text)
+        found.append(
+            Tried(lore.entry, filled, tuple(words), is_told, not is_known, is_named, unmet)
+        )
+    return found
 
 
 def _said_before(turn: Turn | None) -> Iterator[str]:
@@ -134,7 +195,7 @@ def made(
         key: by which it is known from then on; "": a new one.
     """
     return Recollection(
-        key or rows.new_key(),
+        key or new_key(),
         MemoryKind.LORE,
         text,
         audience,

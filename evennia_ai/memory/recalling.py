@@ -24,7 +24,9 @@ from evennia_ai.core.memory.recollection import (
     Seeker,
     chosen,
     is_private,
+    may_know,
     person_audience,
+    score,
 )
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.turn.turn import Turn
@@ -49,6 +51,7 @@ MOST_AUDIENCES = 1000
 # A prompt has a tenth of the model's context for them; a token has some three characters.
 CHARS_OF_CONTEXT = 0.3
 LEAST_TOLD = 600
+CROWDED = "others say the same, rest on it, or weigh more (memory_config.recall_limit)"
 SLOW = f"the store of memories did not answer within {DEADLINE_SECONDS:g} s"
 
 
@@ -204,6 +207,19 @@ async def _seek(
     script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
 ) -> Found[Recollection]:
     """Find what fits in two stages: by meaning and words, then by trust, audience and score."""
+    payer = seeker.payer or seeker.person
+    hits, problem = await _audible(script, query, seeker, config, payer=payer, fits=fits)
+    if hits is None:
+        return None, problem
+    fit = [hit for hit in hits if _is_alike(hit, config)]
+    found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
+    return chosen(found, seeker, script.clock.seconds(), config), ""
+
+
+async def _audible(
+    script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, payer: str, fits: int
+) -> Found[Hit]:
+    """The memories that a text is about, of the audiences that a seeker may be told of."""
     if not config.enabled:
         return None, "it remembers nothing: memory_config.enabled is False"
     # What the person said in the open elsewhere is theirs; that of others there is left out later.
@@ -216,15 +232,15 @@ async def _seek(
         config.rumour_trust,
         fits,
     )
-    hits, problem = await _hits(script, sought, seeker.payer or seeker.person)
-    if hits is None:
-        return None, problem
+    return await _hits(script, sought, payer)
+
+
+def _is_alike(hit: Hit, config: MemoryConfig) -> bool:
+    """True where a memory is alike enough to be told at all."""
     least = config.min_similarity
     if least is None:
         least = services.memory().least_similarity
-    fit = [hit for hit in hits if hit.meaning is None or hit.meaning + hit.words >= least]
-    found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
-    return chosen(found, seeker, script.clock.seconds(), config), ""
+    return hit.meaning is None or hit.meaning + hit.words >= least
 
 
 def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
@@ -233,6 +249,71 @@ def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
         return False
     talk = talks.going_on(script, memory.person)
     return talk is not None and memory.at >= talk.began_at
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A memory that was found for a turn, with what it weighs.
+
+    Attributes:
+        score: by which the best are told, 0 to 1.
+        meaning: how alike it is to what was sought, 0 to 1; None where nobody knows.
+        words: how well it fits by its words, 0 to 1.
+        why_not: why it would not be told; "": it would.
+    """
+
+    memory: Recollection
+    score: float
+    meaning: float | None
+    words: float
+    why_not: str
+
+
+def weigh(script: Assistant, turn: Turn) -> Deferred[Found[Weighed]]:
+    """The memories that are found for a turn, those that it would be told first; nothing is noted.
+
+    Returns:
+        None, and why, where nothing could be looked for.
+    """
+    return Deferred.fromCoroutine(_weighed(script, turn))
+
+
+async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
+    config, now = state.memory_config(script), script.clock.seconds()
+    seeker, sought = seeker_of(script, turn), _sought(script, turn)
+    # Whoever it is tried as pays nothing.
+    hits, problem = await _audible(
+        script, sought, seeker, config, payer="", fits=config.recall_limit
+    )
+    if hits is None:
+        return None, problem
+    by_key = {hit.key: hit for hit in hits}
+    found = _told_of(script, hits)
+    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in found}
+    told = [m.key for m in chosen((m for m in found if not why[m.key]), seeker, now, config)]
+    weighed = [
+        Weighed(
+            memory,
+            score(memory, now, config),
+            by_key[memory.key].meaning,
+            by_key[memory.key].words,
+            "" if memory.key in told else why[memory.key] or CROWDED,
+        )
+        for memory in found
+    ]
+    return sorted(weighed, key=lambda each: (bool(each.why_not), -each.score)), ""
+
+
+def _obstacle(
+    script: Assistant, memory: Recollection, hit: Hit, seeker: Seeker, config: MemoryConfig
+) -> str:
+    """The reason why a memory is not told whatever else there is, or ""."""
+    checks = (
+        (_is_alike(hit, config), "it is not alike enough (memory_config.min_similarity)"),
+        (may_know(memory, seeker), "whoever is told may not know it"),
+        (not _is_in_conversation(script, memory), "the talk that goes on tells it already"),
+    )
+    return next((told for is_right, told in checks if not is_right), "")
 
 
 async def _hits(script: Assistant, sought: Sought, person: str) -> Found[Hit]:

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
-from uuid import uuid4
 
 from django.db import connection, transaction
 from django.db.models import Max, Q, QuerySet
@@ -74,11 +73,6 @@ def _count(counter: Counter[int], assistant: int) -> None:
     """Let what was read of an assistant's memories be read anew: now, and when this is stored."""
     counter[assistant] += 1
     transaction.on_commit(partial(counter.update, (assistant,)))
-
-
-def new_key() -> str:
-    """A key for another memory."""
-    return uuid4().hex
 
 
 def insert(

@@ -9,11 +9,12 @@ without it nobody does, who sees no private words. The modules by what they are 
     prompts       prompts, shown_prompts, texts
     hearing       hearing, listening, explaining, traces
     settings      settings, setting_rows, setting_checks, edits, undoing
-    memory        memories, memory_rows, memory_upkeep, own_memory, lore, profiles, exports
+    memory        memories, memory_rows, memory_upkeep, memory_trials, nights, own_memory,
+                  acquaintances, lore, profiles, exports
     in and out    cards, lore_packs, imports
     rights, money rights, callers (from the web), revealing (of private words), tokens, token_store,
-                  budget
-    watching      auditing, audit_check, monitoring, observing, times, result
+                  budget, spending
+    watching      auditing, audit_check, monitoring, equipment, observing, times, result
 """
 
 from evennia_ai.assistant_script import AssistantScript

@@ -18,8 +18,9 @@ from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
 from evennia_ai.operations.audit_check import Unlike, differences, stored_values
+from evennia_ai.operations.memory_rows import number_of
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.times import moment_of
+from evennia_ai.operations.times import WHEN, moment_of, span_of
 
 
 def complete_record() -> audit.AssistantApplication:
@@ -29,6 +30,8 @@ def complete_record() -> audit.AssistantApplication:
 
 
 MOST_ENTRIES = 100
+# Of what somebody did no index tells: so many entries are looked through at once.
+MOST_LOOKED_AT = 1_000
 MOST_CALLS = 1_000
 MOST_LINES, LONGEST_LINE = 200, 200
 _MISSING = object()
@@ -75,28 +78,52 @@ Difference = TypedDict("Difference", {"from": int, "to": int, "changes": list[St
 
 
 def audit_log(
-    script: AssistantScript,
+    script: AssistantScript | None,
     *,
     before: int | None = None,
     limit: int = 25,
     events: Sequence[str] = (),
+    by: str = "",
+    day: str = "",
 ) -> Result[FactPage]:
     """The events of an assistant, the newest first.
 
     Args:
+        script: None: the game's own record, of what concerns no single assistant.
         before: only what came before this version: the `next` of an earlier answer.
         limit: how many entries at most, 1 to 100.
         events: only events of these names; empty: all.
+        by: only what this account did, in any case.
+        day: only of this time, such as "2026-11-21" or "yesterday", in the game's time zone.
     """
-    record, key = complete_record(), str(script.key)
+    span = span_of(day, datetime.now(UTC).timestamp()) if day else None
+    if day and span is None:
+        return Result.invalid(f"{one_line(day, 40)!r} is no time; a time is like {WHEN}.")
+    record, whom = complete_record(), script or audit.GAME
+    key = str(script.key) if script is not None else "the game"
     most = max(1, min(limit, MOST_ENTRIES))
-    found = record.page(script, before=before, limit=most + 1, events=tuple(events))
-    shown, count = found[:most], record.count(script)
-    following = shown[-1].version if len(found) > most else None
+    found = record.page(
+        whom,
+        before=before,
+        limit=MOST_LOOKED_AT if by else most + 1,
+        events=tuple(events),
+        since=datetime.fromtimestamp(span.since, UTC) if span else None,
+        until=datetime.fromtimestamp(span.until, UTC) if span else None,
+    )
+    theirs = [each for each in found if not by or _is_by(each, by)]
+    shown, count = theirs[:most], record.count(whom)
+    following = shown[-1].version if len(theirs) > most else None
+    if by and following is None and len(found) == MOST_LOOKED_AT:
+        following = found[-1].version
     data = FactPage([_as_data(entry) for entry in shown], count, following)
     if not shown:
-        return Result(True, f"The record of {key} has no such entry.", data)
+        older = f" among {MOST_LOOKED_AT:,} looked at; older ones may have" if following else ""
+        return Result(True, f"The record of {key} has no such entry{older}.", data)
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
+
+
+def _is_by(entry: Entry, name: str) -> bool:
+    return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
 
 
 def _as_data(entry: Entry) -> FactEntry:
@@ -138,17 +165,31 @@ def audit_state(
     return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
 
 
-def audit_difference(script: AssistantScript, a: int, b: int) -> Result[Difference]:
-    """The changes from one version to another."""
+def find_version(script: AssistantScript, text: str) -> int | Result | None:
+    """The version that somebody typed, or that held at the time they typed; "": the newest, None.
+
+    Args:
+        text: such as "120", "2026-11-21 17:00" or "2 hours ago".
+    """
+    words = text.strip()
+    if not words:
+        return None
+    number = number_of(words)
+    return number if number is not None else _version_at(script, words)
+
+
+def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> Result[Difference]:
+    """The changes from one version to another; None: the newest."""
     first, last = _at(script, a), _at(script, b)
     for found in (first, last):
         if isinstance(found, Result):
             return found
     changes = list(_changes(_beside(first, last), _beside(last, first)))
-    data: Difference = {"from": a, "to": b, "changes": changes}
+    data: Difference = {"from": first.version, "to": last.version, "changes": changes}
+    versions = f"from version {first.version} to {last.version}"
     if not changes:
-        return Result(True, f"Nothing of {script.key} changed from version {a} to {b}.", data)
-    head = f"{script.key}, from version {a} to {b}:"
+        return Result(True, f"Nothing of {script.key} changed {versions}.", data)
+    head = f"{script.key}, {versions}:"
     lines = [_line(row["path"], row["before"], row["after"]) for row in changes]
     return Result(True, _listed(head, lines), data)
 

@@ -136,20 +136,16 @@ def import_card(
                 maker=maker,
             )
             if not made.ok:
-                return _refused(made)
+                return made.as_refusal()
             script, told = made.data.script, made.message
         else:
             changes = {"persona": use.persona or None, "card_notes": use.notes or None}
             changed = update_settings(script, changes)
             if not changed.ok:
-                return _refused(changed)
+                return changed.as_refusal()
             told = f"{script.key} has the card of {card.name}."
         _store(script, card, use)
     return Result(True, told, show_card(card, str(script.key)).data)
-
-
-def _refused(result: Result) -> Result:
-    return Result(False, result.message, problem=result.problem, errors=result.errors)
 
 
 def _store(script: AssistantScript, card: CharacterCard, use: CardUse) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from io import StringIO
 from itertools import count
 from pathlib import Path
 from typing import TextIO
@@ -27,6 +28,8 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
 
 FOLDER = "ai_exports"
+# Events that are sent over the web at once: a megabyte, and most of a second of the game's thread.
+MOST_SENT = 5_000
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 _ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
 
@@ -68,6 +71,17 @@ def save_known(
     return Result(True, f"{found.message} All of it is in {path}", data)
 
 
+def file_name(*parts: object, ending: str = "json") -> str:
+    """A name for a file that is sent, of words that are any, such as somebody's name."""
+    return f"{'-'.join(map(_slug, parts))}.{ending}"
+
+
+def as_file(content: object) -> bytes:
+    """Plain data as a file has it: JSON that people can read."""
+    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
+    return text.encode("utf-8", "replace")
+
+
 def _slug(name: object) -> str:
     """A name as part of a file's name, wherever that file may be copied to."""
     return _UNSAFE.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
@@ -79,8 +93,7 @@ def _write(name: str, content: object) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
-    return _write_new(name, "json", text.encode("utf-8", "replace"))
+    return _write_new(name, "json", as_file(content))
 
 
 def _write_new(name: str, ending: str, content: bytes) -> Path:
@@ -131,6 +144,19 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
         return _unwritten(script, error)
     told = f"{events} events of {script.key} are in {path}"
     return Result(True, told, Saved(str(path), events))
+
+
+def audit_lines(script: AssistantScript) -> Result[str]:
+    """What the database has of an assistant's record, as lines of JSON, to be sent at once."""
+    record, stream = complete_record(), StringIO()
+    known = record.count(script) - record.oldest(script) + 1
+    if known > MOST_SENT:
+        return Result.unavailable(
+            f"The record of {script.key} has {known:,} events, and {MOST_SENT:,} can be sent at "
+            "once; have it written into a file of the game instead."
+        )
+    events = record.export(script, stream)
+    return Result(True, f"{events} events of {script.key}", stream.getvalue())
 
 
 def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:

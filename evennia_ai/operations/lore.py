@@ -19,6 +19,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.operations.memory_rows import (
     LONGEST_LINE,
+    MOST_AT_ONCE,
     Remembered,
     audience_text,
     cleaned,
@@ -45,6 +46,14 @@ class AllLore:
 
 
 @dataclass(frozen=True, slots=True)
+class LorePart:
+    """Some of the lore, the most important first, and how much there is of it in all."""
+
+    lore: list[Remembered]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class OneLore:
     """A piece of lore as it is now."""
 
@@ -65,6 +74,40 @@ def list_lore() -> Result[AllLore]:
     lines = [_line(row) for row in listed]
     none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
     return Result(True, "\n".join(lines) or none, AllLore(listed))
+
+
+def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) -> Result[LorePart]:
+    """The lore that has a text in it or among its keywords, the most important first.
+
+    Args:
+        text: in whatever case; "": all of it.
+        after: so many are left out.
+        limit: how many at most, 1 to 100.
+    """
+    if not 1 <= limit <= MOST_AT_ONCE:
+        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
+    known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
+    found = [
+        number
+        for number, told, tags in known.order_by("-importance", "pk").values_list(
+            "pk", "text", "tags"
+        )
+        if words in " ".join((told, *tags)).casefold()
+    ]
+    shown = found[max(0, after) : max(0, after) + limit]
+    listed = rows_of(known.filter(pk__in=shown).order_by("-importance", "pk"))
+    lines = [_line(row) for row in listed]
+    none = "No lore has these words." if found or text else "There is no lore yet."
+    return Result(True, "\n".join(lines) or none, LorePart(listed, len(found)))
+
+
+def show_lore(key: str | int) -> Result[OneLore]:
+    """One piece of lore, by its key or its number."""
+    entry = find_lore(key)
+    if entry is None:
+        return _missing(key)
+    (row,) = rows_of([entry])
+    return Result(True, _line(row), OneLore(row))
 
 
 def _line(row: Remembered) -> str:
@@ -180,11 +223,11 @@ def _problem_of_keywords(tags: Sequence[str], audience: str, *, is_constant: boo
     return ""
 
 
-def words_of_audience(row: Memory) -> str:
+def words_of_audience(audience: str, place: str) -> str:
     """The words that `audience_of` reads, of lore that is stored."""
-    if row.audience == WORLD:
+    if audience == WORLD:
         return WORLD
-    return f"{ROOM if row.audience.startswith('room:') else FACTION}{row.place}"
+    return f"{ROOM if audience.startswith('room:') else FACTION}{place}"
 
 
 def audience_of(words: str) -> tuple[str, str, str]:

@@ -199,10 +199,13 @@ def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) ->
 def list_packs() -> Result[Packs]:
     """The packs there are."""
     found: dict[str, int] = {}
-    for row in rows.of(rows.SHARED, kind=MemoryKind.LORE):
-        name = lore.terms_of(row.terms).book or OWN
+    for terms in rows.of(rows.SHARED, kind=MemoryKind.LORE).values_list("terms", flat=True):
+        name = lore.terms_of(terms).book or OWN
         found[name] = found.get(name, 0) + 1
-    lines = [f"  {name}: {counted(count, 'entries')}" for name, count in sorted(found.items())]
+    lines = [
+        f"  {name}: {counted(count, 'entries') if count > 1 else '1 entry'}"
+        for name, count in sorted(found.items())
+    ]
     told = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
     return Result(True, f"{told}\nOne by one: aimemory lore", Packs(found))
 
@@ -228,14 +231,15 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
 
 def _packed(row: Memory, terms: LoreTerms) -> PackedLore:
     named = replace(terms, entry=terms.entry or row.key)
-    return PackedLore(row.text, tuple(row.tags), words_of_audience(row), row.importance, named)
+    whom = words_of_audience(row.audience, row.place)
+    return PackedLore(row.text, tuple(row.tags), whom, row.importance, named)
 
 
 def save_pack(name: str = OWN) -> Result[str]:
     """Write a pack into a new file, as JSON. Its path is `data`."""
     found = export_pack(name)
     if not found.ok:
-        return Result(False, found.message, problem=found.problem)
+        return found.as_refusal()
     content = json.dumps(found.data, ensure_ascii=False, indent=1).encode()
     saved = save_given_back(f"lore-{name}", "json", content)
     told = f"{found.message}. {saved.message}" if saved.ok else saved.message

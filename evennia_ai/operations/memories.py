@@ -27,6 +27,7 @@ from evennia_ai.memory import consent, forgetting, indexing, keeping, reaching, 
 from evennia_ai.memory.forgetting import theirs
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.operations.memory_rows import (
     MOST_AT_ONCE,
     Corrected,
@@ -104,7 +105,7 @@ def _chosen(
     found = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
         found = found.filter(theirs(person))
-    return _searchable(found, look).filter(text__icontains=text) if text else found
+    return searchable(found, look).filter(text__icontains=text) if text else found
 
 
 def show_memory(
@@ -191,13 +192,13 @@ def _found(
     if found is None:
         problem = indexing.problem(script) or services.memory().problem or "it did not answer"
         note = f"The store cannot be asked now ({problem}); these have the words in them.\n"
-        known = _searchable(rows.of(script.pk), look).filter(text__icontains=words)
+        known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
         for each in known.order_by("-pk")[:limit]:
             similar[each.key] = None
     else:
         similar |= {memory.key: memory.similarity for memory in found}
-    searchable = _searchable(rows.of(script.pk, key__in=list(similar)), look)
-    kept = {each.key: each for each in searchable}
+    found_rows = searchable(rows.of(script.pk, key__in=list(similar)), look)
+    kept = {each.key: each for each in found_rows}
     shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
     listed: list[FoundMemory] = [{**row, "similarity": similar[row["key"]]} for row in shown]
     look.note(script, "memories")
@@ -208,7 +209,7 @@ def _found(
     return Result(True, note + "\n".join(lines), FoundMemories(listed, problem))
 
 
-def _searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
+def searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
     """The rows that may be found by their words: of private ones, only those that may be seen."""
     if look.is_revealing:
         return found
@@ -254,7 +255,7 @@ def add_memory(
     if problem := next((told for is_right, told in checks if not is_right), ""):
         return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
     memory = Recollection(
-        key=rows.new_key(),
+        key=new_key(),
         kind=str(kind),
         text=words,
         audience=WORLD,

@@ -9,7 +9,9 @@ from typing import Annotated
 
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
+from evennia.utils import logger
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
@@ -171,6 +173,34 @@ def reindex_memories(
     return indexing.reindex(script, report).addCallback(told)
 
 
+BEGUN = "{name}'s memories are being read anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexing:
+    """Number of memories the index has still to read; `memory/status/` tells its progress."""
+
+    waiting: int
+
+
+def begin_reindexing(script: AssistantScript) -> Result[Reindexing]:
+    """Let the store read all memories anew, and wait for none of it.
+
+    What is over at once is told, and else how much waits.
+    """
+    ended: list[Result] = []
+    reindex_memories(script).addCallbacks(ended.append, _log)
+    if ended and not ended[0].ok:
+        return ended[0]
+    told = ended[0].message if ended else BEGUN.replace("{name}", str(script.key))
+    return Result(True, told, Reindexing(memory_status(script).data.waiting))
+
+
+def _log(failure: Failure) -> None:
+    """Nobody waits for it any more."""
+    logger.log_err(f"[assistant] indexing anew failed: {failure.getTraceback()}")
+
+
 MOST_HOURS = 24.0
 
 
@@ -203,15 +233,17 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "consolidation_progress"),
         state.read(script, "last_night"),
     )
-    asleep = modes.is_asleep(script)
-    until = str(data.until)[:16].replace("T", " ")
-    told = f"{script.key} sleeps until {until} ({data.phase})." if asleep else _awake(script)
+    told = sleep_sentence(script)
     night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
     last = f"The last night: {one_line(night, 300)}" if night else "There was no night yet."
     return Result(True, f"{told} {last}", data)
 
 
-def _awake(script: AssistantScript) -> str:
+def sleep_sentence(script: AssistantScript) -> str:
+    """A sentence on whether an assistant sleeps, and until or from when."""
+    if modes.is_asleep(script):
+        until = str(state.read(script, "scheduled_wake_time"))[:16].replace("T", " ")
+        return f"{script.key} sleeps until {until} ({state.read(script, 'sleep_phase')})."
     nights = modes.nights(script)
     if not nights.enabled:
         return f"{script.key} is awake, and has no bedtime (sleep_schedule.enabled)."

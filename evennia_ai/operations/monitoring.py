@@ -149,6 +149,10 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     reasons = [
         *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
+        *(
+            f"{server}: {len(tools)} tools are held back"
+            for server, tools in services.remote_servers().held().items()
+        ),
         *([f"the database is {database}"] if database != OK else ()),
         *([f"the model is not set up: {problem}"] if problem else ()),
         *([f"memories: {memory.problem}"] if memory.problem and memory.state == FAILED else ()),

@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
+from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.turn.contexts import ContextType, Part, fields_of
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.shown_prompts import no_context
 from evennia_ai.prompts import Scene, stage
-from evennia_ai.prompts.registry import DEFAULT
+from evennia_ai.prompts.components import COMPONENTS
+from evennia_ai.prompts.registry import DEFAULT, PromptRegistry
 from evennia_ai.runtime import state
 
 SWITCH_WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+class ComponentRow(TypedDict):
+    """A part of the prompt."""
+
+    number: int
+    key: str
+    where: str
+    description: str
+    content: str
+    enabled: bool
+    is_own: Annotated[bool, note("The assistant has something of its own for it.")]
+    is_written: Annotated[bool, note("It has a text that can be set, as the nine parts have not.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The parts of a prompt, in order."""
+
+    components: list[ComponentRow]
+
+
+class TemplateRow(TypedDict):
+    """A system prompt to choose."""
+
+    key: str
+    content: str
+    is_own: bool
+    is_applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The system prompts to choose from, the ordinary one first."""
+
+    templates: list[TemplateRow]
 
 
 def _bare_scene(
@@ -59,7 +98,7 @@ def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def list_components(script: AssistantScript) -> Result:
+def list_components(script: AssistantScript) -> Result[Components]:
     """The components an assistant has of its own, its game's among them."""
     try:
         scene = _bare_scene(script)
@@ -72,7 +111,20 @@ def list_components(script: AssistantScript) -> Result:
         whose = ", its own" if number in own else ""
         what = component.description or component.content
         lines.append(f"  {number:>4}  {component.key} ({component.where}{shown}{whose}): {what}")
-    return Result(True, "\n".join(lines))
+    rows: list[ComponentRow] = [
+        {
+            "number": int(number),
+            "key": component.key,
+            "where": component.where,
+            "description": component.description,
+            "content": component.content,
+            "enabled": component.enabled,
+            "is_own": number in own,
+            "is_written": number not in COMPONENTS,
+        }
+        for number, component in scene.components.items()
+    ]
+    return Result(True, "\n".join(lines), Components(rows))
 
 
 def set_component(script: AssistantScript, number: int, key: str, content: str) -> Result:
@@ -103,19 +155,42 @@ def delete_component(script: AssistantScript, number: int) -> Result:
     return _try(script, f"{script.key}: component {number} is gone.", prompt_components=stored)
 
 
-def list_templates(script: AssistantScript) -> Result:
+def list_templates(script: AssistantScript) -> Result[Templates]:
     """The templates that can be applied."""
     applied, own = state.read(script, "applied_template"), state.read(script, "prompt_templates")
     try:
-        keys = _bare_scene(script).templates
+        known = PromptRegistry.read(game_prompts(), None, own).templates
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s templates cannot be read: {error}")
-    rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in keys]
+    rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in known]
     lines = [f"{script.key}'s templates:"]
     for key, whose in rows:
         marks = ", ".join(filter(None, (whose, "applied" if key == applied else "")))
         lines.append(f"  {key} ({marks})" if marks else f"  {key}")
-    return Result(True, "\n".join(lines))
+    found: list[TemplateRow] = [
+        {
+            "key": key,
+            "content": known[key].content if key in known else "",
+            "is_own": key in own,
+            "is_applied": key == (applied or DEFAULT),
+        }
+        for key in (DEFAULT, *known)
+    ]
+    return Result(True, "\n".join(lines), Templates(found))
+
+
+def game_prompts() -> Mapping[str, Any]:
+    """The components and templates that the game adds to every assistant's."""
+    found: Mapping[str, Any] = getattr(settings, "EVENNIA_AI_PROMPTS", {})
+    return found
+
+
+def game_templates() -> list[str]:
+    """The keys of the templates that every assistant can have; none where they cannot be read."""
+    try:
+        return list(PromptRegistry.read(game_prompts()).templates)
+    except ConfigurationError:
+        return []
 
 
 def set_template(script: AssistantScript, key: str, content: str) -> Result:

@@ -19,8 +19,10 @@ from evennia_ai.core.turn.toolspec import ToolResult
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.times import iso
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
@@ -48,6 +50,10 @@ class AskedQuestion(TypedDict):
     prompt: str
     detail: str
     choices: list[Answerable]
+    because: Annotated[str, note("Whose words it was at, and how they came; not what they were.")]
+    asked_at: Annotated[str, note("When it was asked (ISO 8601).")]
+    until: Annotated[str | None, note("When it counts as a no (ISO 8601).")]
+    today: Annotated[str, note("Tokens it used today, in words.")]
     is_stalled: Annotated[bool, note("Whoever was asked is not here.")]
 
 
@@ -77,16 +83,16 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
         question = approvals.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
-        shown.append(_as_data(question, name, is_stalled=is_stalled))
+        shown.append(_as_data(question, name, today_of(script), is_stalled=is_stalled))
     lines.append("Answer with: assistant answer <number> yes | no")
     if any(item["is_stalled"] for item in shown):
         lines.append("One that is stalled can also be taken or dropped: take | drop")
     return Result(True, "\n".join(lines), Questions(shown))
 
 
-def _as_data(question: Question, name: str, *, is_stalled: bool) -> AskedQuestion:
-    """A question without what the asker was at, which may have been said in private."""
-    asking = question.asking
+def _as_data(question: Question, name: str, today: str, *, is_stalled: bool) -> AskedQuestion:
+    """A question without the words that the asker was at, which may have been said in private."""
+    asking, end = question.asking, question.expires_at or question.kept_until
     return {
         "number": question.number,
         "assistant": name,
@@ -96,8 +102,22 @@ def _as_data(question: Question, name: str, *, is_stalled: bool) -> AskedQuestio
         "choices": [
             {"id": each.id, "label": each.label, "hotkey": each.hotkey} for each in asking.choices
         ],
+        "because": _because(question),
+        "asked_at": iso(question.asked_at),
+        "until": iso(end) if end else None,
+        "today": today,
         "is_stalled": is_stalled,
     }
+
+
+def _because(question: Question) -> str:
+    """The cause of a question: `Tom, by whisper`; "" where it came to it by itself."""
+    if question.for_name:
+        return f"a task for {question.for_name}"
+    event = Event.from_stored(question.event) if question.event else None
+    if event is None or not event.sender_name:
+        return ""
+    return f"{event.sender_name}, by {event.source}"
 
 
 def _is_stalled(question: Question, person: Being) -> bool:

@@ -28,6 +28,7 @@ from evennia_ai.models import (
     PendingTask,
     RecordedEvent,
     RecordedSnapshot,
+    ToolPin,
 )
 from evennia_ai.operations import leftovers
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, end_assistant
@@ -83,6 +84,7 @@ def belongings() -> Belongings:
         "memories, profiles and pieces of lore": _count(Memory, EntityProfile),
         "character cards": _count(CardFile),
         "tokens of the API": _count(AccessToken),
+        "pinned tools": _count(ToolPin),
         "calls in the ledger": _count(ModelCall),
         "events in the record": _count(RecordedEvent),
     }
@@ -230,6 +232,7 @@ def _clear_tables(*, and_lore: bool) -> None:
         for table in (Memory, EntityProfile, CardFile):
             table.objects.exclude(assistant__in=kept).delete()
         AccessToken.objects.all().delete()
+        ToolPin.objects.all().delete()
         PendingTask.objects.all().delete()
 
 

@@ -77,6 +77,10 @@ class Result(Generic[T]):
         """A refusal: not now."""
         return Result(False, told, problem=Problem.UNAVAILABLE)
 
+    def as_refusal(self) -> Result[Any]:
+        """The same refusal, of an operation that gives another kind of value."""
+        return Result(False, self.message, problem=self.problem, errors=self.errors)
+
     def holding(self, data: U) -> Result[U]:
         """The same with another value."""
         return Result(self.ok, self.message, data, self.problem, self.errors)

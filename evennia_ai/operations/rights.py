@@ -77,6 +77,7 @@ ACTS: dict[str, Right] = {
     "change memories": Right.MEMORY,
     "sleep": Right.CONTROL,
     "change lore": Right.OWNER,
+    "allow remote tools": Right.OWNER,
     "tokens of others": Right.OWNER,
     "raise budget of the game": RAISES[Scope.GAME],
     "reset breaker of the game": Right.OWNER,

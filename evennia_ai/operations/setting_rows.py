@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Annotated, Any
 
+from django.conf import settings
 from evennia.utils.dbserialize import deserialize
 from typing_extensions import TypedDict
 
@@ -19,7 +20,7 @@ from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.paths import NESTED, Keys, schema_of_keys, text_at
 from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, wanted
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
+from evennia_ai.core.turn.contexts import CONTEXTS, ContextType, context_for
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import note
 from evennia_ai.operations.setting_checks import GROUPS
@@ -28,6 +29,47 @@ from evennia_ai.runtime import state
 UNSET = object()
 LONGEST_SHOWN = 80
 CONTEXTS_NAME = "context_configs"
+GAME_CONTEXTS = "EVENNIA_AI_CONTEXT_CONFIGS"
+
+
+# In this order; a setting stands under the first heading with a word its name begins with.
+HEADINGS: Mapping[str, tuple[str, ...]] = {
+    "Who it is": (
+        *("persona", "guidelines", "card_notes", "examples", "thinking_lines", "failure_line"),
+        *("pronouns", "plain_speech", "stage_directions"),
+    ),
+    "When it acts": (
+        "enabled",
+        "tick_rate",
+        "autonomy_config",
+        "reflection_interval",
+        "sleep_schedule",
+        "max_pending_events",
+    ),
+    "Whom it hears": (
+        *("interaction_enabled", "enable_addressing", "addressed_by"),
+        *("room_messages", "channel_configs", "stale_answers"),
+        *("trigger_permissions", "trust_overrides", "hearing_config", "max_agent_hops"),
+    ),
+    "Its model": ("llm_",),
+    "Its prompts": (
+        *("system_prompt", "prompt_", "applied_template", "context_configs", "max_history"),
+        *("max_context_tokens", "compact_"),
+    ),
+    "What it remembers": ("memory_config",),
+    "What it may do": (
+        *("execution_config", "confirm_", "command_allowlist", "attribute_allowlist"),
+        "private_words",
+        *("safety_config", "budget_config", "max_consecutive_errors"),
+    ),
+}
+OTHERS = "Other settings"
+
+
+def group_of(path: str) -> str:
+    """The heading under which a setting stands."""
+    fits = (name for name, starts in HEADINGS.items() if path.startswith(starts))
+    return next(fits, OTHERS)
 
 
 def all_keys(script: AssistantScript) -> list[Keys]:
@@ -109,15 +151,31 @@ def _default(keys: Keys) -> Any:
     name, inside = str(keys[0]), keys[1:]
     if not inside:
         return _as_plain(ATTRIBUTES[name].default)
-    if name == CONTEXTS_NAME:
-        return _as_plain(_attribute(CONTEXTS[ContextType(str(inside[0]))], inside[1:]))
-    if not known_keys(SCHEMAS[name]):
-        return None
     try:
+        if name == CONTEXTS_NAME:
+            game = getattr(settings, GAME_CONTEXTS, {})
+            context = context_for(ContextType(str(inside[0])), game, {})
+            return _as_plain(_attribute(context, inside[1:]))
+        if not known_keys(SCHEMAS[name]):
+            return None
         config = state.held(GROUPS[name], {})
     except ConfigurationError:  # the game's own settings are wrong; that is said elsewhere
         return None
     return _as_plain(_attribute(config, inside))
+
+
+def is_of_game(keys: Keys) -> bool:
+    """True where the game sets what holds while the assistant has nothing of its own."""
+    name, inside = str(keys[0]), keys[1:]
+    if not inside:
+        return False
+    if name == CONTEXTS_NAME:
+        ours: object = _attribute(CONTEXTS[ContextType(str(inside[0]))], inside[1:])
+    elif name in GROUPS:
+        ours = _attribute(GROUPS[name](), inside)
+    else:
+        return False
+    return bool(_default(keys) != _as_plain(ours))
 
 
 def _attribute(value: object, keys: Keys) -> Any:

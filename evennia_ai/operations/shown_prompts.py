@@ -133,7 +133,7 @@ def show_prompt(
 
 
 def _whole(prompt: Prompt) -> Result[ShownPrompt]:
-    lines = [f"[{m['role']}]\n{_as_text(m)}" for m in prompt.messages]
+    lines = [f"[{m['role']}]\n{as_text(m)}" for m in prompt.messages]
     return Result(True, "\n\n".join(lines), {"messages": prompt.messages})
 
 
@@ -157,7 +157,8 @@ def _inner_prompt(
     )
 
 
-def _as_text(message: Mapping[str, Any]) -> str:
+def as_text(message: Mapping[str, Any]) -> str:
+    """The words of a message, or the calls that it makes."""
     calls = [call["function"] for call in message.get("tool_calls") or ()]
     return message["content"] or "\n".join(f"{call['name']} {call['arguments']}" for call in calls)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
-from django.conf import settings
-
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.text.difference import Piece, difference
+from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
@@ -51,6 +52,25 @@ class EditedText:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class TextDifference:
+    """A text that somebody wrote, beside what it is now.
+
+    Attributes:
+        name: what it is called.
+        before: what it is now.
+        mark: of what it is now, for `set_text`.
+        pieces: both in one, in order.
+        is_same: nothing would change.
+    """
+
+    name: str
+    before: str
+    mark: str
+    pieces: tuple[Piece, ...]
+    is_same: bool
+
+
 def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedText]:
     """A text of an assistant as it stands now.
 
@@ -73,21 +93,64 @@ def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedT
     return _found(script, f"{what} {key}", text)
 
 
-def set_text(script: AssistantScript, what: str, key: str, text: str, *, by: str = "") -> Result:
+def text_difference(
+    script: AssistantScript, what: str, key: str, text: str
+) -> Result[TextDifference]:
+    """The difference of a text that somebody wrote to what it is now; nothing is stored.
+
+    Args:
+        what, key: as for `text_of`.
+    """
+    found = text_of(script, what, key)
+    if not found.ok:
+        return found.as_refusal()
+    data = found.data
+    if len(text) > LONGEST_VALUE:
+        return Result.invalid(
+            f"The text has {len(text):,} characters; it must have at most {LONGEST_VALUE:,}."
+        )
+    pieces = difference(data.text, text)
+    is_same = data.text == text
+    told = "is as it is now: nothing would change" if is_same else "would change as shown"
+    shown = TextDifference(data.name, data.text, _mark_of(data.text), pieces, is_same)
+    return Result(True, f"{script.key}, {data.name}: it {told}.", shown)
+
+
+def set_text(
+    script: AssistantScript,
+    what: str,
+    key: str,
+    text: str,
+    *,
+    before: str | None = None,
+    by: str = "",
+) -> Result:
     """Store a text of an assistant; one that no prompt can be made with is refused.
 
     Args:
         what, key: as for `text_of`.
         text: an empty one lets the default hold again, where there is one.
+        before: the mark of what it was when somebody looked; where it is another now, nothing is
+            stored. None: whatever it was.
     """
     problem = _problem(what, key)
     if problem is not None:
         return problem
+    now = text_of(script, what, key) if before is not None else None
+    if now is not None and now.ok and _mark_of(now.data.text) != before:
+        return Result.conflict(
+            f"Nothing is changed: somebody has changed the {now.data.name} meanwhile. Look at the "
+            "difference to what it is now."
+        )
     if what in OF_SETTINGS:
         return update_settings(script, {what: _as_stored(what, text)}, by=by)
     if not text.strip():
         return Result.invalid(f"Nothing is changed: a {what} needs words.")
     return _WRITERS[what](script, key, text)
+
+
+def _mark_of(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _found(script: AssistantScript, name: str, text: str) -> Result[EditedText]:
@@ -123,9 +186,8 @@ def _as_stored(what: str, text: str) -> Any:
 
 
 def _registry(script: AssistantScript) -> PromptRegistry:
-    game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
     own = (state.read(script, "prompt_components"), state.read(script, "prompt_templates"))
-    return PromptRegistry.read(game, *own)
+    return PromptRegistry.read(prompts.game_prompts(), *own)
 
 
 def _template(script: AssistantScript, key: str) -> str:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
-from uuid import uuid4
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
@@ -31,6 +30,7 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
+from evennia_ai.models.keys import new_key
 from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import names, services, turns
@@ -242,7 +242,7 @@ def _event(script: AssistantScript, record: DecisionTrace) -> Event:
     """The event that the tool is run for: a word of that person's, to which it answers."""
     heard = record.heard
     return Event(
-        id=uuid4().hex[:12],
+        id=new_key(12),
         kind="message",
         source="whisper",
         sender_id=heard.sender_id,

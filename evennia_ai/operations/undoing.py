@@ -209,7 +209,7 @@ def _apply(
             store_settings(script, found.values, told)
         done = Result(True, "")
     if not done.ok:
-        return Result(False, done.message, problem=done.problem)
+        return done.as_refusal()
     lines = [f"{script.key}: {_pair(each)}" for each in wanted]
     data = Undone(edit.number, [_as_row(each) for each in wanted])
     return Result(True, "\n".join([*lines, end]), data)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from evennia_ai import audit
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
@@ -20,6 +19,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import task_waits
@@ -61,7 +61,7 @@ def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
         at: seconds since 1970.
     """
     return Event(
-        id=uuid4().hex[:12],
+        id=new_key(12),
         kind=TASK,
         source="whisper",
         sender_id=id_of(requester),

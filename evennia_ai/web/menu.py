@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.urls import reverse
-
 from evennia_ai.operations import list_assistants
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.rows import APP_NAME, Visit
+from evennia_ai.web.rows import Visit, page_address
 from evennia_ai.web.tables import PAGES
 
 # Where the name of an assistant leads.
@@ -72,4 +70,4 @@ def menu_of(visit: Visit, here: str) -> Menu:
 
 
 def _address(name: str, key: str = "") -> str:
-    return str(reverse(f"{APP_NAME}:{name}", kwargs={"key": key} if key else {}))
+    return page_address(name, **({"key": key} if key else {}))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
+from django.urls import reverse
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.typed_objects import Account
@@ -31,7 +32,8 @@ class Visit:
         lists: the same of fields that may be given more than once.
         files: what was uploaded, by the field's name.
         path: the names in the address.
-        said: the outcome of an action that was refused: its form is shown again.
+        said: the outcome of an action that was refused, or that only looked: its form is shown
+            again.
     """
 
     account: Account
@@ -56,6 +58,15 @@ class Visit:
         return str(self.account.key)
 
 
+def page_address(name: str, **path: Any) -> str:
+    """The address of a page or a button.
+
+    Args:
+        path: the names in it.
+    """
+    return str(reverse(f"{APP_NAME}:{name}", kwargs=path))
+
+
 Shown = Mapping[str, Any]
 """Plain values for a template: no object of the game, which a web thread must not touch."""
 
@@ -72,6 +83,7 @@ class Page:
         show: gives what the template shows; in the game's thread.
         in_menu: it stands in the menu of the site, or of its assistant.
         is_long: a model or a tool is waited for.
+        otherwise: the name of the page for whoever may not see this one; "": they are told so.
     """
 
     path: str
@@ -81,6 +93,7 @@ class Page:
     show: Callable[[Visit], Shown | Deferred[Shown]]
     in_menu: bool = True
     is_long: bool = False
+    otherwise: str = ""
 
     @property
     def is_of_one(self) -> bool:
@@ -101,6 +114,7 @@ class Action:
         do: does it, in the game's thread. Its sentence is shown on the page.
         is_long: a model or a tool is waited for.
         goes_to: gives the address to go to where it is done; None: the page's own.
+        is_look: nothing is changed: the page is shown with what came of it, and what was typed.
     """
 
     path: str
@@ -110,3 +124,39 @@ class Action:
     do: Callable[[Visit], Result | Deferred[Result]]
     is_long: bool = False
     goes_to: Callable[[Visit, Result], str] | None = None
+    is_look: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that is sent to whoever asks for it.
+
+    Attributes:
+        name: under which it is kept there; letters, digits, `.` and `-`.
+        media: the type of what is in it.
+    """
+
+    name: str
+    content: bytes
+    media: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A link or a button that gives a file.
+
+    A POST of it with "reveal" gives private words too, which is recorded, as on a page.
+
+    Attributes:
+        path: below the workbench's address.
+        name: of the address.
+        page: the name of the page that it stands on: shown where there is no file to be had.
+        act: the right it needs, as for a page.
+        give: makes the file, in the game's thread.
+    """
+
+    path: str
+    name: str
+    page: str
+    act: str
+    give: Callable[[Visit], Result[File]]

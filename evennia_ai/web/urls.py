@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.urls import path
 
 from evennia_ai.web.rows import APP_NAME
-from evennia_ai.web.tables import ACTIONS, PAGES
-from evennia_ai.web.views import action_view, page_view
+from evennia_ai.web.tables import ACTIONS, DOWNLOADS, PAGES
+from evennia_ai.web.views import action_view, download_view, page_view
 
 app_name = APP_NAME
 urlpatterns = [
     *(path(page.path, page_view(page), name=page.name) for page in PAGES),
     *(path(action.path, action_view(action), name=action.name) for action in ACTIONS),
+    *(path(each.path, download_view(each), name=each.name) for each in DOWNLOADS),
 ]

@@ -17,6 +17,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from evennia.utils import logger
@@ -30,7 +31,7 @@ from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import Menu, menu_of
-from evennia_ai.web.rows import APP_NAME, REVEAL, Action, Page, Shown, Visit
+from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 from evennia_ai.web.tables import BY_NAME
 
 # Nothing but our own files: no text of a player's or of a model's can bring a script along.
@@ -64,16 +65,20 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
     """The view of a page. A POST of it shows the same with private words, which is recorded."""
 
     def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
-        is_revealing = request.method == "POST" and REVEAL in request.POST
+        is_revealing = _is_revealing(request)
 
         def show(visit: Visit) -> Any:
             if is_revealing:
-                _require("reveal", visit)
-                visit.look = Look.of(visit.account, is_revealing=True)
+                _reveal(visit)
             return _shown(page, visit)
 
-        menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
-        return _rendered(request, page, menu, shown, is_revealed=is_revealing)
+        try:
+            menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
+        except RefusedError as error:
+            if page.otherwise and error.result.problem is Problem.FORBIDDEN:
+                return redirect(page_address(page.otherwise))
+            raise
+        return _rendered(request, page, path, menu, shown, is_revealed=is_revealing)
 
     return _view(serve)
 
@@ -93,7 +98,7 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             return come_of(outcome, visit)
 
         def come_of(result: Result, visit: Visit) -> Any:
-            if result.ok:
+            if result.ok and not action.is_look:
                 there = action.goes_to
                 return result, there(visit, result) if there else _address(page, path)
             visit.said = result
@@ -104,9 +109,43 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
             messages.success(request, outcome[0].message[:LONGEST_MESSAGE])
             return redirect(outcome[1])
         menu, shown = outcome
-        return _rendered(request, page, menu, shown)
+        return _rendered(request, page, path, menu, shown)
 
     return _view(serve)
+
+
+def download_view(download: Download) -> Callable[..., HttpResponseBase]:
+    """The view of a file; where there is none, its page with why."""
+    page = BY_NAME[download.page]
+
+    def serve(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        def give(visit: Visit) -> Any:
+            if _is_revealing(request):
+                _reveal(visit)
+            found = download.give(visit)
+            if found.ok:
+                return found.data
+            visit.said = found
+            return _shown(page, visit)
+
+        given = _in_the_game(request, download.act, path, give, is_long=False)
+        if not isinstance(given, File):
+            return _rendered(request, page, path, *given)
+        response = HttpResponse(given.content, content_type=given.media)
+        response["Content-Disposition"] = content_disposition_header(True, given.name)
+        return response
+
+    return _view(serve)
+
+
+def _is_revealing(request: HttpRequest) -> bool:
+    return request.method == "POST" and REVEAL in request.POST
+
+
+def _reveal(visit: Visit) -> None:
+    """Let a visitor see private words, who has the right to."""
+    _require("reveal", visit)
+    visit.look = Look.of(visit.account, is_revealing=True)
 
 
 def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
@@ -140,10 +179,10 @@ def _in_the_game(
         GameBusyError: the game does not answer in time.
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
-    form = {name: str(value) for name, value in request.POST.items()}
-    lists = {name: request.POST.getlist(name) for name in request.POST}
+    form = {name: _typed(value) for name, value in request.POST.items()}
+    lists = {name: [*map(_typed, request.POST.getlist(name))] for name in request.POST}
     files = dict(request.FILES.items())
-    query = {name: str(value) for name, value in request.GET.items()}
+    query = {name: _typed(value) for name, value in request.GET.items()}
 
     def enter() -> Any:
         known = callers.account_of(pk, address)
@@ -162,10 +201,15 @@ def _in_the_game(
         return run(enter, config.long_timeout_seconds if is_long else config.timeout_seconds)
 
 
+def _typed(value: object) -> str:
+    """A text as it was typed, without NUL, which no database keeps."""
+    return str(value).replace("\x00", "")
+
+
 def _address(page: Page, path: Mapping[str, Any]) -> str:
     """The address of a page, with what of the path it knows."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
-    return str(reverse(f"{APP_NAME}:{page.name}", kwargs=names))
+    return page_address(page.name, **names)
 
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -217,10 +261,25 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _rendered(
-    request: HttpRequest, page: Page, menu: Menu, shown: Shown, *, is_revealed: bool = False
+    request: HttpRequest,
+    page: Page,
+    path: Mapping[str, Any],
+    menu: Menu,
+    shown: Shown,
+    *,
+    is_revealed: bool = False,
 ) -> HttpResponse:
     said = shown["said"]
-    context = {"page_title": page.title, "menu": menu, "is_revealed": is_revealed, **shown}
+    # The page's own also where a button was refused: to reveal there must not press that again.
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    context = {
+        "page_title": page.title,
+        "address": f"{_address(page, path)}{query}",
+        "key": path.get("key", ""),
+        "menu": menu,
+        "is_revealed": is_revealed,
+        **shown,
+    }
     status = STATUSES[said.problem] if said is not None else HTTPStatus.OK
     return HttpResponse(_text(request, page.name, context), status=status)
 

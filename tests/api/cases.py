@@ -52,6 +52,8 @@ CASES = (
     Case("POST", f"{ONE}clone/", {"key": "Edda"}),
     Case("POST", "adopt/", {"npc": "Brutus"}),
     Case("POST", f"{ONE}release/"),
+    Case("GET", "tools/held/"),
+    Case("POST", "tools/wiki__read/allow/", {"mark": "3f9a2c11d07e"}),
     Case("GET", f"{ONE}status/"),
     Case("POST", f"{ONE}start/"),
     Case("POST", f"{ONE}stop/"),

@@ -5,6 +5,7 @@ Prints one JSON mapping: what each scenario saw.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
@@ -15,9 +16,18 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.python.threadable import isInIOThread
 
-from evennia_ai.runtime.game_thread import GameBusyError, run
+from evennia_ai.runtime import game_thread
+from evennia_ai.runtime.game_thread import GameBusyError, run_async
 
 PATIENCE_SECONDS = 20
+IS_ASYNC = "async" in sys.argv
+
+
+def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
+    """Call a function in the game's thread, from this thread or from a coroutine in it."""
+    if IS_ASYNC:
+        return asyncio.run(run_async(function, timeout_seconds))
+    return game_thread.run(function, timeout_seconds)
 
 
 def hops_into_the_game() -> Any:
@@ -126,6 +136,30 @@ def serves_many_at_once() -> Any:
     return sorted(got)
 
 
+def is_called_off_with_its_caller() -> Any:
+    """Whether what a coroutine waits for is cancelled with it, in the game's thread."""
+    cancelled: list[bool] = []
+    was_cancelled = threading.Event()
+
+    def cancel(_: Any) -> None:
+        cancelled.append(isInIOThread())
+        was_cancelled.set()
+
+    async def give_up() -> str:
+        task = asyncio.create_task(run_async(lambda: Deferred(cancel), PATIENCE_SECONDS))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            return "cancelled"
+        return "done"
+
+    told = asyncio.run(give_up())
+    was_cancelled.wait(PATIENCE_SECONDS)
+    return [told, cancelled]
+
+
 SCENARIOS: tuple[Callable[[], Any], ...] = (
     hops_into_the_game,
     waits_for_a_deferred,
@@ -134,6 +168,7 @@ SCENARIOS: tuple[Callable[[], Any], ...] = (
     never_begins_what_was_given_up,
     tells_of_what_had_begun,
     serves_many_at_once,
+    is_called_off_with_its_caller,
 )
 
 

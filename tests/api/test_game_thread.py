@@ -20,11 +20,11 @@ from tests.api.support import ApiTest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@lru_cache(maxsize=1)
-def seen() -> dict[str, Any]:
-    """What threads saw that hopped into a running reactor."""
+@lru_cache(maxsize=2)
+def seen(*options: str) -> dict[str, Any]:
+    """What threads saw, or with "async" coroutines, that hopped into a running reactor."""
     played = subprocess.run(
-        [sys.executable, "-m", "tests.api.running_reactor"],
+        [sys.executable, "-m", "tests.api.running_reactor", *options],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -60,11 +60,19 @@ def seen() -> dict[str, Any]:
             id="of what had begun it is told that it had",
         ),
         pytest.param("serves_many_at_once", [number**2 for number in range(20)], id="many at once"),
+        pytest.param(
+            "is_called_off_with_its_caller",
+            ["cancelled", [True]],
+            id="what a caller waits for ends with the caller",
+        ),
     ],
 )
-def test_a_thread_hops_into_a_running_game(scenario: str, expected: Any) -> None:
+@pytest.mark.parametrize("options", [(), ("async",)], ids=["a thread", "a coroutine"])
+def test_a_thread_hops_into_a_running_game(
+    options: tuple[str, ...], scenario: str, expected: Any
+) -> None:
     """One hop, whatever comes of it comes back, and nobody waits longer than the limit."""
-    assert expected == seen()[scenario]
+    assert expected == seen(*options)[scenario]
 
 
 class TestInTheGamesOwnThread:

@@ -151,6 +151,7 @@ def _template(path: str) -> str:
         ("breakers/llm:scripted/", "breakers/{name}/"),
         ("breakers/tool:say/", "breakers/{name}/"),
         ("tools/look/", "tools/{name}/"),
+        ("tools/wiki__read/", "tools/{name}/"),
         ("requests/dinner-7/", "requests/{name}/"),
         ("tokens/999999/", "tokens/{number}/"),
     ):

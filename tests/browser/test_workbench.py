@@ -16,6 +16,7 @@ from tests.journeys.clients import Enter, Player
 from tests.journeys.game import Game
 from tests.journeys.staging import run
 
+ASK_FIRST = {"tick_event": {"dangerous_requires_confirm": True}}
 PLANT = """
 from evennia_ai import audit
 for text in {texts!r}:
@@ -94,3 +95,21 @@ def test_a_stop_from_the_page_drops_the_answer_in_flight(
         answer = {"target": "Tom", "message": "Yes."}
         model.queue({"calls": [{"tool": "whisper", "arguments": answer}]})
         tom.ask("whisper ada = and now?", "Ada whispers: .Yes.")
+
+
+def test_a_question_answered_on_the_page_goes_on_in_the_game(
+    bench: Workbench, admin: Player, model: FakeModel, enter: Enter
+) -> None:
+    """A yes of the page is the yes that she waits for: she does it, and says so to who asked."""
+    run(admin, f"ada.db.context_configs = {ASK_FIRST!r}\nada.db.confirm_by = 'staff'")
+    done = {"tool": "whisper", "arguments": {"target": "Tom", "message": "It burns."}}
+    with enter("Tom") as tom:
+        wanted = {"tool": "get", "arguments": {"item": "lamp"}}
+        asked = {"tool": "whisper", "arguments": {"target": "Tom", "message": "I have to ask."}}
+        model.queue({"calls": [wanted]}, {"calls": [asked]}, {"calls": [done]})
+        tom.ask("whisper ada = take the lamp", 'Ada whispers: "I have to ask')
+        bench.visit(f"{HOME}questions/")
+        assert "Ada asks" in bench.words
+        bench.press("yes", f"{HOME}questions/")
+        tom.expect('Ada whispers: "It burns')
+        assert "Nobody asks you anything." in bench.words

@@ -15,7 +15,13 @@ from evennia_ai.core.settings.assistant import AssistantSettings, Component
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting
 from evennia_ai.core.settings.model import SettingsGroup
-from evennia_ai.core.settings.services import ApiConfig, AuditConfig, BreakerConfig, TraceConfig
+from evennia_ai.core.settings.services import (
+    ApiConfig,
+    AuditConfig,
+    BreakerConfig,
+    McpServerConfig,
+    TraceConfig,
+)
 from evennia_ai.core.turn.contexts import ContextFields
 from evennia_ai.core.turn.execution import ExecutionConfig
 from tests import floors
@@ -100,6 +106,7 @@ DEFINING = (
 )
 GROUPS = (
     *(AssistantSettings, ApiConfig, AuditConfig, BreakerConfig, BudgetConfig, TraceConfig),
+    McpServerConfig,
     *(ContextFields, Component, ChannelConfig),
 )
 

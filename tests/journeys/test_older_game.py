@@ -8,7 +8,9 @@ a question to staff that is open, Brass is stopped, and there is a line of lore.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -17,14 +19,20 @@ from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Player
 from tests.journeys.game import Game
 from tests.journeys.lines import whisper_of
+from tests.journeys.mcp_client import Staff, port
 from tests.journeys.staging import find_trouble, prompt_of, read_new_log
+from tests.journeys.web import Web
 
+__all__ = ("port",)
+
+# A token of the owner's, as the code of that day made it.
+TOKEN = "eai_3b7e151628aed2a6abf7158809cf4f3c-of-november"
 OLDER = Path(__file__).with_name("games") / "older.sql"
 
 
 @pytest.fixture(scope="module")
 def game(
-    template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory
+    template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory, port: int
 ) -> Iterator[Game]:
     """The older game under the code of today, after the `migrate` that its owner is told to run."""
     model_server.reset()
@@ -32,12 +40,25 @@ def game(
         game.database.unlink()
         with sqlite3.connect(game.database) as connection:
             connection.executescript(OLDER.read_text(encoding="utf-8"))
+            _give_token(connection)
         connection.close()
+        game.settings["EVENNIA_AI_MCP_SERVER_CONFIG"] = {"port": port}
         game.ask_model_at(model_server.base_url, MODEL_NAME)
         game.write_settings()
         game.launch("migrate")
         game.start()
         yield game
+
+
+def _give_token(connection: sqlite3.Connection) -> None:
+    ((password,),) = connection.execute("SELECT password FROM accounts_accountdb WHERE id = 1")
+    mark = sha256(f"evennia_ai.token {password}".encode()).hexdigest()
+    at = int(time.time())
+    connection.execute(
+        "INSERT INTO evennia_ai_accesstoken (account_id, name, begins, digest, password, place,"
+        " made_at, ends_at, used_at) VALUES (1, 'backup', ?, ?, ?, '', ?, ?, 0)",
+        (TOKEN[:8], sha256(TOKEN.encode()).hexdigest(), mark, at, at + 86_400),
+    )
 
 
 def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeModel) -> None:
@@ -56,3 +77,14 @@ def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeMod
         tom.ask("assistant memory", "Plover")
     assert "Plover" in prompt_of(model.read_calls()[-1])
     assert [] == find_trouble(read_new_log(game, 0))
+
+
+def test_an_older_token_does_what_it_did_and_only_reads_over_mcp(game: Game, port: int) -> None:
+    """By REST it changes what it could; that it may do so over MCP nobody has said."""
+    web, staff = Web(game.ports.web, TOKEN), Staff(port, TOKEN)
+    web.get_done("POST", "assistants/Ada/stop/")
+    assert not staff.told("assistant_status", assistant="Ada")["enabled"]
+    assert "only read" in staff.fault("start_assistant", assistant="Ada")
+    web.get_done("POST", "assistants/Ada/start/")
+    (row,) = web.read("tokens/")["tokens"]
+    assert ("backup", "usual") == (row["name"], row["scope"])

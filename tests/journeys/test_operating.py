@@ -15,7 +15,7 @@ import pytest
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
-from tests.journeys.staging import find_trouble, measure_log, read_new_log
+from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 from tests.journeys.web import Web, status_from
 
 ROOM = "The Reading Room"
@@ -74,6 +74,12 @@ def versions(program: Web, event: str) -> list[dict[str, Any]]:
     """The entries of Edda's record of one kind, the newest first."""
     entries: list[dict[str, Any]] = program.read(f"{ONE}audit/?event={event}")["entries"]
     return entries
+
+
+def test_without_a_port_nothing_of_the_mcp_server_is_there(admin: Player) -> None:
+    """A game that has none imports nothing for it."""
+    names = ("mcp", "uvicorn", "starlette", "evennia_ai.mcp_server.calls")
+    assert "[]" == run(admin, f"import sys; told = [n for n in {names} if n in sys.modules]")
 
 
 def test_made_over_http_talked_to_by_telnet_and_explained_over_http(

@@ -17,6 +17,7 @@ from twisted.internet.threads import blockingCallFromThread
 
 from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.mcp.config import read_servers
+from evennia_ai.mcp.pins import Pin, Pins
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.resilience import CircuitBreakerRegistry
 from tests.resilience.manual_clock import ManualClock
@@ -30,6 +31,23 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, PROGRAM, *arguments]
 
 
+class KeptPins:
+    """Pins as a game keeps them, over as many starts as a test makes."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, Pin]] = {}
+        self.by: list[str] = []
+
+    def read(self, server: str) -> Mapping[str, Pin]:
+        """Those of a server."""
+        return dict(self.kept.get(server, {}))
+
+    def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
+        """In the place of those of the same tools."""
+        self.kept.setdefault(server, {}).update(pins)
+        self.by.append(by)
+
+
 class Remote:
     """Servers as a game holds them.
 
@@ -37,7 +55,9 @@ class Remote:
         lines: everything that was logged and waited past.
     """
 
-    def __init__(self, reactor: SelectReactor, setting: Mapping[str, Any]) -> None:
+    def __init__(
+        self, reactor: SelectReactor, setting: Mapping[str, Any], pins: Pins | None = None
+    ) -> None:
         self.clock = ManualClock()
         self.breakers = CircuitBreakerRegistry(clock=self.clock)
         self.lines: list[str] = []
@@ -49,6 +69,7 @@ class Remote:
             reactor=reactor,
             breakers=self.breakers,
             log=self._log.put,
+            pins=pins or KeptPins(),
         )
 
     def on_reactor(self, function: Any, *arguments: Any) -> Any:
@@ -98,9 +119,11 @@ class Remote:
 
     @classmethod
     @contextmanager
-    def running(cls, reactor: SelectReactor, **setting: Mapping[str, Any]) -> Iterator[Remote]:
+    def running(
+        cls, reactor: SelectReactor, pins: Pins | None = None, /, **setting: Mapping[str, Any]
+    ) -> Iterator[Remote]:
         """Started, and ended on the way out."""
-        remote = cls(reactor, setting)
+        remote = cls(reactor, setting, pins)
         remote.start()
         try:
             yield remote

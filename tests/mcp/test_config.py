@@ -167,7 +167,7 @@ from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.resilience import CircuitBreakerRegistry
 def make(setting):
     servers = read_servers(setting, {}).values()
-    ports = {"as_deferred": None, "reactor": None, "log": print}
+    ports = {"as_deferred": None, "reactor": None, "log": print, "pins": None}
     return RemoteServers(servers, breakers=CircuitBreakerRegistry(), **ports)
 assert {} == make({}).specs()
 try:

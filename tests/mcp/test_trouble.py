@@ -157,8 +157,8 @@ def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
 def test_tools_that_change_are_listed_anew(
     running_reactor: SelectReactor, options: tuple[str, ...]
 ) -> None:
-    """A tool that a server learns while the game runs is on offer without a restart."""
-    setting = {"command": command("almanac", *options)}
+    """A tool that a server learns while the game runs is on offer at once where that is allowed."""
+    setting = {"command": command("almanac", *options), "new_tools": True}
     with Remote.running(running_reactor, almanac=setting) as remote:
         remote.read_log("connected")
         before = remote.servers.specs()
@@ -258,7 +258,11 @@ def test_a_game_that_forgets_to_close_still_ends(lifeline: Lifeline) -> None:
 def test_on_the_web(running_reactor: SelectReactor, options: tuple[str, ...]) -> None:
     """The same over HTTP: calls, changes, failures, and a server that comes back."""
     with WebServer(*options) as first:
-        setting = {"url": first.url, "headers_from_env": {"Authorization": "TOKEN_OF_WIKI"}}
+        setting = {
+            "url": first.url,
+            "headers_from_env": {"Authorization": "TOKEN_OF_WIKI"},
+            "new_tools": True,
+        }
         with Remote.running(running_reactor, wiki=setting) as remote:
             remote.read_log("connected")
             assert "Hull, day 1: at noon" == remote.call("wiki__tide", harbour="Hull")

@@ -9,12 +9,12 @@ from evennia_ai.core.memory.recollection import WORLD, Recollection, person_audi
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory import indexing, keeping
-from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.port import ByWords, Hit, Sought
 from evennia_ai.memory_store.table import Table
 from evennia_ai.messages.incoming import id_of, person_of
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
 from tests.shell.support import ShellTest, pump
 
@@ -94,7 +94,7 @@ class MemoryTest(ShellTest):
 
     def remember(self, text: str, audience: str = WORLD, *, person: Any = None, **more: Any) -> str:
         """Let Ada know something, and find it. Returns its key."""
-        key = rows.new_key()
+        key = new_key()
         said_by = self.id_of(person) if person is not None else ""
         options = {"kind": "fact", "at": self.clock.seconds(), **more}
         kept = Recollection(key, text=text, audience=audience, person=said_by, **options)

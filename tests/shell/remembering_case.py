@@ -16,6 +16,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Sought
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.support import pump
@@ -41,7 +42,7 @@ class RememberingTest(StaffCommandTest):
         """Let Ada remember something: of a person in private, else in the room."""
         place = place_audience("", self.room1.dbref)
         memory = Recollection(
-            key=rows.new_key(),
+            key=new_key(),
             kind=more.pop("kind", "journal"),
             text=text,
             audience=audience or (person_audience(person) if person else place),

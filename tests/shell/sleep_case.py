@@ -11,6 +11,7 @@ from evennia_ai.core.memory.recollection import Recollection, person_audience, p
 from evennia_ai.memory import modes
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.shell.listening import HearingTest
 from tests.shell.sleep_model import NightModel, kind_of
@@ -66,7 +67,7 @@ class SleepCase(HearingTest):
         person = self.persons[owner or options.pop("by", "Tom")]
         audience = person_audience(person) if owner else place_audience("say", self.room1.dbref)
         memory = Recollection(
-            key=rows.new_key(),
+            key=new_key(),
             kind=options.pop("kind", "journal"),
             text=text,
             audience=audience,

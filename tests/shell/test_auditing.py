@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.test.utils import override_settings
@@ -157,10 +158,52 @@ class TestLog(AuditingTest):
         result = auditing.audit_log(self.ada_script, events=("no such",))
         assert (True, "The record of Ada has no such entry.") == (result.ok, result.message)
 
+    def test_only_what_somebody_did(self) -> None:
+        """In any case; where more is looked through than at once, the answer leads on."""
+        operations.stop(self.ada_script, "enough", by="Tom")
+        operations.clear(self.ada_script, by="Mira")
+        found = self.log(by="tom ")
+        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
+        assert found["next"] is None
+        with mock.patch.object(auditing, "MOST_LOOKED_AT", 1):
+            assert ([], self.newest()) == tuple(self.log(by="Tom")[n] for n in ("entries", "next"))
+            found = self.log(by="Tom", before=self.newest())
+        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
+
+    def test_only_of_a_day(self) -> None:
+        """In the game's time zone; what is no time is said."""
+        operations.stop(self.ada_script, "enough", by="Tom")
+        assert self.log(day="today")["entries"] == self.log()["entries"]
+        assert [] == self.log(day="yesterday")["entries"]
+        told = self.refused(auditing.audit_log(self.ada_script, day="soon"), Problem.INVALID)
+        assert told.startswith("'soon' is no time; a time is like today, yesterday")
+
+    def test_the_games_own(self) -> None:
+        """What concerns no single assistant."""
+        operations.add_lore("The mill is old.", keywords=["mill"], by="Tom")
+        entry = self.data(auditing.audit_log(None))["entries"][0]
+        assert ("lore_changed", "Tom") == (entry["event"], entry["details"]["by"])
+        assert "of the game" in auditing.audit_log(None).message
+
     def test_a_page_is_bounded(self) -> None:
         """Whatever is asked for."""
         for limit in (0, -1, 10**6):
             assert 1 <= len(self.log(limit=limit)["entries"]) <= auditing.MOST_ENTRIES
+
+
+class TestMomentsOfRecord(AuditingTest):
+    """`find_version`."""
+
+    def test_a_version_a_time_or_now(self) -> None:
+        """What is typed is one of them; nothing typed is the newest."""
+        self.ada_script.db.persona = "a keeper"
+        newest = self.newest()
+        assert 7 == auditing.find_version(self.ada_script, " 7 ")
+        assert newest == auditing.find_version(self.ada_script, "0 seconds ago")
+        assert auditing.find_version(self.ada_script, " ") is None
+        refused = auditing.find_version(self.ada_script, "soon")
+        assert isinstance(refused, Result)
+        assert Problem.INVALID == refused.problem
 
 
 class TestState(AuditingTest):

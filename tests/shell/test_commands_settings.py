@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
-from evennia_ai.commands.configuring import GROUPS, OTHERS, group_of
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, group_of
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 
@@ -31,7 +31,7 @@ class TestConfig(SettingsTest):
             shown = "\n".join(self.tom.seen)
             with self.subTest(line):
                 assert "Ada's settings; * marks what differs" in shown
-                assert all(f"{heading}:" in shown for heading in GROUPS)
+                assert all(f"{heading}:" in shown for heading in HEADINGS)
                 assert " * tick_rate                            10" in shown
                 assert "execution_config.max_iterations_per_tick" in shown
 

@@ -11,6 +11,7 @@ from evennia_ai.memory.indexing import BATCH
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Sought
 from evennia_ai.models import Memory, MemoryVector
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 
@@ -20,7 +21,7 @@ class TestIndexing(MemoryTest):
 
     def keep(self, count: int) -> list[str]:
         """Some memories that wait. Returns their keys."""
-        kept = [Recollection(rows.new_key(), "fact", f"fact {n}", "world") for n in range(count)]
+        kept = [Recollection(new_key(), "fact", f"fact {n}", "world") for n in range(count)]
         keeping.keep(self.ada_script, kept)
         return [memory.key for memory in kept]
 
@@ -113,7 +114,7 @@ class TestIndexing(MemoryTest):
 
     def test_lore_is_not_read(self) -> None:
         """It is found by its words."""
-        rows.insert(self.ada_script.pk, [Recollection(rows.new_key(), "lore", "Old.", "world")])
+        rows.insert(self.ada_script.pk, [Recollection(new_key(), "lore", "Old.", "world")])
         indexing.soon(self.ada_script)
         self.catch_up()
         assert ([], (0, 0)) == (self.store.calls, self.waiting_rows())
@@ -168,7 +169,7 @@ class TestIndexing(MemoryTest):
 
     def test_what_is_for_no_audience_is_for_nobody(self) -> None:
         """A slip of a caller blocks nothing, and tells nobody anything."""
-        wrong = Recollection(rows.new_key(), "fact", "secret", "*", trust=7.0)
+        wrong = Recollection(new_key(), "fact", "secret", "*", trust=7.0)
         keeping.keep(self.ada_script, [wrong])
         self.catch_up()
         row = Memory.objects.get()

@@ -25,6 +25,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.mem0_store import open_embedded
 from evennia_ai.memory_store.table import Table
 from evennia_ai.models import ModelCall
+from evennia_ai.models.keys import new_key
 from evennia_ai.operations.models import check_chosen
 from evennia_ai.operations.settings import set_setting
 from evennia_ai.operations.tools import execute_tool
@@ -172,7 +173,7 @@ class TestEmbeddings(MemoryTest):
         """Let Ada know something that is not read yet."""
         rows.insert(
             self.ada_script.pk,
-            [Recollection(rows.new_key(), text=text, audience=WORLD, kind="fact", at=1.0)],
+            [Recollection(new_key(), text=text, audience=WORLD, kind="fact", at=1.0)],
         )
 
     def test_hole_d28_a_start_sends_nothing_for_who_is_stopped(self) -> None:

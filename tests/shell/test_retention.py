@@ -8,6 +8,7 @@ from evennia_ai.core.memory.recollection import DAY_SECONDS, Recollection
 from evennia_ai.memory import retention
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import state
 from tests.shell.memory_case import MemoryTest
 
@@ -21,7 +22,7 @@ class TestRetention(MemoryTest):
         """One of so many days ago."""
         is_consolidated = more.pop("is_consolidated", False)
         at = NOW - days * DAY_SECONDS
-        kept = Recollection(rows.new_key(), kind, text, "world", at=at, **more)
+        kept = Recollection(new_key(), kind, text, "world", at=at, **more)
         rows.insert(self.ada_script.pk, [kept])
         rows.change(self.ada_script.pk, kept.key, is_consolidated=is_consolidated)
 
@@ -71,7 +72,7 @@ class TestRetention(MemoryTest):
     def test_too_many_memories(self) -> None:
         """The least important of the oldest leave, once what leaves anyway is gone."""
         kept = [
-            Recollection(rows.new_key(), "fact", f"f{n}", "world", at=NOW + n, importance=5 + n % 2)
+            Recollection(new_key(), "fact", f"f{n}", "world", at=NOW + n, importance=5 + n % 2)
             for n in range(110)
         ]
         rows.insert(self.ada_script.pk, kept)
@@ -86,7 +87,7 @@ class TestRetention(MemoryTest):
     def test_a_portion_at_a_time(self) -> None:
         """Whatever has come together, so that a game does not stand still; the rest comes next."""
         made = [
-            Recollection(rows.new_key(), "journal", f"f{n}", "world", at=n, importance=1)
+            Recollection(new_key(), "journal", f"f{n}", "world", at=n, importance=1)
             for n in range(250)
         ]
         rows.insert(self.ada_script.pk, made)
@@ -97,7 +98,7 @@ class TestRetention(MemoryTest):
     def test_another_assistants_memories_are_no_matter(self) -> None:
         """Each has its own."""
         bo, _ = self.make("Bo")
-        rows.insert(bo.pk, [Recollection(rows.new_key(), "journal", "x", "world", importance=1)])
+        rows.insert(bo.pk, [Recollection(new_key(), "journal", "x", "world", importance=1)])
         assert "" == self.overdue()
 
     def test_pruning(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from html.parser import HTMLParser
 from typing import Any
 
 from django.conf import settings
@@ -21,6 +22,8 @@ BACKEND = "evennia.web.utils.backends.CaseInsensitiveModelBackend"
 # As the game has it: Evennia's test classes bring a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
 PAGES = settings.ROOT_URLCONF
+# What the path of an address may need beside the name of an assistant.
+NAMES = {"number": 1, "pack": "written-here"}
 TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
 
@@ -65,6 +68,11 @@ class WebTest(ShellTest):
         """The address of a page or a button, of Ada where one assistant is meant."""
         return reverse(f"{APP_NAME}:{name}", kwargs=path)
 
+    def path_of(self, path: str) -> dict[str, Any]:
+        """The names that an address needs, as Django writes paths: Ada's, and any others."""
+        named = {name: value for name, value in NAMES.items() if f":{name}>" in path}
+        return {**named, **({"key": "Ada"} if ":key>" in path else {})}
+
     def get(self, name: str, *, who: str = "owner", query: Any = None, **path: Any) -> HttpResponse:
         """Open a page."""
         return self.client_of(who).get(self.address(name, **path), query or {})
@@ -81,3 +89,29 @@ def text_of(response: HttpResponse) -> str:
     """The words of a page, as they are read."""
     body = TAGS.sub(" ", response.content.decode())
     return " ".join(html.unescape(body).split())
+
+
+class _Elements(HTMLParser):
+    """The elements of a page, each with its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def intruders(response: HttpResponse) -> list[tuple[str, dict[str, str | None]]]:
+    """The elements of a page that none of our templates has: what a text brought along."""
+    elements = _Elements()
+    elements.feed(response.content.decode())
+    return [(tag, attributes) for tag, attributes in elements.found if _is_foreign(tag, attributes)]
+
+
+def _is_foreign(tag: str, attributes: dict[str, str | None]) -> bool:
+    leads_to = str(attributes.get("href") or attributes.get("src") or "/")
+    if tag in ("iframe", "img", "svg", "style", "object", "i"):
+        return True
+    is_away = not leads_to.startswith(("/", "?", "#"))
+    return is_away or any(name.startswith("on") for name in attributes)

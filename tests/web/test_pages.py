@@ -17,8 +17,7 @@ class PagesTest(WebTest):
     def test_who_is_not_logged_in_is_sent_to_the_login(self) -> None:
         """Every page without an account leads to the game's own login, and back."""
         for page in PAGES:
-            path = {"key": "Ada"} if page.is_of_one else {}
-            address = self.address(page.name, **path)
+            address = self.address(page.name, **self.path_of(page.path))
             response = self.client_of("anonymous").get(address)
             assert 302 == response.status_code
             assert response["Location"].endswith(f"?next={address}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.web.tables import ACTIONS, PAGES
+from evennia_ai.web.tables import ACTIONS, DOWNLOADS, PAGES
 from tests.web.support import WebTest
 
 WHO = ("anonymous", "guest", "player", "builder", "controller", "owner")
@@ -18,28 +18,100 @@ LEAST = {
     "start": "controller",
     "silence": "controller",
     "answer": "player",
+    "prompt": "builder",
+    "text-difference": "controller",
+    "set-text": "controller",
+    "switch-component": "controller",
+    "delete-component": "controller",
+    "apply-template": "controller",
+    "delete-template": "controller",
+    "set-context": "controller",
+    "reset-context": "controller",
+    "prompt-undo": "controller",
+    "prompt-redo": "controller",
+    "settings": "builder",
+    "set-settings": "controller",
+    "settings-undo": "controller",
+    "settings-redo": "controller",
+    "set-look": "controller",
+    "set-place": "controller",
+    "set-channel": "controller",
+    "clone": "controller",
+    "give-account": "controller",
+    "delete": "controller",
+    "release": "controller",
+    "money": "builder",
+    "raise-game": "owner",
+    "raise": "controller",
+    "make": "builder",
+    "create": "builder",
+    "look-at-card": "builder",
+    "make-of-card": "builder",
+    "copy": "builder",
+    "adopt": "builder",
+    "health": "builder",
+    "check": "builder",
+    "reset-game-breaker": "owner",
+    "reset-breaker": "controller",
+    "card-json": "builder",
+    "card-png": "builder",
+    "mine": "player",
+    "one-of-mine": "player",
+    "my-correct": "player",
+    "my-forget": "player",
+    "my-forget-all": "player",
+    "my-remember": "player",
+    "my-mute": "player",
+    "my-export": "player",
+    "game-audit": "builder",
+    "audit": "builder",
+    "audit-state": "builder",
+    "audit-difference": "builder",
+    "audit-undo": "controller",
+    "audit-redo": "controller",
+    "audit-file": "controller",
+    "audit-archive": "controller",
+    "audit-export": "controller",
+    "memory": "builder",
+    "one-memory": "builder",
+    "memory-add": "controller",
+    "memory-reindex": "controller",
+    "memory-correct": "controller",
+    "memory-forget": "controller",
+    "people": "builder",
+    "person-forget": "controller",
+    "person-export": "builder",
+    "nights": "builder",
+    "sleep": "controller",
+    "wake": "controller",
+    "lore": "builder",
+    "one-lore": "builder",
+    "lore-add": "owner",
+    "lore-change": "owner",
+    "lore-remove": "owner",
+    "pack-import": "owner",
+    "pack-export": "builder",
 }
-# What the path of an address may need beside the name of an assistant.
-NAMES = {"number": 1}
-REFUSED = {"anonymous": 302}
+# To the login, or to what is for everybody; or a page that says why.
+REFUSED = (302, 403)
 
 
 def test_the_table_is_whole() -> None:
     """Each page and each button has its row."""
-    assert sorted(LEAST) == sorted(row.name for row in (*PAGES, *ACTIONS))
+    assert sorted(LEAST) == sorted(row.name for row in (*PAGES, *ACTIONS, *DOWNLOADS))
 
 
 class RightsTest(WebTest):
     """Every page and every button, as everybody."""
 
     def test_pages(self) -> None:
-        """A page opens for whoever has its right, and says to others that they may not."""
-        for page in PAGES:
+        """A page or a file opens for whoever has its right, and others are told they may not."""
+        for page in (*PAGES, *DOWNLOADS):
             for who in WHO:
                 with self.subTest(page=page.name, who=who):
                     status = self.get(page.name, who=who, **self.path_of(page.path)).status_code
                     may = WHO.index(who) >= WHO.index(LEAST[page.name])
-                    assert (status != REFUSED.get(who, 403)) is may, status
+                    assert (status not in REFUSED) is may, status
                     assert status < 500
 
     def test_buttons(self) -> None:
@@ -53,8 +125,3 @@ class RightsTest(WebTest):
                     is_refused = response.status_code == 403 or "/login/" in location
                     assert is_refused is (WHO.index(who) < WHO.index(LEAST[action.name]))
                     assert response.status_code < 500
-
-    def path_of(self, path: str) -> dict[str, object]:
-        """The names that an address needs."""
-        named = {name: value for name, value in NAMES.items() if f":{name}>" in path}
-        return {**named, **({"key": "Ada"} if ":key>" in path else {})}

@@ -78,7 +78,7 @@ _PREPOSITION = "(?:about|at|by|for|from|in|into|of|on|since|to|under|until|with)
 # A question by its beginning, or by that of a later part: "I am lost, where is the way out".
 _ASKS = re.compile(
     rf"\?|\A\W*(?:{_BEFORE_IT}\W+){{0,4}}"
-    rf"(?:(?:{_PREPOSITION} )?{_WH}\b|{_DOES}\b(?!n't)|{_TO_TELL}\b|{_WH}'s\b)"
+    rf"(?:(?:{_PREPOSITION} )?{_WH}\b|{_DOES}\b|{_TO_TELL}\b)"
     rf"|[,.!;:] +(?:and |but |so )?(?:{_WH}(?:'s| {_DOES}| many| much| long| old)\b"
     rf"|{_DOES} (?:i|you|he|she|it|we|they|there|the|that|this|any)\b)",
     re.IGNORECASE,

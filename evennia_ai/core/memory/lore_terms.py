@@ -120,7 +120,7 @@ def told_of(
     found = [
         (lore.terms.is_constant, is_named, lore)
         for lore in known
-        if (is_named := _is_named(lore, said)) or _is_always(lore)
+        if (is_named := is_named_by(lore, said)) or is_always(lore)
     ]
     fit = [item for item in found if all(map(holds, item[2].terms.when))]
     fit.sort(key=lambda item: (not item[0], not item[1], *_rank(item[2])))
@@ -131,18 +131,29 @@ def _rank(lore: Lore) -> tuple[int, int, int]:
     return -lore.entry.importance, -lore.terms.priority, lore.terms.order
 
 
-def _is_always(lore: Lore) -> bool:
+def is_always(lore: Lore) -> bool:
     """True for what needs no word: what is constant, and what all may know who are in a room."""
     is_of_place = lore.entry.audience.startswith("room:") and not lore.also
     return lore.terms.is_constant or is_of_place
 
 
-def _is_named(lore: Lore, said: Sequence[str]) -> bool:
-    text = "".join(said[: max(1, lore.terms.depth)])
-    if not any(keyword in text for keyword in lore.keywords):
+def _looked_through(lore: Lore, said: Sequence[str]) -> str:
+    return "".join(said[: max(1, lore.terms.depth)])
+
+
+def keywords_in(lore: Lore, said: Sequence[str]) -> list[str]:
+    """The keywords of a piece of lore that were said, without its further ones."""
+    text = _looked_through(lore, said)
+    return [keyword.strip() for keyword in lore.keywords if keyword in text]
+
+
+def is_named_by(lore: Lore, said: Sequence[str]) -> bool:
+    """True where one of its keywords was said, and of its further ones what has to be."""
+    if not keywords_in(lore, said):
         return False
     if not lore.also:
         return True
+    text = _looked_through(lore, said)
     heard = [keyword in text for keyword in lore.also]
     return {
         "any": any(heard),

@@ -133,6 +133,7 @@ EVENTS: dict[str, EventKind] = {
     "person_forgotten": EventKind("{person} is forgotten: {count} memories"),
     "memories_exported": EventKind("what is remembered of {person} is exported"),
     "remembering_changed": EventKind("{person} is remembered: {is_remembered}"),
+    "remote_tool_allowed": EventKind("the tool {tool} is allowed as it is now ({mark})"),
     "lore_changed": EventKind("lore is {change}"),
     "card_imported": EventKind("it is given the card of {name}, with {entries} entries of lore"),
     "memories_indexed": EventKind("{count} memories are read by {model}", is_logged=False),

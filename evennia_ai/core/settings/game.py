@@ -117,6 +117,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
     ),
+    "EVENNIA_AI_MCP_SERVER_CONFIG": Setting(
+        {}, "port, address and names of the MCP server for staff; its keys are in docs/mcp.md"
+    ),
     "EVENNIA_AI_MEMORY_CONFIG": Setting(
         {}, "`memory_config` of every assistant, before its own; see docs/memory.md"
     ),

@@ -168,7 +168,7 @@ def _enable(visit: Visit, *, enabled: bool) -> Result:
     return control.set_enabled(visit.assistant, enabled, by=visit.by)
 
 
-PAGES = (Page("", "now", "Now", "list", _show),)
+PAGES = (Page("", "now", "Now", "list", _show, otherwise="mine"),)
 ACTIONS = (
     Action("stop/", "stop-all", "now", "list", _stop_all),
     Action("clear/", "clear-all", "now", "list", _clear_all),

@@ -1,0 +1,183 @@
+"""Fields of forms, made from settings' own models, and the settings that a form was given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic.json_schema import JsonSchemaValue
+
+from evennia_ai.core.settings.game import POWERS
+from evennia_ai.core.settings.paths import Keys, locate, schema_of_keys
+from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, parse
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import Result
+from evennia_ai.operations.setting_rows import SettingRow, is_of_game, shown
+from evennia_ai.web.rows import Visit
+
+SET, WAS, UNSET = "set:", "was:", "unset"
+DEFAULT = "default"
+PLAIN = ("string", "integer", "number", "enum", "boolean")
+LONG = ("persona", "card_notes", "system_prompt", "system_prompt_native", "compact_prompt")
+UNITS = ("seconds", "minutes", "hours", "days", "tokens", "bytes", "characters")
+CHOICE, LINE, LINES, TEXT = "choice", "line", "lines", "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A setting in a form.
+
+    Attributes:
+        kind: CHOICE of a few values; a LINE; LINES, an entry each; or a TEXT, also of JSON.
+        text: what stands in it, as it was typed or is stored; "": not set.
+        was: what stood in it before anybody typed.
+        choices: value and name of each.
+        default: what holds while it is not set, in words.
+        source: whose value it is that holds.
+        wanted: what it takes, with its bounds.
+        error: what is wrong with what was typed.
+        is_power: it needs an owner.
+    """
+
+    path: str
+    label: str
+    kind: str
+    text: str
+    was: str
+    choices: tuple[tuple[str, str], ...]
+    default: str
+    source: str
+    is_own: bool
+    help: str
+    wanted: str
+    unit: str
+    error: str
+    is_power: bool
+    rows: int
+
+
+def field_of(row: SettingRow, visit: Visit) -> Field:
+    """The field of a setting, with what was typed into it if it was refused."""
+    path = row["name"]
+    keys = locate(path)
+    schema = schema_of_keys(keys)
+    kind = _kind(path, schema)
+    was = "" if row["is_default"] else _typed(schema, row["value"])
+    text = clean(visit.form.get(f"{SET}{path}", was))
+    default, errors = shown(row["default"]), visit.said.errors if visit.said is not None else {}
+    return Field(
+        path=path,
+        label=str(keys[-1]).replace("_", " "),
+        kind=kind,
+        text=text,
+        was=clean(visit.form.get(f"{WAS}{path}", was)),
+        choices=_choices(schema, default) if kind == CHOICE else (),
+        default=default,
+        source=_source(row, keys),
+        is_own=not row["is_default"],
+        help=row["text"],
+        wanted=row["type"],
+        unit=next((unit for unit in UNITS if path.endswith(f"_{unit}")), ""),
+        error=errors.get(path, ""),
+        is_power=str(keys[0]) in POWERS,
+        rows=min(20, max(3, text.count("\n") + 2)),
+    )
+
+
+def _kind(path: str, schema: JsonSchemaValue) -> str:
+    kind = kind_of(schema)
+    if kind in ("boolean", "enum"):
+        return CHOICE
+    if kind == "array":
+        return LINES if _has_plain_items(schema) else TEXT
+    return TEXT if kind in ("object", "") or path in LONG else LINE
+
+
+def _has_plain_items(schema: JsonSchemaValue) -> bool:
+    return kind_of(schema.get("items", {})) in PLAIN
+
+
+def _choices(schema: JsonSchemaValue, default: str) -> tuple[tuple[str, str], ...]:
+    words = ("yes", "no") if kind_of(schema) == "boolean" else tuple(map(str, schema["enum"]))
+    return (("", f"as by default ({default})"), *((word, word) for word in words))
+
+
+def _source(row: SettingRow, keys: Keys) -> str:
+    if not row["is_default"]:
+        return "its own"
+    return "the game's" if is_of_game(keys) else "by default"
+
+
+def _typed(schema: JsonSchemaValue, value: object) -> str:
+    """A stored value as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "null"
+    if isinstance(value, list) and value and _has_plain_items(schema):
+        return "\n".join(map(str, value))
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False, indent=1)
+    return clean(str(value))
+
+
+def at_field(name: str, result: Result) -> Result[Any]:
+    """A refusal as one that is about a field of the form, where it is about none yet."""
+    return replace(result.as_refusal(), errors=result.errors or {name: result.message})
+
+
+def clean(text: str) -> str:
+    """A text of a form with the ends of lines that are stored; browsers send others."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_container(row: SettingRow) -> bool:
+    """True for a mapping whose keys have fields of their own."""
+    return bool(known_keys(schema_of_keys(locate(row["name"]))))
+
+
+def is_within(row: SettingRow) -> bool:
+    """True for a key of a mapping that is one field as a whole."""
+    keys = locate(row["name"])
+    return any(item_of(schema_of_keys(keys[:place])) is not None for place in range(1, len(keys)))
+
+
+# ---- what was given ----------------------------------------------------------------------------
+
+
+def changes_of(visit: Visit) -> dict[str, Any]:
+    """The settings that somebody typed something else for, and the one that is to be unset."""
+    changes: dict[str, Any] = {}
+    for name, text in visit.form.items():
+        path = name.removeprefix(SET)
+        typed = clean(text)
+        if path != name and typed != clean(visit.form.get(f"{WAS}{path}", "\0")):
+            changes[path] = _given(path, typed)
+    if path := visit.form.get(UNSET, ""):
+        changes[path] = DEFAULT
+    return changes
+
+
+def _given(path: str, typed: str) -> Any:
+    """A typed text, or of a list the entries that stand one in a line."""
+    try:
+        schema = schema_of_keys(locate(path))
+    except ConfigurationError:  # it is refused with the reason where it is set
+        return typed
+    word = typed.strip()
+    if kind_of(schema) != "array" or not word or word[0] in "[{" or not _has_plain_items(schema):
+        return typed
+    lines: Iterable[str] = (line.strip() for line in word.split("\n"))
+    return [parse(schema["items"], line) for line in lines if line]
+
+
+def grouped(fields: Iterable[Field]) -> dict[str, list[Field]]:
+    """Fields below the setting that they are keys of; "" for those that stand alone."""
+    found: dict[str, list[Field]] = {}
+    for field in fields:
+        # Some keys have dots in them.
+        above = ".".join(map(str, locate(field.path)[:-1]))
+        found.setdefault(above, []).append(field)
+    return found

@@ -1,0 +1,196 @@
+"""The record of one assistant: what happened, what it was like, who changed what, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai.operations import AssistantScript, Result, auditing, exports, undoing
+from evennia_ai.operations.audit_check import Unlike
+from evennia_ai.operations.exports import file_name
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.setting_rows import EditedValue
+from evennia_ai.operations.undoing import MadeEdit
+from evennia_ai.web import edits
+from evennia_ai.web.pages.records import timeline
+from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
+from evennia_ai.web.typed import (
+    Part,
+    compared,
+    time_shown,
+    unsure,
+    value_shown,
+)
+
+LINES = "application/jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value as it was and as it is."""
+
+    name: str
+    old: str
+    new: str
+
+    @property
+    def parts(self) -> list[Part]:
+        """Both as one text, word by word; compared when the page is written, in a web thread."""
+        return compared(self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEdit:
+    """What somebody changed at once."""
+
+    number: int
+    title: str
+    at: str
+    by: str
+    changes: list[Change]
+
+
+def _change(name: str, old: object, new: object) -> Change:
+    return Change(name, value_shown(old), value_shown(new))
+
+
+# ---- the timeline ------------------------------------------------------------------------------
+
+
+def _show(visit: Visit) -> Shown:
+    script, account = visit.assistant, visit.account
+    made = undoing.list_edits(script).data
+    checked: list[Unlike] | None = None
+    if visit.query.get("check"):
+        checked = auditing.check_audit(script).data
+    return {
+        **timeline(visit, script),
+        "edits": [_edit(each) for each in made.edits],
+        "undone": [_edit(each) for each in made.undone],
+        "may_undo": is_allowed("undo", account, script),
+        "may_export": is_allowed("export audit", account, script),
+        "checked": checked,
+        "differences": [_change(each["path"], each["record"], each["state"]) for each in checked]
+        if checked
+        else [],
+    }
+
+
+def _edit(edit: MadeEdit) -> ShownEdit:
+    changes = [_changed(each) for each in edit["changes"]]
+    return ShownEdit(
+        edit["number"], f"Edit {edit['number']}", time_shown(edit["at"]), edit["by"], changes
+    )
+
+
+def _changed(value: EditedValue) -> Change:
+    return _change(value["name"], value["old"], value["value"])
+
+
+# ---- moments -----------------------------------------------------------------------------------
+
+
+def _show_state(visit: Visit) -> Shown:
+    """The state at the moment that was asked for; without one as it is now."""
+    asked = visit.query.get("at", "")
+    version = auditing.find_version(visit.assistant, asked)
+    if isinstance(version, Result):
+        found: Result[Any] = version
+    else:
+        found = auditing.audit_state(visit.assistant, version)
+    shown = {"asked": asked, "told": found.message, "groups": []}
+    if not found.ok:
+        visit.said = found
+        return shown
+    data = found.data
+    return {
+        **shown,
+        "version": data.version,
+        "at": time_shown(data.at),
+        "groups": list(_groups(data.state)),
+    }
+
+
+def _groups(state: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """A state by its parts: what is no mapping first, then each mapping under its name."""
+    alone = [(name, value_shown(v)) for name, v in state.items() if not _is_group(v)]
+    yield "itself", alone
+    for name, value in state.items():
+        if _is_group(value):
+            yield name.replace("_", " "), [(key, value_shown(v)) for key, v in value.items()]
+
+
+def _is_group(value: object) -> bool:
+    return isinstance(value, Mapping) and bool(value)
+
+
+def _show_difference(visit: Visit) -> Shown:
+    """What is different between two moments, where both are named, or the first alone."""
+    a, b = visit.query.get("a", ""), visit.query.get("b", "")
+    shown: dict[str, Any] = {"a": a, "b": b, "changes": None}
+    if not a.strip():
+        return shown
+    found = _difference(visit.assistant, a, b)
+    if not found.ok:
+        visit.said = found
+        return shown
+    data = found.data
+    return {
+        **shown,
+        "first": f"Version {data['from']}",
+        "last": f"Version {data['to']}",
+        "changes": [_change(row["path"], row["before"], row["after"]) for row in data["changes"]],
+    }
+
+
+def _difference(script: AssistantScript, a: str, b: str) -> Result[Any]:
+    """The changes between two moments as somebody typed them."""
+    first, last = (auditing.find_version(script, text) for text in (a, b))
+    if isinstance(first, Result):
+        return first
+    if isinstance(last, Result):
+        return last
+    return auditing.audit_difference(script, first, last)
+
+
+# ---- buttons -----------------------------------------------------------------------------------
+
+
+def _archive(visit: Visit) -> Result:
+    refused = unsure(visit, "what is old leaves the database, and is in a file from then on.")
+    return refused or exports.archive_audit(visit.assistant, by=visit.by)
+
+
+def _export(visit: Visit) -> Result[File]:
+    found = exports.audit_lines(visit.assistant)
+    if not found.ok:
+        return found.as_refusal()
+    name = file_name("audit", visit.assistant.key, ending="jsonl")
+    return found.holding(File(name, found.data.encode("utf-8", "replace"), LINES))
+
+
+PAGES = (
+    Page(f"{ONE}audit/", "audit", "Audit", "audit", _show),
+    Page(f"{ONE}audit/state/", "audit-state", "As it was", "audit", _show_state, in_menu=False),
+    Page(
+        f"{ONE}audit/difference/",
+        "audit-difference",
+        "What changed",
+        "audit",
+        _show_difference,
+        in_menu=False,
+    ),
+)
+ACTIONS = (
+    *edits.actions("audit"),
+    Action(
+        f"{ONE}audit/file/",
+        "audit-file",
+        "audit",
+        "export audit",
+        lambda visit: exports.export_audit(visit.assistant),
+    ),
+    Action(f"{ONE}audit/archive/", "audit-archive", "audit", "archive audit", _archive),
+)
+DOWNLOADS = (Download(f"{ONE}audit/export/", "audit-export", "audit", "export audit", _export),)

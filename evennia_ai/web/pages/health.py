@@ -1,0 +1,142 @@
+"""The health of the game's assistants: what they depend on, and what to do where it is not well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import operations
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import AssistantScript, Result, control, equipment, monitoring
+from evennia_ai.operations.control import BreakerRow
+from evennia_ai.operations.models import Report
+from evennia_ai.operations.rights import is_allowed, refusal
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+
+STATUS = {
+    monitoring.OK: ("good", "All is well."),
+    monitoring.DEGRADED: ("bad", "Something is not well; see below."),
+    monitoring.STOPPED: ("bad", "Every assistant is stopped. To let them go on: Clear, on Now."),
+}
+STATES = {
+    "closed": ("good", "asked as ever"),
+    "half_open": ("busy", "tried with single calls"),
+    "open": ("bad", "left alone, since it failed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """A service, and whether it is asked.
+
+    Attributes:
+        key: the assistant whose it is; "" for the game's.
+        told: its state in words.
+        may_reset: whoever looks may let it be asked again at once.
+    """
+
+    key: str
+    owner: str
+    name: str
+    level: str
+    told: str
+    failed: str
+    may_reset: bool
+
+
+def _show(visit: Visit) -> Shown:
+    health = monitoring.health(with_reasons=True).data
+    level, told = STATUS[health.status]
+    found = equipment.equipment().data
+    scripts = operations.list_assistants()
+    own = (each for script in scripts for each in _breakers(script, visit))
+    said = visit.said.data if visit.said is not None else None
+    return {
+        "level": level,
+        "told": told,
+        "reasons": health.reasons or [],
+        "counts": {
+            name.replace("_", " "): count for name, count in health.assistants.items() if count
+        },
+        "waiting": health.waiting,
+        "questions": health.questions,
+        "breakers": [*_breakers(None, visit), *own],
+        "parts": found.parts,
+        "archives": found.archives,
+        "versions": found.versions,
+        "assistants": [(str(each.key), name_before(each, visit.account)) for each in scripts],
+        "checked": visit.form.get("assistant", ""),
+        "report": said if isinstance(said, Report) else None,
+        "may_check": is_allowed("check", visit.account),
+    }
+
+
+def _breakers(script: AssistantScript | None, visit: Visit) -> list[Breaker]:
+    """The breakers of an assistant alone, or with None those of the game."""
+    scope = control.GAME if script is None else control.ASSISTANT
+    act = "reset breaker of the game" if script is None else "reset breaker"
+    may_reset = is_allowed(act, visit.account, script)
+    owner = "the game" if script is None else name_before(script, visit.account)
+    key = "" if script is None else str(script.key)
+    rows = control.breakers(script).data.breakers
+    return [_breaker(row, key, owner, may_reset) for row in rows if row["scope"] == scope]
+
+
+def _breaker(row: BreakerRow, key: str, owner: str, may_reset: bool) -> Breaker:
+    level, told = STATES.get(row["state"], ("bad", row["state"]))
+    if (seconds := row["retry_after"]) is not None:
+        told = f"{told}; asked again in {seconds:.0f} s"
+    failed = row["last_failure_error"] or ""
+    return Breaker(key, owner, row["name"], level, told, failed, may_reset and level != "good")
+
+
+def _reset(visit: Visit, *, scope: str) -> Result:
+    name = visit.form.get("breaker", "")
+    return control.reset_breaker(visit.script, name, scope=scope, by=visit.by)
+
+
+def _check(visit: Visit) -> Deferred[Result]:
+    """Ask a model now: the game's, or that of an assistant."""
+    key = visit.form.get("assistant")
+    if key is None:
+        return succeed(Result.invalid("Say whose model is checked: the game's, or an assistant's."))
+    script = operations.find_assistant(key) if key else None
+    if key and script is None:
+        return succeed(Result.missing(f"There is no assistant named {key[:60]!r}."))
+    refused = refusal("check", visit.account, script)
+    if refused is not None:
+        return succeed(refused)
+    try:
+        checked: Deferred[Any] = operations.check_model(script)
+    except ConfigurationError as error:
+        return succeed(Result.unavailable(f"The model is not set up: {error}"))
+    return checked.addCallback(_told)
+
+
+def _told(report: Report) -> Result[Report]:
+    told = "all is well." if report.ok else "mend what is not well, and check again."
+    return Result(True, f"{report.title}: {told}", report)
+
+
+PAGES = (Page("health/", "health", "Health", "show breakers", _show),)
+ACTIONS = (
+    Action("health/check/", "check", "health", "check", _check, is_long=True, is_look=True),
+    Action(
+        "health/reset/",
+        "reset-game-breaker",
+        "health",
+        "reset breaker of the game",
+        partial(_reset, scope=control.GAME),
+    ),
+    Action(
+        f"{ONE}reset/",
+        "reset-breaker",
+        "health",
+        "reset breaker",
+        partial(_reset, scope=control.ASSISTANT),
+    ),
+)

@@ -1,0 +1,173 @@
+"""An assistant as a body: its look, place and channels; copied, given as a card, or ended.
+
+These stand on the page of its settings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from evennia.comms.models import ChannelDB
+
+from evennia_ai import operations
+from evennia_ai.operations import AssistantScript, Result, assistants, cards, lifecycle, listening
+from evennia_ai.operations.rights import is_allowed, refusal
+from evennia_ai.runtime import state
+from evennia_ai.web.fields import at_field, clean
+from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, page_address
+
+MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
+_UNSAFE = re.compile(r"\W+")
+ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel, and what an assistant does with it: a word of `listening.MODES`."""
+
+    name: str
+    mode: str
+
+
+def look_shown(visit: Visit) -> Shown:
+    """The look of an assistant and all that can be done with it as a whole."""
+    script, form = visit.assistant, visit.form
+    look = lifecycle.describe(script).data
+    return {
+        "look": look,
+        "desc": clean(form.get("desc", look.desc)),
+        "aliases": clean(form.get("aliases", "\n".join(look.aliases))),
+        "location": form.get("location", look.location_id or ""),
+        "channels": _channels(script),
+        "modes": listening.MODES,
+        "may": {act: is_allowed(act, visit.account, script) for act in ACTS},
+        "may_create": is_allowed("create", visit.account),
+        "card_kinds": cards.KINDS,
+    }
+
+
+def _channels(script: AssistantScript) -> list[Channel]:
+    configs = {
+        str(name).casefold(): given for name, given in state.read(script, "channel_configs").items()
+    }
+    heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
+    return [
+        Channel(str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard))
+        for channel in ChannelDB.objects.all()
+    ]
+
+
+def _mode(given: Any, is_heard: bool) -> str:
+    mode = given.get("mode") if isinstance(given, Mapping) else given
+    return str(mode or "ignore") if is_heard else listening.LEAVE
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in clean(text).split("\n") if line.strip()]
+
+
+def _update(visit: Visit) -> Result:
+    desc, aliases = clean(visit.form.get("desc", "")), _lines(visit.form.get("aliases", ""))
+    return lifecycle.update_assistant(
+        visit.assistant, desc=desc, aliases=aliases, by=visit.by, person=visit.account
+    )
+
+
+def _move(visit: Visit) -> Result:
+    found = assistants.find_room(visit.account, visit.form.get("location", ""))
+    if not found.ok:
+        return at_field("location", found)
+    return lifecycle.update_assistant(
+        visit.assistant, location=found.data, by=visit.by, person=visit.account
+    )
+
+
+def _channel(visit: Visit) -> Result:
+    name, mode = visit.form.get("channel", ""), visit.form.get("mode", "")
+    return listening.set_channel(visit.assistant, name, mode, person=visit.account)
+
+
+def _clone(visit: Visit) -> Result:
+    refused = refusal("create", visit.account)
+    if refused is not None:
+        return refused
+    key = visit.form.get("copy_name", "")
+    return lifecycle.clone_assistant(visit.assistant, key, by=visit.by, person=visit.account)
+
+
+def _end(visit: Visit, *, is_release: bool) -> Result:
+    """Delete or release an assistant, if its name was typed as a yes."""
+    script = visit.assistant
+    if visit.form.get("sure", "").strip().casefold() != str(script.key).casefold():
+        return Result.invalid(f"Nothing is done: to be sure, type its name, {script.key}.")
+    name, end = str(script.key), operations.release if is_release else operations.delete_assistant
+    gone = end(script, by=visit.by, reason=f"ended on the workbench by {visit.by}")
+    if not gone.ok:
+        return gone
+    # Where the game's files are is nobody's business.
+    file = PurePath(gone.data.archive).name
+    what = "released, and the being is as it was before" if is_release else "deleted"
+    where = f" Its record is in the file {file}." if file else ""
+    return Result(True, f"{name} is {what}.{where}")
+
+
+def _card(visit: Visit, *, kind: str) -> Result[File]:
+    name = f"card-{_UNSAFE.sub('-', str(visit.assistant.key))}.{kind}"
+    content = cards.export_card(visit.assistant, kind)
+    return Result(True, f"The card of {visit.assistant.key}", File(name, content, MEDIA[kind]))
+
+
+def to_live(_visit: Visit, result: Result) -> str:
+    """The address of the assistant that was made."""
+    return page_address("live", key=str(result.data.script.key))
+
+
+def _to_now(_visit: Visit, _result: Result) -> str:
+    return page_address("now")
+
+
+PAGES = ()
+ACTIONS = (
+    Action(f"{ONE}look/", "set-look", "settings", "update", _update),
+    Action(f"{ONE}place/", "set-place", "settings", "move", _move),
+    Action(f"{ONE}channel/", "set-channel", "settings", "channel", _channel),
+    Action(f"{ONE}clone/", "clone", "settings", "clone", _clone, goes_to=to_live),
+    Action(
+        f"{ONE}account/",
+        "give-account",
+        "settings",
+        "account",
+        lambda visit: operations.give_account(visit.assistant),
+    ),
+    Action(
+        f"{ONE}delete/",
+        "delete",
+        "settings",
+        "delete",
+        partial(_end, is_release=False),
+        goes_to=_to_now,
+    ),
+    Action(
+        f"{ONE}release/",
+        "release",
+        "settings",
+        "release",
+        partial(_end, is_release=True),
+        goes_to=_to_now,
+    ),
+)
+DOWNLOADS = tuple(
+    Download(
+        f"{ONE}card.{kind}",
+        f"card-{kind}",
+        "settings",
+        "show configuration",
+        partial(_card, kind=kind),
+    )
+    for kind in cards.KINDS
+)

@@ -1,0 +1,178 @@
+"""The lore of the game: what is told of its world, what a text would bring up, and its packs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.core.cards.lore_pack import LONGEST_PACK
+from evennia_ai.operations import Result, callers, lore_packs, memory_trials
+from evennia_ai.operations import lore as lore_of
+from evennia_ai.operations.exports import as_file, file_name
+from evennia_ai.operations.memory_rows import Remembered, audience_text
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.pages.memory import nobody, somebody
+from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
+from evennia_ai.web.typed import AT_ONCE, after_in, more_than, unsure, whole_in, wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A piece of lore.
+
+    Attributes:
+        audience: who may be told, in words.
+        whom: the same as it is typed.
+    """
+
+    number: int
+    text: str
+    keywords: str
+    audience: str
+    whom: str
+    importance: int
+
+
+def _entry(row: Remembered) -> Entry:
+    return Entry(
+        row["number"],
+        row["text"],
+        ", ".join(row["tags"]),
+        audience_text(row["audience"], row["place"]),
+        lore_of.words_of_audience(row["audience"], row["place"]),
+        row["importance"],
+    )
+
+
+def _show(visit: Visit) -> Shown:
+    asked = visit.query.get("text", "").strip()
+    first = after_in(visit)
+    found = lore_of.search_lore(asked, after=first, limit=AT_ONCE).data
+    return {
+        "asked": asked,
+        "entries": [_entry(row) for row in found.lore],
+        "count": found.count,
+        "more": more_than(found.count, first, text=asked),
+        "packs": sorted(lore_packs.list_packs().data.packs.items()),
+        "may_change": is_allowed("change lore", visit.account),
+        **_tried(visit),
+    }
+
+
+def _tried(visit: Visit) -> dict[str, Any]:
+    """What a text would bring up, where one is asked about."""
+    asked = {
+        name: visit.query.get(name, "").strip() for name in ("said", "assistant", "who", "way")
+    }
+    listed = operations.list_assistants()
+    shown: dict[str, Any] = {
+        "assistants": [(str(each.key), name_before(each, visit.account)) for each in listed],
+        "trial": asked,
+        "would": None,
+    }
+    if not asked["said"]:
+        return shown
+    found = callers.find_allowed("show memories", visit.account, asked["assistant"])
+    result: Result[Any] = found if not found.ok else _try(visit, found.data, asked)
+    if not result.ok:
+        visit.said = result
+        return shown
+    return {**shown, "would": result.data.lore, "told": result.message.splitlines()[0]}
+
+
+def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
+    being = somebody(visit, script, asked["who"])
+    if being is None:
+        return nobody(asked["who"])
+    is_aloud = asked["way"] != "whisper"
+    return memory_trials.try_lore(script, asked["said"], being, is_aloud=is_aloud)
+
+
+def _show_one(visit: Visit) -> Shown:
+    found = lore_of.show_lore(visit.path["number"])
+    if not found.ok:
+        visit.said = visit.said or found
+        return {"entry": None}
+    return {
+        "entry": _entry(found.data.lore),
+        "may_change": is_allowed("change lore", visit.account),
+    }
+
+
+# ---- buttons -----------------------------------------------------------------------------------
+
+
+def _fields(visit: Visit) -> dict[str, Any] | Result:
+    """The fields of a piece of lore as they were typed."""
+    form = visit.form
+    try:
+        importance = whole_in(form, "importance")
+    except ValueError as error:
+        return wrong("importance", error)
+    return {
+        "text": form.get("text", ""),
+        "keywords": form.get("keywords", "").split(","),
+        "audience": form.get("audience", "").strip() or "world",
+        "importance": 5 if importance is None else importance,
+        "by": visit.by,
+    }
+
+
+def _add(visit: Visit) -> Result:
+    given = _fields(visit)
+    return given if isinstance(given, Result) else operations.add_lore(**given)
+
+
+def _change(visit: Visit) -> Result:
+    given = _fields(visit)
+    if isinstance(given, Result):
+        return given
+    return operations.change_lore(visit.path["number"], **given)
+
+
+def _remove(visit: Visit) -> Result:
+    refused = unsure(visit, "no assistant knows it from then on, and it cannot be taken back.")
+    return refused or operations.remove_lore(visit.path["number"], by=visit.by)
+
+
+def _bring_in(visit: Visit) -> Result:
+    file = visit.files.get("file")
+    if file is None:
+        return Result.invalid("Nothing is brought in: choose a file of YAML or JSON first.")
+    found = lore_packs.read(file.read(LONGEST_PACK + 1))
+    if not found.ok:
+        return found
+    is_tried = bool(visit.form.get("preview"))
+    return lore_packs.import_pack(found.data, by=visit.by, is_tried=is_tried)
+
+
+def _give_back(visit: Visit) -> Result[File]:
+    name = visit.path["pack"]
+    found = lore_packs.export_pack(name)
+    if not found.ok:
+        return found.as_refusal()
+    return found.holding(File(file_name("lore", name), as_file(found.data)))
+
+
+PAGES = (
+    Page("lore/", "lore", "Lore", "show memories", _show),
+    Page("lore/<int:number>/", "one-lore", "Lore", "show memories", _show_one, in_menu=False),
+)
+ACTIONS = (
+    Action("lore/add/", "lore-add", "lore", "change lore", _add),
+    Action("lore/<int:number>/change/", "lore-change", "one-lore", "change lore", _change),
+    Action(
+        "lore/<int:number>/remove/",
+        "lore-remove",
+        "one-lore",
+        "change lore",
+        _remove,
+        goes_to=lambda visit, _: page_address("lore"),
+    ),
+    Action("lore/packs/", "pack-import", "lore", "change lore", _bring_in),
+)
+DOWNLOADS = (
+    Download("lore/packs/<slug:pack>/", "pack-export", "lore", "show memories", _give_back),
+)

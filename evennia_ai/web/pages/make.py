@@ -1,0 +1,187 @@
+"""Making an assistant: by a form, from a character card, as a copy, or in a being of the game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evennia_ai import operations
+from evennia_ai.core.cards.character_card import MOST_BYTES
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.operations import Result, assistants, cards, lifecycle, prompts
+from evennia_ai.operations.rights import is_allowed, refusal
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.fields import at_field, clean
+from evennia_ai.web.held import held, hold, let_go
+from evennia_ai.web.pages.looks import to_live
+from evennia_ai.web.rows import Action, Page, Shown, Visit, page_address
+
+CARD, FILE = "card", "file"
+AGAIN = "The card is not here any more; choose its file again."
+
+
+def _show(visit: Visit) -> Shown:
+    known = [
+        (str(script.key), name_before(script, visit.account))
+        for script in operations.list_assistants()
+        if is_allowed("clone", visit.account, script)
+    ]
+    form = visit.form
+    return {
+        "here": _here(visit),
+        "templates": prompts.game_templates(),
+        "copied": known,
+        "may_adopt": is_allowed("adopt", visit.account),
+        "persona": clean(form.get("persona", "")),
+        "desc": clean(form.get("desc", "")),
+        "card": _card_shown(visit),
+        "most": MOST_BYTES // (1024 * 1024),
+    }
+
+
+def _here(visit: Visit) -> str:
+    """The room in which the visitor stands, by its number; "" for nowhere."""
+    puppets = visit.account.get_all_puppets()
+    place = puppets[0].location if puppets else None
+    return str(place.dbref) if place is not None else ""
+
+
+def _place(visit: Visit) -> Result[GameObject | None]:
+    """The room that was named; none where nothing was."""
+    words = visit.form.get("location", "").strip()
+    if not words:
+        return Result(True, "", None)
+    found = assistants.find_room(visit.account, words)
+    return found.holding(found.data) if found.ok else at_field("location", found)
+
+
+# ---- by a form ---------------------------------------------------------------------------------
+
+
+def _create(visit: Visit) -> Result:
+    form, place = visit.form, _place(visit)
+    if not place.ok:
+        return place
+    template = form.get("template", "")
+    made = operations.create_assistant(
+        form.get("key", ""),
+        location=place.data,
+        desc=clean(form.get("desc", "")).strip(),
+        persona=clean(form.get("persona", "")).strip(),
+        settings={"applied_template": template} if template else None,
+        by=visit.by,
+        maker=visit.account,
+    )
+    return made if made.ok else at_field("key", made)
+
+
+# ---- from a card -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A card, and what its file is asked for by."""
+
+    shown: cards.CardShown
+    mark: str
+
+
+def _look(visit: Visit) -> Result[LookedAt]:
+    """The card in a file that was uploaded; it is held until somebody says yes."""
+    file = visit.files.get(FILE)
+    if file is None:
+        return at_field(FILE, Result.invalid("Choose the card's file first: PNG or JSON."))
+    if file.size is None or file.size > MOST_BYTES:
+        return at_field(FILE, Result.invalid(f"The file has more than {MOST_BYTES:,} bytes."))
+    raw = file.read()
+    found = cards.read(raw)
+    if not found.ok:
+        return at_field(FILE, found)
+    shown = cards.show_card(found.data, visit.form.get("card_key", "").strip()).data
+    told = f"The card of {found.data.name}; nothing is made yet. See below what would be."
+    return Result(True, told, LookedAt(shown, hold(_number(visit), raw)))
+
+
+def _number(visit: Visit) -> int:
+    return int(visit.account.pk or 0)
+
+
+def _held(visit: Visit) -> bytes | None:
+    return held(_number(visit), visit.form.get(CARD, ""))
+
+
+def _card_shown(visit: Visit) -> LookedAt | None:
+    """The card that was looked at just now, or before a yes that was refused."""
+    if visit.said is not None and isinstance(visit.said.data, LookedAt):
+        return visit.said.data
+    raw = _held(visit)
+    found = cards.read(raw) if raw is not None else None
+    if found is None or not found.ok:
+        return None
+    key = visit.form.get("card_key", "").strip()
+    return LookedAt(cards.show_card(found.data, key).data, visit.form.get(CARD, ""))
+
+
+def _make_of_card(visit: Visit) -> Result:
+    raw, place = _held(visit), _place(visit)
+    if raw is None:
+        return at_field(FILE, Result.invalid(AGAIN))
+    if not place.ok:
+        return place
+    found = cards.read(raw)
+    if not found.ok:
+        return at_field(FILE, found)
+    made = cards.import_card(
+        found.data,
+        key=visit.form.get("card_key", "").strip(),
+        location=place.data,
+        by=visit.by,
+        maker=visit.account,
+    )
+    if made.ok:
+        let_go(_number(visit))
+    return made if made.ok else at_field("card_key", made)
+
+
+def _to_card(_visit: Visit, result: Result) -> str:
+    return page_address("live", key=result.data.key)
+
+
+# ---- as a copy, and in a being -----------------------------------------------------------------
+
+
+def _copy(visit: Visit) -> Result:
+    script = operations.find_assistant(visit.form.get("source", ""))
+    if script is None:
+        return at_field("source", Result.missing("Choose which assistant is copied."))
+    refused = refusal("clone", visit.account, script)
+    if refused is not None:
+        return refused
+    place = _place(visit)
+    if not place.ok:
+        return place
+    made = lifecycle.clone_assistant(
+        script,
+        visit.form.get("copy_name", ""),
+        location=place.data,
+        by=visit.by,
+        person=visit.account,
+    )
+    return made if made.ok else at_field("copy_name", made)
+
+
+def _adopt(visit: Visit) -> Result:
+    found = operations.find_npc(visit.account, visit.form.get("npc", ""))
+    if not found.ok:
+        return at_field("npc", found)
+    name = visit.form.get("adopted_key", "").strip()
+    return operations.adopt(found.data, name, person=visit.account, by=visit.by)
+
+
+PAGES = (Page("make/", "make", "Make", "create", _show),)
+ACTIONS = (
+    Action("make/create/", "create", "make", "create", _create, goes_to=to_live),
+    Action("make/card/look/", "look-at-card", "make", "create", _look, is_look=True),
+    Action("make/card/", "make-of-card", "make", "create", _make_of_card, goes_to=_to_card),
+    Action("make/copy/", "copy", "make", "create", _copy, goes_to=to_live),
+    Action("make/adopt/", "adopt", "make", "adopt", _adopt, goes_to=to_live),
+)

@@ -1,0 +1,226 @@
+"""Tokens and money: a day, an assistant, a player, a model, a purpose; caps, and raising them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evennia_ai import operations
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise_budget
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.spending import DAYS, Spending, SpentDay, SpentOn, spending
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.charts import Chart, bars
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+
+SPANS = (7, DAYS, 90)
+CAP_NAMES = {
+    "tokens_per_day": "tokens today",
+    "tokens_per_month": "tokens this month",
+    "tokens_total": "tokens in all",
+    "cost_per_day": "money today",
+    "cost_per_month": "money this month",
+    "calls_per_minute": "calls this minute",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCap:
+    """A cap with what is used of it, in words.
+
+    Attributes:
+        percent: of the cap, 0 to 100; None where there is no cap.
+    """
+
+    name: str
+    what: str
+    used: str
+    cap: str
+    granted: str
+    resets: str
+    percent: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The caps of an assistant, or with key "" of the game.
+
+    Attributes:
+        problem: why they cannot be told, or "".
+        typed: the amount that was typed for one of them and refused.
+    """
+
+    key: str
+    name: str
+    rows: tuple[ShownCap, ...]
+    may_raise: bool
+    problem: str
+    typed: Mapping[str, str]
+
+    @property
+    def is_capped(self) -> bool:
+        """There is a cap that can be raised."""
+        return any(row.cap for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What was used for one thing, in words; `share` of all tokens in per cent."""
+
+    name: str
+    calls: str
+    prompt: str
+    completion: str
+    tokens: str
+    cost: str
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A table of what was used, seen from one side."""
+
+    title: str
+    column: str
+    lines: tuple[Line, ...]
+    note: str = ""
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def _show(visit: Visit) -> Shown:
+    scripts = {str(script.key): script for script in operations.list_assistants()}
+    named = visit.query.get("assistant", "")
+    assistant, days = named if named in scripts else "", _days_of(visit)
+    whose = {"": None, **scripts}
+    budgets = {key: operations.budget_of(script) for key, script in whose.items()}
+    found = spending(days, assistant)
+    shown = {
+        "caps": [_caps(key, script, budgets[key], visit) for key, script in whose.items()],
+        "assistants": [(key, name_before(each, visit.account)) for key, each in scripts.items()],
+        "assistant": assistant,
+        "spans": SPANS,
+        "span": days,
+        "problem": "" if found.ok else found.message,
+    }
+    if not found.ok:
+        return shown
+    return {**shown, **_figures(found, _daily_cap(budgets[assistant]))}
+
+
+def _daily_cap(budget: Result[BudgetReport]) -> float:
+    """The tokens that may be used in a day; 0: as many as there are."""
+    rows = budget.data.standings if budget.ok else ()
+    return next((row["cap"] for row in rows if row["name"] == "tokens_per_day"), 0)
+
+
+def _days_of(visit: Visit) -> int:
+    given = visit.query.get("days", "")
+    return next((days for days in SPANS if str(days) == given), DAYS)
+
+
+def _figures(found: Result[Spending], cap: float) -> Shown:
+    data = found.data
+    whole = data.whole
+    names = {name: None for day in data.days for name in day["by_assistant"]}
+    tokens = {name: [day["by_assistant"].get(name, 0) for day in data.days] for name in names}
+    return {
+        "told": found.message,
+        "charts": _charts(data.days, tokens, cap),
+        "days": [_line(day, whole) for day in reversed(data.days) if day["calls"]],
+        "sides": (
+            _side("By assistant", "Assistant", data.assistants, whole),
+            _side(
+                "By player",
+                "Player",
+                data.players,
+                whole,
+                "Who spoke to it pays; what it did by itself is nobody's.",
+            ),
+            _side("By model", "Model", data.models, whole),
+            _side("By purpose", "Purpose", data.purposes, whole),
+        ),
+    }
+
+
+def _charts(
+    days: Sequence[SpentDay], tokens: Mapping[str, Sequence[float]], cap: float
+) -> tuple[Chart, ...]:
+    dates = [day["key"] for day in days]
+    cost = [day["cost_dollars"] for day in days]
+    return (
+        bars("tokens", "Tokens a day, by assistant", dates, tokens, "{:,.0f}".format, cap=cap),
+        bars("cost", "US dollars a day", dates, {"all models": cost}, _dollars),
+    )
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:,.4f}"
+
+
+def _side(title: str, column: str, rows: Sequence[SpentOn], whole: SpentOn, note: str = "") -> Side:
+    return Side(title, column, tuple(_line(row, whole) for row in rows), note)
+
+
+def _line(row: SpentOn, whole: SpentOn) -> Line:
+    cost = row["cost_dollars"]
+    return Line(
+        name=row["name"].replace("_", " "),
+        calls=f"{row['calls']:,}",
+        prompt=f"{row['prompt_tokens']:,}",
+        completion=f"{row['completion_tokens']:,}",
+        tokens=f"{row['tokens']:,}",
+        cost=known_cost(_dollars(cost), cost, row["unpriced_calls"]),
+        share=round(100 * row["tokens"] / whole["tokens"]) if whole["tokens"] else 0,
+    )
+
+
+def _caps(
+    key: str, script: AssistantScript | None, budget: Result[BudgetReport], visit: Visit
+) -> Caps:
+    act = "raise budget" if script is not None else "raise budget of the game"
+    is_meant = visit.said is not None and visit.form.get("of", "") == key
+    typed = {name: visit.form.get(name, "") for name in ("cap", "amount")}
+    return Caps(
+        key=key,
+        name=name_before(script, visit.account) if script is not None else "The whole game",
+        rows=tuple(sorted(map(_cap, budget.data.standings), key=_place)) if budget.ok else (),
+        may_raise=is_allowed(act, visit.account, script),
+        problem="" if budget.ok else budget.message,
+        typed=typed if is_meant else {},
+    )
+
+
+def _place(cap: ShownCap) -> int:
+    return tuple(CAP_NAMES).index(cap.name)
+
+
+def _cap(row: CapRow) -> ShownCap:
+    form = _dollars if row["name"].startswith("cost") else "{:,.0f}".format
+    unpriced = row.get("unpriced_calls", 0)
+    return ShownCap(
+        name=row["name"],
+        what=CAP_NAMES[row["name"]],
+        used=known_cost(form(row["used"]), row["used"], unpriced),
+        cap=form(row["cap"]) if row["cap"] else "",
+        granted=form(row["granted"]) if row["granted"] else "",
+        resets=(row["resets_at"] or "never")[:16].replace("T", " "),
+        percent=min(100, round(100 * row["used"] / row["cap"])) if row["cap"] else None,
+    )
+
+
+# ---- raising -----------------------------------------------------------------------------------
+
+
+def _raise(visit: Visit) -> Result:
+    cap, amount = visit.form.get("cap", ""), visit.form.get("amount", "")
+    return raise_budget(visit.script, cap, amount, visit.by)
+
+
+PAGES = (Page("money/", "money", "Money", "usage", _show),)
+ACTIONS = (
+    Action("money/raise/", "raise-game", "money", "raise budget of the game", _raise),
+    Action(f"{ONE}raise/", "raise", "money", "raise budget", _raise),
+)

@@ -1,0 +1,88 @@
+"""The nights of one assistant: asleep or awake, and what each night made of what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai.operations import Result, memory_upkeep
+from evennia_ai.operations.nights import MOST_NIGHTS, Night, list_nights
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.web.pages.memory import Line, line_of
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+from evennia_ai.web.typed import number_in, time_shown, value_shown, wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """Something that a night concluded, with what it rests on."""
+
+    memory: Line
+    sources: list[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNight:
+    """A night whose work was done."""
+
+    number: int
+    began: str
+    ended: str
+    summary: str
+    made: list[Concluded]
+    gone: int
+
+
+def _show(visit: Visit) -> Shown:
+    script, account = visit.assistant, visit.account
+    data = memory_upkeep.sleep_status(script).data
+    found = list_nights(script, limit=MOST_NIGHTS, look=visit.look).data
+    return {
+        "told": memory_upkeep.sleep_sentence(script),
+        "is_asleep": data.mode == "sleep",
+        "until": time_shown(data.until or ""),
+        "schedule": [(name.replace("_", " "), value_shown(v)) for name, v in data.schedule.items()],
+        "progress": _figures(data.night) if data.mode == "sleep" else [],
+        "nights": [_night(night) for night in found.nights],
+        "may_sleep": is_allowed("sleep", account, script),
+        "may_reveal": is_allowed("reveal", account, script),
+    }
+
+
+def _figures(night: dict[str, Any]) -> list[tuple[str, str]]:
+    """How far a night has come, in words."""
+    counts = night.get("counts") or {}
+    done = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing yet"
+    return [
+        ("step", str(night.get("step") or "all is done")),
+        ("done", done),
+        ("tokens", str(night.get("tokens", 0))),
+        *((f"{name} is put off", str(why)) for name, why in (night.get("put_off") or {}).items()),
+    ]
+
+
+def _night(night: Night) -> ShownNight:
+    made = [Concluded(line_of(memory), [*map(line_of, of)]) for memory, of in night.made]
+    began, ended = time_shown(night.began), time_shown(night.ended)
+    return ShownNight(night.version, began, ended, night.summary, made, night.gone)
+
+
+def _sleep(visit: Visit) -> Result:
+    try:
+        hours = number_in(visit.form, "hours")
+    except ValueError as error:
+        return wrong("hours", error)
+    return memory_upkeep.put_to_sleep(visit.assistant, hours=hours, by=visit.by)
+
+
+PAGES = (Page(f"{ONE}nights/", "nights", "Nights", "show memories", _show),)
+ACTIONS = (
+    Action(f"{ONE}nights/sleep/", "sleep", "nights", "sleep", _sleep),
+    Action(
+        f"{ONE}nights/wake/",
+        "wake",
+        "nights",
+        "sleep",
+        lambda visit: memory_upkeep.wake_up(visit.assistant, by=visit.by),
+    ),
+)

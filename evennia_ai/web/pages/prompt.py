@@ -1,0 +1,247 @@
+"""The prompt of an assistant: its parts, texts, templates and contexts, looked at and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlencode
+
+from evennia_ai.core.text.difference import Piece
+from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, fields_of
+from evennia_ai.operations import AssistantScript, Result, prompts, shown_prompts, texts
+from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.setting_rows import row_of
+from evennia_ai.operations.texts import TextDifference
+from evennia_ai.web import edits
+from evennia_ai.web.fields import clean, field_of
+from evennia_ai.web.pages.settings import set_settings
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
+
+TOOLS = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """A text that is edited.
+
+    Attributes:
+        what, key: as `operations.texts` names it.
+        pieces: the difference to what it is now; () before somebody asked for it.
+        mark: of what it was when the difference was shown.
+        problem: why it cannot be edited, or "".
+    """
+
+    what: str
+    key: str
+    name: str
+    text: str
+    pieces: tuple[Piece, ...]
+    mark: str
+    is_same: bool
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPart:
+    """A part of the prompt, with its tokens in the context that is looked at; "" where none."""
+
+    number: int
+    key: str
+    where: str
+    what: str
+    tokens: str
+    enabled: bool
+    is_own: bool
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The next prompt in a context.
+
+    Attributes:
+        together: tokens of all of it, with the tools' among them; in words.
+        messages: role and words of each.
+        problem: why there is none now, or "".
+    """
+
+    together: str
+    tools: int
+    messages: tuple[tuple[str, str], ...]
+    problem: str
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def _show(visit: Visit) -> Shown:
+    script, context = visit.assistant, _context_of(visit)
+    sizes = shown_prompts.show_prompt(script, visit.account, context=context)
+    listed, templates = prompts.list_components(script), prompts.list_templates(script)
+    tokens = sizes.data.get("tokens", {}) if sizes.ok else {}
+    components = listed.data.components if listed.ok else []
+    return {
+        "key": str(script.key),
+        "context": context,
+        "contexts": [(str(each), _changed(script, each)) for each in ContextType],
+        "is_inner": ContextType(context) in MAIN_PARTS,
+        "parts": [_part(row, tokens) for row in components],
+        "problem": "" if listed.ok else listed.message,
+        "templates": templates.data.templates if templates.ok else [],
+        "texts": [_text(script, what) for what in texts.OF_SETTINGS],
+        "preview": _preview(visit, context, sizes),
+        "fields": [field_of(row_of(script, keys), visit) for keys in _fields(context)],
+        "editor": _editor(visit),
+        "may_configure": is_allowed("configure", visit.account, script),
+        **edits.edits_of(visit),
+    }
+
+
+def _context_of(visit: Visit) -> str:
+    given = visit.form.get("context") or visit.query.get("context") or ""
+    return given if given in tuple(ContextType) else str(ContextType.TICK_EVENT)
+
+
+def _changed(script: AssistantScript, context: ContextType) -> int:
+    """The number of fields that the assistant has of its own in a context."""
+    rows = (row_of(script, keys) for keys in _fields(context))
+    return sum(not row["is_default"] for row in rows)
+
+
+def _fields(context: str) -> list[tuple[str, ...]]:
+    names = fields_of(ContextType(context)).model_fields
+    return [("context_configs", str(context), name) for name in names]
+
+
+def _part(row: prompts.ComponentRow, tokens: dict[int, int]) -> ShownPart:
+    count = tokens.get(row["number"], 0)
+    return ShownPart(
+        number=row["number"],
+        key=row["key"],
+        where=row["where"],
+        what=row["description"] or row["content"],
+        tokens=f"{count:,}" if count else "",
+        enabled=row["enabled"],
+        is_own=row["is_own"],
+        is_written=row["is_written"],
+    )
+
+
+def _text(script: AssistantScript, what: str) -> tuple[str, str, str]:
+    """A text by its name in `texts`, its name for people, and its words."""
+    found = texts.text_of(script, what).data
+    return what, found.name, found.text
+
+
+def _preview(visit: Visit, context: str, sizes: Result[shown_prompts.ShownPrompt]) -> Preview:
+    if not sizes.ok:
+        return Preview("", 0, (), sizes.message)
+    whole = shown_prompts.show_prompt(
+        visit.assistant, visit.account, is_whole=True, context=context
+    )
+    if not whole.ok:
+        return Preview("", 0, (), whole.message)
+    messages = tuple(
+        (str(message["role"]), shown_prompts.as_text(message)) for message in whole.data["messages"]
+    )
+    tokens = sizes.data["tokens"].get(TOOLS, 0)
+    return Preview(f"{sizes.data['total']:,}", tokens, messages, "")
+
+
+def _editor(visit: Visit) -> Editor | None:
+    """The text that the address names, or that was sent with a form."""
+    what, key = visit.form.get("what", ""), visit.form.get("key", "")
+    typed = visit.form.get("text")
+    if not what:
+        what, key = visit.query.get("edit", ""), visit.query.get("key", "").strip()
+    if not what:
+        return None
+    found = texts.text_of(visit.assistant, what, key)
+    if not found.ok:
+        return Editor(what, key, what, clean(typed or ""), (), "", False, found.message)
+    text = clean(typed) if typed is not None else clean(found.data.text)
+    if typed is None:
+        return Editor(what, key, found.data.name, text, (), "", False, "")
+    shown = texts.text_difference(visit.assistant, what, key, text)
+    data = shown.data if shown.ok else TextDifference("", "", "", (), False)
+    name = found.data.name
+    return Editor(what, key, name, text, data.pieces, data.mark, data.is_same, "")
+
+
+# ---- changing ----------------------------------------------------------------------------------
+
+
+def _difference(visit: Visit) -> Result[TextDifference]:
+    form = visit.form
+    text = clean(form.get("text", ""))
+    return texts.text_difference(visit.assistant, form.get("what", ""), form.get("key", ""), text)
+
+
+def _save(visit: Visit) -> Result:
+    form = visit.form
+    return texts.set_text(
+        visit.assistant,
+        form.get("what", ""),
+        form.get("key", ""),
+        clean(form.get("text", "")),
+        before=form.get("mark") or None,
+        by=visit.by,
+    )
+
+
+def _of_number(visit: Visit, do: Callable[[AssistantScript, int], Result]) -> Result:
+    typed = visit.form.get("number", "").strip()
+    if not (typed.isascii() and typed.isdecimal() and len(typed) <= 9):
+        return Result.invalid(f"{typed[:40]!r} is no number of a component, such as 250.")
+    return do(visit.assistant, int(typed))
+
+
+def _switch(visit: Visit) -> Result:
+    return _of_number(
+        visit, partial(prompts.switch_component, enabled=visit.form.get("to") == "on")
+    )
+
+
+def _delete(visit: Visit) -> Result:
+    return _of_number(visit, prompts.delete_component)
+
+
+def _to_context(visit: Visit, _result: Result) -> str:
+    """The page again, with the context that was looked at."""
+    address = page_address("prompt", key=str(visit.assistant.key))
+    return f"{address}?{urlencode({'context': _context_of(visit)})}"
+
+
+def _action(name: str, do: Callable[[Visit], Result]) -> Action:
+    return Action(f"{ONE}prompt/{name}/", name, "prompt", "configure", do, goes_to=_to_context)
+
+
+PAGES = (Page(f"{ONE}prompt/", "prompt", "Prompt", "show prompts", _show),)
+ACTIONS = (
+    Action(
+        f"{ONE}prompt/difference/",
+        "text-difference",
+        "prompt",
+        "configure",
+        _difference,
+        is_look=True,
+    ),
+    _action("set-text", _save),
+    _action("switch-component", _switch),
+    _action("delete-component", _delete),
+    _action(
+        "apply-template",
+        lambda visit: prompts.apply_template(visit.assistant, visit.form.get("template", "")),
+    ),
+    _action(
+        "delete-template",
+        lambda visit: prompts.delete_template(visit.assistant, visit.form.get("template", "")),
+    ),
+    _action("set-context", set_settings),
+    _action(
+        "reset-context",
+        lambda visit: prompts.reset_context(visit.assistant, visit.form.get("context", "")),
+    ),
+    *edits.actions("prompt"),
+)

@@ -1,0 +1,83 @@
+"""A record as a timeline, and the page of the game's own record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.core.safety.audit_events import EVENTS
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.auditing import FactEntry
+from evennia_ai.web.rows import Page, Shown, Visit
+from evennia_ai.web.typed import AT_ONCE, address_with, time_shown, whole_in, wrong
+
+FILTERS = ("event", "by", "day")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry of a record.
+
+    Attributes:
+        details: all that is kept of it, as JSON; "" where that is nothing.
+    """
+
+    version: int
+    at: str
+    event: str
+    text: str
+    by: str
+    details: str
+
+
+def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
+    """The entries of a record that a visitor asks for, the newest first; None: of the game's."""
+    asked = {name: visit.query.get(name, "").strip() for name in FILTERS}
+    shown: dict[str, Any] = {
+        "asked": asked,
+        "events": sorted(EVENTS, key=str.casefold),
+        "lines": [],
+        "older": "",
+        "is_filtered": any(asked.values()) or "before" in visit.query,
+    }
+    try:
+        before = whole_in(visit.query, "before")
+    except ValueError as error:
+        visit.said = wrong("before", error)
+        return shown
+    found = operations.audit_log(
+        script,
+        before=before,
+        limit=AT_ONCE,
+        events=(asked["event"],) if asked["event"] else (),
+        by=asked["by"],
+        day=asked["day"],
+    )
+    if not found.ok:
+        visit.said = found
+        return shown
+    following = found.data.next
+    return {
+        **shown,
+        "lines": [_line(entry) for entry in found.data.entries],
+        "told": found.message,
+        "older": address_with(**asked, before=following) if following else "",
+    }
+
+
+def _line(entry: FactEntry) -> Line:
+    details = dict(entry["details"])
+    by = str(details.pop("by", "") or "")
+    shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
+    at = time_shown(entry["at"])
+    return Line(entry["version"], at, entry["event"], entry["text"], by, shown)
+
+
+def _show(visit: Visit) -> Shown:
+    return timeline(visit, None)
+
+
+PAGES = (Page("audit/", "game-audit", "Audit of the game", "audit", _show),)
+ACTIONS = ()

@@ -1,0 +1,96 @@
+"""All settings of an assistant as forms, its look and place, and taking edits back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evennia_ai.core.settings.paths import locate, text_at
+from evennia_ai.operations import Result
+from evennia_ai.operations import settings as settings_of
+from evennia_ai.operations.rights import is_allowed, refusal
+from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, SettingRow, group_of
+from evennia_ai.web import edits
+from evennia_ai.web.fields import Field, changes_of, field_of, grouped, is_container, is_within
+from evennia_ai.web.pages.looks import look_shown
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+
+FIXED = "assistant_key"
+_WHERE = re.compile(r"[;,]? its keys are in .*")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Settings below one name; "" and no help for those that stand alone."""
+
+    name: str
+    help: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Settings under one heading.
+
+    Attributes:
+        own: how many the assistant has of its own.
+        is_open: something in it was typed and refused.
+    """
+
+    key: str
+    title: str
+    parts: tuple[Part, ...]
+    own: int
+    is_open: bool
+
+
+def _show(visit: Visit) -> Shown:
+    rows = settings_of.configuration(visit.assistant).data["settings"]
+    fields = [field_of(row, visit) for row in rows if _has_field(row)]
+    groups = [_group(title, fields) for title in (*HEADINGS, OTHERS)]
+    return {
+        "groups": groups,
+        "may_configure": is_allowed("configure", visit.account, visit.assistant),
+        "may_give_powers": is_allowed("configure powers", visit.account, visit.assistant),
+        **look_shown(visit),
+        **edits.edits_of(visit),
+    }
+
+
+def _has_field(row: SettingRow) -> bool:
+    return row["name"] != FIXED and not is_container(row) and not is_within(row)
+
+
+def _group(title: str, fields: Iterable[Field]) -> Group:
+    theirs = [field for field in fields if group_of(field.path) == title]
+    parts = tuple(
+        Part(name.replace("_", " "), _help(name), tuple(part))
+        for name, part in grouped(theirs).items()
+    )
+    is_open = any(field.error or field.text != field.was for field in theirs)
+    own = sum(field.is_own for field in theirs)
+    return Group(title.casefold().replace(" ", "-"), title, parts, own, is_open)
+
+
+def _help(name: str) -> str:
+    """What the settings below a name are for, without where a document has them."""
+    return _WHERE.sub("", text_at(locate(name))) if name else ""
+
+
+def set_settings(visit: Visit) -> Result:
+    """Set what somebody typed, all of it or nothing, if he has the right that each needs."""
+    changes = changes_of(visit)
+    if not changes:
+        return Result.invalid("Nothing is changed: every field is as it was.")
+    refused = refusal(settings_of.act_to_configure(changes), visit.account, visit.assistant)
+    if refused is not None:
+        return refused
+    return settings_of.update_settings(visit.assistant, changes, by=visit.by)
+
+
+PAGES = (Page(f"{ONE}settings/", "settings", "Settings", "show configuration", _show),)
+ACTIONS = (
+    Action(f"{ONE}settings/set/", "set-settings", "settings", "configure", set_settings),
+    *edits.actions("settings"),
+)

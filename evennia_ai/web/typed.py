@@ -1,0 +1,133 @@
+"""Fields of a form as they were typed, read strictly, and values as a page shows them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import SequenceMatcher
+from urllib.parse import urlencode
+
+from evennia_ai.operations import Result
+from evennia_ai.operations.times import as_shown
+from evennia_ai.web.rows import Visit
+
+SURE = "sure"
+MOST_WHOLE = 999_999_999
+# So many rows of a longer list stand on a page.
+AT_ONCE = 50
+# Longer texts are shown whole beside each other, for what they have in common takes too long.
+MOST_COMPARED = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of two texts: in both ("same"), only in the first ("old"), only in the second."""
+
+    kind: str
+    text: str
+
+
+def number_in(form: Mapping[str, str], name: str) -> float | None:
+    """A number that was typed; None where the field is empty.
+
+    Raises:
+        ValueError: it is none; the text says what would be right.
+    """
+    text = form.get(name, "").strip().replace(",", ".")
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(f"{text[:40]!r} is no number; a number is like 5 or 0.5")
+    return found
+
+
+def whole_in(form: Mapping[str, str], name: str) -> int | None:
+    """The same of a whole number.
+
+    Raises:
+        ValueError: it is none; the text says what would be right.
+    """
+    found = number_in(form, name)
+    if found is not None and (found != int(found) or abs(found) > MOST_WHOLE):
+        raise ValueError(f"{form[name][:40]!r} is no whole number; one is like 5")
+    return None if found is None else int(found)
+
+
+def after_in(visit: Visit) -> int:
+    """The number of rows that are left out, as `after` in the address says; what is none is 0."""
+    try:
+        return max(0, whole_in(visit.query, "after") or 0)
+    except ValueError as error:
+        visit.said = wrong("after", error)
+        return 0
+
+
+def wrong(name: str, error: Exception) -> Result:
+    """The refusal of a field, with what would be right."""
+    return Result.invalid(f"Nothing is done: {name}: {error}.")
+
+
+def unsure(visit: Visit, what: str) -> Result | None:
+    """The refusal of what cannot be taken back where nobody said that he is sure; else None."""
+    if visit.form.get(SURE):
+        return None
+    return Result.invalid(f"Nothing is done. Tick the box if you are sure: {what}")
+
+
+def address_with(**query: object) -> str:
+    """What stands after an address for such a query; empty values are left out."""
+    given = {name: value for name, value in query.items() if value not in ("", None)}
+    return f"?{urlencode(given)}" if given else "?"
+
+
+def more_than(count: int, first: int, **query: object) -> str:
+    """What stands after an address for the next rows of a list; "" where there are no more."""
+    following = first + AT_ONCE
+    return address_with(**query, after=following) if count > following else ""
+
+
+def time_shown(moment: str) -> str:
+    """A moment in ISO 8601 by the game's clock; "" of none."""
+    return as_shown(datetime.fromisoformat(moment).timestamp()) if moment else ""
+
+
+def value_shown(value: object) -> str:
+    """A value of any kind in words; text as it is, what has parts as JSON."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (str, int, float)):
+        return str(value) or "nothing"
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str) if value else "nothing"
+
+
+def compared(old: str, new: str) -> list[Part]:
+    """Two texts as parts of one, word by word."""
+    if len(old) + len(new) > MOST_COMPARED:
+        return [Part("old", old), Part("new", new)]
+    return list(_parts(_words(old), _words(new)))
+
+
+def _parts(old: list[str], new: list[str]) -> Iterator[Part]:
+    for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        before, after = "".join(old[a:b]), "".join(new[c:d])
+        if before == after:
+            yield Part("same", before)
+            continue
+        if before:
+            yield Part("old", before)
+        if after:
+            yield Part("new", after)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, each with the blank after it."""
+    return [f"{word} " for word in text.split(" ")]

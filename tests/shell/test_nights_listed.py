@@ -1,0 +1,64 @@
+"""The last nights as staff read of them: what each made of what."""
+
+from __future__ import annotations
+
+from evennia_ai import consolidation
+from evennia_ai.core.hearing.audience import masked
+from evennia_ai.memory_store import rows
+from evennia_ai.operations.nights import Night, list_nights
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.revealing import Look
+from tests.shell.sleep_case import NightCase
+
+
+class TestNights(NightCase):
+    """`list_nights`."""
+
+    def listed(self, **options: object) -> list[Night]:
+        """Her nights."""
+        return list_nights(self.ada_script, **options).data.nights  # type: ignore[arg-type]
+
+    def test_each_with_what_it_made_of_what(self) -> None:
+        """The newest first, each with its own facts and the entries they were drawn from."""
+        first = [self.note(f"Tom said: boat {i} lies in the harbour.") for i in range(3)]
+        self.sleep_through()
+        consolidation.wake_up(self.ada_script, "a test")
+        self.clock.advance(86_400)
+        second = self.note("Tom said: the lamp is broken.")
+        self.sleep_through()
+        nights = self.listed()
+        assert 2 == len(nights)
+        drawn = [[[row["key"] for row in of] for _, of in night.made] for night in nights]
+        assert [[[second]], [[key] for key in first]] == drawn
+        assert ["fact"] == [memory["kind"] for memory, _ in nights[0].made]
+        assert all(night.began <= night.ended for night in nights)
+        assert "3 facts" in nights[1].summary
+        assert 1 == len(self.listed(limit=1))
+
+    def test_what_is_gone_is_counted(self) -> None:
+        """Forgotten since, it has no words here."""
+        self.note("Tom said: boat 1 lies in the harbour.")
+        self.sleep_through()
+        rows.remove(self.ada_script.pk, [fact.key for fact in self.stored("fact")])
+        (night,) = self.listed()
+        assert ([], 1) == (night.made, night.gone)
+
+    def test_private_words_are_masked(self) -> None:
+        """Of what was made and of what it rests on, unless they are revealed."""
+        said = "Tom said: boat 9 is stolen."
+        self.note(said, owner="Tom")
+        self.sleep_through()
+        (night,) = self.listed()
+        ((memory, sources),) = night.made
+        assert [masked(said)] == [source["text"] for source in sources]
+        assert "stolen" not in memory["text"]
+        (night,) = self.listed(look=Look("", is_revealing=True, by="Tom"))
+        ((memory, sources),) = night.made
+        assert [said] == [source["text"] for source in sources]
+        assert "stolen" in memory["text"]
+
+    def test_what_makes_no_sense(self) -> None:
+        """A number of nights that cannot be shown."""
+        for limit in (0, 11):
+            assert Problem.INVALID == list_nights(self.ada_script, limit=limit).problem
+        assert [] == self.listed()

@@ -1,0 +1,220 @@
+"""The pages of a record: what happened, what she was like, who changed what, and its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest import mock
+
+from django.test.utils import override_settings
+
+from evennia_ai import audit, operations
+from evennia_ai.operations import exports, settings
+from evennia_ai.operations.undoing import list_edits
+from evennia_ai.runtime import state
+from tests.browser.cases import CASES
+from tests.web.support import WebTest, intruders, text_of
+
+
+class AuditPages(WebTest):
+    """Ada, whose settings somebody changes."""
+
+    def setUp(self) -> None:
+        """Archives go where nobody misses them."""
+        super().setUp()
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        keeps = override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": folder.name})
+        keeps.enable()
+        self.addCleanup(keeps.disable)
+
+    def change(self, by: str, **values: Any) -> None:
+        """Somebody sets something."""
+        done = settings.update_settings(self.ada_script, values, by=by)
+        assert done.ok, done.message
+        audit.flush()
+
+    def newest(self) -> int:
+        """The version of Ada's record."""
+        audit.flush()
+        return int(audit.application().version("Ada"))
+
+
+class TimelineTest(AuditPages):
+    """What happened."""
+
+    def test_the_newest_first_with_who_did_it(self) -> None:
+        """Each event in words, with all that is kept of it."""
+        self.change("Astrid", tick_rate=9)
+        operations.stop(self.ada_script, "it rants", by="Berit")
+        shown = text_of(self.get("audit", key="Ada")).partition("What happened")[2]
+        first, _, rest = shown.partition("ConfigurationChanged")
+        assert "stopped (stopped): it rants" in first
+        assert "Berit" in first
+        assert "tick_rate is 9" in rest
+        assert '"old_value"' in rest
+
+    def test_chosen_by_event_person_and_day(self) -> None:
+        """What fits no more is left out; what makes no sense is said, and stays in its field."""
+        self.change("Astrid", tick_rate=9)
+        operations.stop(self.ada_script, "it rants", by="Berit")
+        for query, is_there in (
+            ({"event": "EmergencyStopTriggered"}, (True, False)),
+            ({"by": "astrid"}, (False, True)),
+            ({"by": "Nobody"}, (False, False)),
+            ({"day": "today"}, (True, True)),
+            ({"day": "yesterday"}, (False, False)),
+            ({"day": "today", "by": "BERIT"}, (True, False)),
+        ):
+            shown = text_of(self.get("audit", key="Ada", query=query)).partition("What happened")[2]
+            found = "it rants" in shown, "tick_rate is 9" in shown
+            assert is_there == found, query
+        response = self.get("audit", key="Ada", query={"day": "the other day"})
+        assert 400 == response.status_code
+        assert "'the other day' is no time" in text_of(response)
+        assert 'value="the other day"' in response.content.decode()
+        assert 400 == self.get("audit", key="Ada", query={"before": "x"}).status_code
+
+    def test_older_ones_come_by_a_link(self) -> None:
+        """All of it, once, with what it is chosen by."""
+        for number in range(60):
+            operations.stop(self.ada_script, f"reason {number}.", by="Berit")
+            operations.clear(self.ada_script, by="Berit")
+        query, shown, pages = "?event=EmergencyStopTriggered&by=berit", "", 0
+        while query:
+            response = self.client_of("owner").get(self.address("audit", key="Ada") + query)
+            shown += text_of(response)
+            found = response.content.decode().partition('">Older</a>')
+            query = found[0].rpartition('href="')[2].replace("&amp;", "&") if found[1] else ""
+            pages += 1
+        assert 2 == pages
+        assert all(f"): reason {number}." in shown for number in range(60))
+
+    def test_the_record_of_the_game(self) -> None:
+        """What concerns no single assistant, of which Ada's own has nothing."""
+        operations.add_lore("The mill is old.", keywords=["mill"], by="Astrid")
+        shown = text_of(self.get("game-audit", query={"by": "Astrid"}))
+        assert "lore is added" in shown
+        assert "lore is added" not in text_of(self.get("audit", key="Ada"))
+
+    def test_hostile_texts_stay_texts(self) -> None:
+        """In an event, in a state, between two, in an edit and in what was asked."""
+        for case in CASES[:15]:
+            self.change(case.written[:40] or "x", persona=f"She {case.written}")
+            audit.record("hushed", self.ada_script, room=case.written, minutes=1, by=case.written)
+        for name, query in (
+            ("audit", {"by": CASES[1].written, "event": CASES[2].written}),
+            ("audit", {}),
+            ("audit-state", {}),
+            ("audit-state", {"at": CASES[1].written}),
+            ("audit-difference", {"a": "1"}),
+            ("audit-difference", {"a": CASES[1].written}),
+        ):
+            assert [] == intruders(self.get(name, key="Ada", query=query)), name
+
+
+class MomentsTest(AuditPages):
+    """What she was like, and what changed."""
+
+    def test_as_it_was(self) -> None:
+        """At a version and at a time; what is no moment is said."""
+        self.change("Astrid", tick_rate=9)
+        then = self.newest()
+        self.change("Astrid", tick_rate=12)
+        assert "tick_rate 9" in text_of(self.get("audit-state", key="Ada", query={"at": str(then)}))
+        for query in ({}, {"at": "0 seconds ago"}):
+            assert "tick_rate 12" in text_of(self.get("audit-state", key="Ada", query=query))
+        for asked, status in (("soon", 400), ("999999", 404), ("2020-01-01", 404)):
+            response = self.get("audit-state", key="Ada", query={"at": asked})
+            assert status == response.status_code
+            assert f'value="{asked}"' in response.content.decode()
+
+    def test_what_changed(self) -> None:
+        """Side by side, word by word; the second moment is now where it is left out."""
+        self.change("Astrid", persona="A keeper of lamps")
+        then = self.newest()
+        self.change("Astrid", persona="A keeper of boats")
+        body = self.get("audit-difference", key="Ada", query={"a": str(then)}).content.decode()
+        assert "<del>lamps" in body
+        assert "<ins>boats" in body
+        assert f"Version {then}" in body
+        same = self.get("audit-difference", key="Ada", query={"a": str(then), "b": str(then)})
+        assert "Nothing changed" in text_of(same)
+        assert 400 == self.get("audit-difference", key="Ada", query={"a": "soon"}).status_code
+        assert 200 == self.get("audit-difference", key="Ada").status_code
+
+
+class EditsTest(AuditPages):
+    """Taking back what somebody changed."""
+
+    def test_back_and_again(self) -> None:
+        """By its number, and again by the other button; the record has who did it."""
+        before = state.read(self.ada_script, "tick_rate")
+        self.change("Astrid", tick_rate=9)
+        number = newest_edit(self.ada_script)
+        shown = text_of(self.post("audit-undo", {"number": number}, key="Ada", who="controller"))
+        assert before == state.read(self.ada_script, "tick_rate")
+        assert "is taken back" in shown
+        self.post("audit-redo", key="Ada")
+        assert 9 == state.read(self.ada_script, "tick_rate")
+        assert "'x' is no number of an edit" in text_of(
+            self.post("audit-undo", {"number": "x"}, key="Ada")
+        )
+        assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code
+
+    def test_what_an_edit_needed_is_needed_to_take_it_back(self) -> None:
+        """Her powers are the owner's to give and to take."""
+        self.change("Astrid", command_allowlist=["look"])
+        number = newest_edit(self.ada_script)
+        assert (
+            403
+            == self.post("audit-undo", {"number": number}, key="Ada", who="controller").status_code
+        )
+        assert ["look"] == list(state.read(self.ada_script, "command_allowlist"))
+        assert 200 == self.post("audit-undo", {"number": number}, key="Ada").status_code
+        assert [] == list(state.read(self.ada_script, "command_allowlist"))
+
+
+class FilesTest(AuditPages):
+    """The check, and the record as a file."""
+
+    def test_check(self) -> None:
+        """It agrees; and what does not is shown side by side."""
+        assert "agrees" in text_of(self.get("audit", key="Ada", query={"check": "yes"}))
+        self.ada_script.attributes.put("usage", {"calls": 3})
+        shown = text_of(self.get("audit", key="Ada", query={"check": "yes"}))
+        assert "The record and what is stored differ." in shown
+        assert "usage.calls 0 3" in shown
+
+    def test_download(self) -> None:
+        """Lines of JSON: the first says of what, then an event each."""
+        self.change("Astrid", tick_rate=9)
+        response = self.get("audit-export", key="Ada")
+        assert 'attachment; filename="audit-ada.jsonl"' == response["Content-Disposition"]
+        assert "nosniff" == response["X-Content-Type-Options"]
+        head, *lines = map(json.loads, response.content.decode().splitlines())
+        assert "Ada" == head["assistant"]
+        assert [*range(1, self.newest() + 1)] == [line["version"] for line in lines]
+
+    def test_what_is_too_long_is_written_into_a_file(self) -> None:
+        """The page says so, and the button beside it does that."""
+        with mock.patch.object(exports, "MOST_SENT", 1):
+            response = self.get("audit-export", key="Ada")
+        assert 503 == response.status_code
+        assert "have it written into a file of the game instead" in text_of(response)
+        assert "events of Ada are in" in text_of(self.post("audit-file", key="Ada"))
+        assert 1 == len(list(self.folder.glob("*.jsonl")))
+
+    def test_archive(self) -> None:
+        """Only by whoever is sure."""
+        assert 400 == self.post("audit-archive", key="Ada").status_code
+        shown = text_of(self.post("audit-archive", {"sure": "yes"}, key="Ada"))
+        assert "Nothing of Ada's record is old enough to be archived." in shown
+
+
+def newest_edit(script: Any) -> int:
+    """The number of the newest edit."""
+    return int(list_edits(script).data.edits[0]["number"])

@@ -1,0 +1,126 @@
+"""The page about health: what is not well is said with a sign, and what to do about it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+from django.test.utils import override_settings
+from twisted.internet.defer import succeed
+
+from evennia_ai import operations
+from evennia_ai.llm.check import Line, Report
+from evennia_ai.operations import equipment
+from evennia_ai.resilience import CircuitBreakerState
+from evennia_ai.runtime import services
+from tests.browser.cases import CASES
+from tests.web.support import WebTest, text_of
+
+MADE_UP = Report("<b>a model</b>", (Line("answers", False, "try <i>another</i>"),))
+
+
+class HealthTest(WebTest):
+    """The health of a game with Ada in it."""
+
+    def test_all_is_well(self) -> None:
+        """In words: models, memory store, database, and what is installed."""
+        shown = text_of(self.get("health"))
+        for told in ("All is well.", "The game's model", "Memory store", "sqlite", "evennia-ai"):
+            assert told in shown
+        for name in ("Python", "evennia", "django", "mem0ai"):
+            assert next(row for row in equipment.equipment().data.versions if row["name"] == name)[
+                "version"
+            ]
+
+    def test_what_is_not_well_says_what_to_do(self) -> None:
+        """A model of her own that is no model, and a server that cannot be reached."""
+        self.ada_script.db.llm_provider = "acme"
+        response = self.get("health")
+        shown = text_of(response)
+        assert "not well: llm_provider is 'acme'" in shown
+        assert "assistant config Ada set llm_model" in shown
+        servers = services.remote_servers()
+        row = {
+            "name": "atlas",
+            "what": "",
+            "state": "connecting",
+            "problem": "<b>refused</b>",
+            "tools": 0,
+            "left_out": [],
+            "breaker": "open",
+        }
+        with mock.patch.object(servers, "status", return_value=[row]):
+            response = self.get("health")
+        assert "MCP server atlas" in text_of(response)
+        assert "not well: connecting, 0 tools; breaker open. <b>refused</b>" in text_of(response)
+        assert "<b>refused" not in response.content.decode()
+
+    def test_a_breaker_is_reset(self) -> None:
+        """The game's by an owner, the assistant's own by whoever runs it; closed ones by nobody."""
+        own = self.ada_script.work.breakers.get_or_create("tool:lamp")
+        game = services.pool().breakers.get_or_create("llm:openai")
+        for breaker in (own, game):
+            for _ in range(50):
+                breaker.record_failure(OSError("<b>gone</b>"))
+            assert CircuitBreakerState.OPEN is breaker.state
+        shown = text_of(self.get("health"))
+        assert "tool:lamp Ada ✖ left alone, since it failed; asked again in" in shown
+        assert "llm:openai: breaker open" in shown
+        body = self.get("health", who="builder").content.decode()
+        assert "Ask it again now" not in body
+        self.post("reset-breaker", {"breaker": "tool:lamp"}, who="controller", key="Ada")
+        assert CircuitBreakerState.CLOSED is own.state
+        form = {"breaker": "llm:openai"}
+        assert 403 == self.post("reset-game-breaker", form, who="controller").status_code
+        response = self.post("reset-breaker", form, who="controller", key="Ada")
+        assert 404 == response.status_code
+        assert CircuitBreakerState.OPEN is game.state
+        shown = text_of(self.post("reset-game-breaker", form))
+        assert "The breaker llm:openai was open, and is closed now." in shown
+        assert CircuitBreakerState.CLOSED is game.state
+
+    def test_a_model_is_checked(self) -> None:
+        """By real requests to it; each finding with a sign, and the page stays."""
+        self.use_scripted_model()
+        response = self.post("check", {"assistant": "Ada"})
+        assert 200 == response.status_code
+        shown = text_of(response)
+        for line in operations.check_model(self.ada_script).result.lines:
+            assert line.name in shown
+        with mock.patch.object(operations, "check_model", return_value=succeed(MADE_UP)):
+            response = self.post("check", {"assistant": ""})
+        assert 200 == response.status_code
+        shown = text_of(response)
+        assert "<b>a model</b>: mend what is not well" in shown
+        assert "answers ✖ no try <i>another</i>" in shown
+        assert "<i>another" not in response.content.decode()
+        response = self.post("check", {"assistant": "<b>"})
+        assert "There is no assistant named '<b>'." in text_of(response)
+        assert 400 == self.post("check").status_code
+
+    def test_archives_of_the_record(self) -> None:
+        """The newest are listed with when they were written; without one there is advice."""
+        with (
+            TemporaryDirectory() as folder,
+            override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": folder}),
+        ):
+            assert "No record was put into a file yet" in text_of(self.get("health"))
+            for number in range(equipment.MOST_ARCHIVES + 3):
+                path = Path(folder) / f"ada-{number:02}.jsonl.gz"
+                path.write_bytes(gzip.compress(b"{}"))
+            shown = text_of(self.get("health"))
+            assert "ada-0" in shown
+            rows = equipment.equipment().data.archives
+            assert equipment.MOST_ARCHIVES == len(rows)
+
+    def test_hostile_texts_are_read_as_they_are(self) -> None:
+        """An error of a service may say what it likes."""
+        for number, case in enumerate(CASES):
+            breaker = self.ada_script.work.breakers.get_or_create(f"tool:{number}")
+            for _ in range(50):
+                breaker.record_failure(OSError(case.written))
+        body = self.get("health").content.decode()
+        for bad in ("<img src=x", "<script>win", "<iframe", "<svg/onload", "<style>"):
+            assert bad not in body

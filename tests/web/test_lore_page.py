@@ -1,0 +1,224 @@
+"""The page of the game's lore: what a text would bring up, its entries, and its packs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from evennia.utils import create
+
+from evennia_ai import operations
+from evennia_ai.audit import GAME
+from evennia_ai.operations import lore_packs
+from tests.browser.cases import CASES
+from tests.web.remembering import RememberingPages
+from tests.web.support import intruders, text_of
+
+MILL = "The mill has stood empty since the flood."
+PACK = {
+    "pack": "harbour",
+    "entries": [
+        {"id": "oil", "text": "Lamp oil burns.", "keywords": ["oil"]},
+        {
+            "id": "guild",
+            "text": "The guild meets at night.",
+            "keywords": ["guild"],
+            "when": [{"tag": "member", "category": "guild"}],
+        },
+    ],
+}
+
+
+class LorePages(RememberingPages):
+    """One piece of lore."""
+
+    def setUp(self) -> None:
+        """The mill."""
+        super().setUp()
+        made = operations.add_lore(MILL, keywords=["mill", "flood"])
+        self.mill = int(made.data.lore["number"])
+
+    def all(self) -> list[str]:
+        """The words of all lore."""
+        return [row["text"] for row in operations.list_lore().data.lore]
+
+    def bring_in(self, pack: Any, **form: str) -> Any:
+        """Upload a pack."""
+        raw = pack if isinstance(pack, bytes) else json.dumps(pack).encode()
+        return self.post("pack-import", {"file": SimpleUploadedFile("p.json", raw), **form})
+
+
+class TrialTest(LorePages):
+    """What would be told for a text."""
+
+    def tried(self, said: str, **more: str) -> str:
+        """What the page says that a text would bring up."""
+        shown = text_of(self.get("lore", query={"said": said, "assistant": "Ada", **more}))
+        return shown.partition("Only these words")[2].partition("All lore")[0]
+
+    def test_what_is_told_and_by_which_word(self) -> None:
+        """By the keyword that is said; without one nothing is."""
+        found = self.tried("Shall we go to the Mill?")
+        assert "Told: said is mill" in found
+        assert MILL in found
+        assert "No lore has to do with that." in self.tried("Shall we go home?")
+
+    def test_what_stands_in_the_way_is_said(self) -> None:
+        """A condition, the wrong place, or no room left."""
+        self.bring_in(PACK)
+        assert "Not told: not so is: the person has the tag member" in self.tried("the guild")
+        pia = create.create_object(
+            "evennia.objects.objects.DefaultCharacter", "Pim", location=self.room1
+        )
+        pia.tags.add("member", category="guild")
+        assert "Told: said is guild" in self.tried("the guild", who="Pim", location=self.room1)
+        other = create.create_object("evennia.objects.objects.DefaultRoom", "Elsewhere")
+        operations.add_lore("It echoes.", keywords=["echo"], audience=f"room {other.dbref}")
+        assert "not for those who would hear it: said in Elsewhere" in self.tried("an echo")
+        for number in range(5):
+            operations.add_lore(f"Mill {number}.", keywords=["mill"], importance=6)
+        found = self.tried("the mill")
+        assert 4 == found.count(" Told: ")
+        assert "Not told: there is no room left" in found
+
+    def test_of_what_is_not_told_some_is_shown(self) -> None:
+        """However much there is."""
+        for number in range(50):
+            operations.add_lore(f"Bell {number}.", keywords=["bell"])
+        found = self.tried("the bell")
+        assert (4, 30) == (found.count(" Told: "), found.count("Not told: "))
+
+    def test_what_needs_no_word_in_a_room(self) -> None:
+        """Is told there, whatever is said."""
+        here = self.ada.location.dbref
+        operations.add_lore("It smells of tar.", keywords=[], audience=f"room {here}")
+        assert "Told: it belongs to this place It smells of tar." in self.tried("hello")
+
+    def test_what_cannot_be_tried_is_said(self) -> None:
+        """Nobody of that name, and no such assistant; what was typed stays."""
+        for query, told in (
+            ({"who": "Nobody", "assistant": "Ada"}, "There is nobody by the name 'Nobody'"),
+            ({"assistant": "Nobody"}, "There is no assistant named 'Nobody'"),
+            ({"assistant": "Ada", "said": "x" * 1001}, "a memory has at most 1000 characters"),
+        ):
+            response = self.get("lore", query={"said": "the mill at dusk", **query})
+            assert response.status_code in (400, 404)
+            assert told in text_of(response)
+            assert query.get("said", "the mill at dusk") in response.content.decode()
+
+
+class EntriesTest(LorePages):
+    """Adding, changing and removing."""
+
+    def test_added_by_an_owner(self) -> None:
+        """As it was typed; the game's record has who did it."""
+        form = {"text": "The lamp is lit at dusk.", "keywords": "lamp, dusk", "importance": "8"}
+        shown = text_of(self.post("lore-add", {**form, "audience": "faction Guild"}))
+        assert "is added." in shown
+        (row,) = [r for r in operations.list_lore().data.lore if r["text"] == form["text"]]
+        assert (["lamp", "dusk"], 8, "Guild") == (row["tags"], row["importance"], row["place"])
+        assert "known to Guild" in shown
+        assert ["added", "Astrid"] == [
+            self.facts("lore_changed", GAME)[0][n] for n in ("change", "by")
+        ]
+        assert 403 == self.post("lore-add", form, who="controller").status_code
+
+    def test_what_is_wrong_keeps_what_was_typed(self) -> None:
+        """In every field."""
+        right = {
+            "text": "It burns.",
+            "keywords": "oil-lamp",
+            "audience": "world",
+            "importance": "5",
+        }
+        for field, value, told in (
+            ("text", "", "there is nothing to remember"),
+            ("keywords", " , ", "it needs a keyword by which it is found"),
+            ("audience", "everybody", "'everybody' says not who may be told"),
+            ("audience", "room #99999", "there is no room '#99999'"),
+            ("importance", "most", "'most' is no number"),
+            ("importance", "0", "importance must be a whole number from 1 to 10"),
+        ):
+            form = {**right, field: value}
+            for name, path in (("lore-add", {}), ("lore-change", {"number": self.mill})):
+                response = self.post(name, form, **path)
+                body = response.content.decode()
+                assert 400 == response.status_code
+                assert told in text_of(response)
+                typed = [text for name_, text in form.items() if name_ != "text"]
+                assert all(
+                    f'value="{text.strip()}"' in body or f'value="{text}"' in body for text in typed
+                )
+        assert [MILL] == self.all()
+
+    def test_changed_and_removed(self) -> None:
+        """By its number; a press alone removes nothing."""
+        body = self.get("one-lore", number=self.mill).content.decode()
+        assert 'value="mill, flood"' in body
+        form = {"text": "The mill burnt.", "keywords": "mill", "audience": "world"}
+        assert "is changed." in text_of(self.post("lore-change", form, number=self.mill))
+        assert ["The mill burnt."] == self.all()
+        assert 400 == self.post("lore-remove", number=self.mill).status_code
+        assert ["The mill burnt."] == self.all()
+        shown = text_of(self.post("lore-remove", {"sure": "yes"}, number=self.mill))
+        assert "is removed." in shown
+        assert [] == self.all()
+        assert 404 == self.get("one-lore", number=self.mill).status_code
+
+    def test_chosen_by_words(self) -> None:
+        """In the text or among the keywords; of many, some at a time."""
+        for number in range(55):
+            operations.add_lore(f"Boat {number} lies here.", keywords=["boat"])
+        assert MILL in text_of(self.get("lore", query={"text": "FLOOD"}))
+        response = self.get("lore", query={"text": "boat"})
+        assert "Boat 49 lies" in text_of(response)
+        assert "Boat 50 lies" not in text_of(response)
+        more = self.get("lore", query={"text": "boat", "after": "50"})
+        assert "Boat 54 lies" in text_of(more)
+        assert "?text=boat&amp;after=50" in response.content.decode()
+
+    def test_hostile_texts_stay_texts(self) -> None:
+        """In the list, on its own page, in a trial and in a refused form."""
+        for case in CASES:
+            made = operations.add_lore(f"x {case.written}", keywords=[f"w{case.written[:30]}"])
+            if made.ok:
+                number = made.data.lore["number"]
+                assert [] == intruders(self.get("one-lore", number=number)), case.name
+            form = {"text": case.written, "keywords": case.written, "audience": case.written}
+            assert [] == intruders(self.post("lore-add", form)), case.name
+            query = {"said": case.written, "assistant": "Ada", "text": case.written}
+            assert [] == intruders(self.get("lore", query=query)), case.name
+        assert [] == intruders(self.get("lore"))
+
+
+class PacksTest(LorePages):
+    """In by an upload, and out by a download."""
+
+    def test_in_and_out(self) -> None:
+        """What comes out is what went in; again it changes nothing."""
+        assert "2 added" in text_of(self.bring_in(PACK))
+        response = self.get("pack-export", pack="harbour")
+        assert 'attachment; filename="lore-harbour.json"' == response["Content-Disposition"]
+        assert "0 added, 0 changed, 0 removed" in text_of(self.bring_in(response.content))
+        assert "Download harbour (2 entries)" in text_of(self.get("lore"))
+
+    def test_what_would_change(self) -> None:
+        """Nothing is stored for being asked about."""
+        assert "would be 2 added" in text_of(self.bring_in(PACK, preview="yes"))
+        assert [MILL] == self.all()
+
+    def test_what_is_no_pack(self) -> None:
+        """It is said, and nothing is brought in."""
+        for raw in (b"\xff\x00", b"[]", b"{", b"x" * (lore_packs.LONGEST_PACK + 1)):
+            response = self.bring_in(raw)
+            assert 400 == response.status_code
+            assert "That is no lore pack that can be taken" in text_of(response)
+        assert 400 == self.post("pack-import").status_code
+        assert [MILL] == self.all()
+
+    def test_no_such_pack(self) -> None:
+        """The page says which there are."""
+        response = self.get("pack-export", pack="nowhere")
+        assert 404 == response.status_code
+        assert "There is no lore pack nowhere." in text_of(response)

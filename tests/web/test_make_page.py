@@ -1,0 +1,199 @@
+"""The page on which assistants are made: by a form, of a card, as a copy, in a being."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+from django.test.utils import override_settings
+from evennia.utils import create
+
+from evennia_ai import operations
+from evennia_ai.core.cards.character_card import MOST_BYTES, as_json, as_png, new_card
+from evennia_ai.runtime import state
+from evennia_ai.web import held
+from tests.browser.cases import CASES
+from tests.web.support import WebTest, text_of
+
+CARD = new_card(
+    name="Edda",
+    description="Edda copies <b>charts</b>.",
+    first_mes="*looks up*",
+    system_prompt="Be dry.",
+    character_book={
+        "extensions": {},
+        "entries": [
+            {
+                "keys": ["atlas"],
+                "content": "The atlas is lent.",
+                "extensions": {},
+                "enabled": True,
+                "insertion_order": 1,
+            }
+        ],
+    },
+)
+
+
+def file_of(content: bytes, name: str = "card.json") -> BytesIO:
+    """A file as a browser sends one."""
+    file = BytesIO(content)
+    file.name = name
+    return file
+
+
+class MakingTest(WebTest):
+    """By a form."""
+
+    def test_an_empty_game_leads_here(self) -> None:
+        """The first page of a game without an assistant has a link to this one."""
+        self.end_all()
+        response = self.get("now")
+        assert f'href="{self.address("make")}"' in response.content.decode()
+        assert "There is none that you may copy." in text_of(self.get("make"))
+
+    @override_settings(EVENNIA_AI_PROMPTS={"templates": {"stern": "You are {name}."}})
+    def test_it_stands_where_it_was_put_and_its_page_is_shown(self) -> None:
+        """Awake at once, with what was typed; the account that made it has a say over it."""
+        form = {
+            "key": "Edda",
+            "persona": "You copy charts.\r\nYou are dry.",
+            "desc": "A scribe.",
+            "location": str(self.room2.dbref),
+            "template": "stern",
+        }
+        response = self.post("create", form, who="builder")
+        assert self.address("live", key="Edda") == response.redirect_chain[-1][0]
+        assert "Edda is awake" in text_of(response)
+        script = operations.find_assistant("Edda")
+        assert script is not None
+        assert self.room2 == script.obj.location
+        assert "A scribe." == script.obj.db.desc
+        assert "You copy charts.\nYou are dry." == state.read(script, "persona")
+        assert "stern" == state.read(script, "applied_template")
+        assert 302 == self.post("stop", who="builder", follow=False, key="Edda").status_code
+
+    def test_what_is_wrong_stands_beside_its_field_and_all_is_kept(self) -> None:
+        """A name that is taken, a room that is not there, a persona that is too long."""
+        form = {"key": "Ada", "persona": "You <sing>.", "desc": "A bird.", "location": "#1x"}
+        for change, told in (
+            ({}, "There is no room named '#1x'"),
+            ({"location": ""}, "Ada"),
+            ({"location": "", "key": "Edda", "persona": "x" * 20_001}, "at most 20,000"),
+            ({"location": "", "key": "<b>"}, "<b>"),
+        ):
+            with self.subTest(change=str(change)[:60]):
+                typed = {**form, **change}
+                response = self.post("create", typed)
+                assert response.status_code in (400, 404, 409)
+                assert told in text_of(response)
+                body = response.content.decode()
+                assert 'aria-hidden="true">✖</span>' in body
+                assert "A bird.</textarea>" in body
+                assert typed["persona"].replace("<", "&lt;").replace(">", "&gt;") in body
+        assert ["Ada"] == [str(script.key) for script in operations.list_assistants()]
+
+    def test_a_copy(self) -> None:
+        """Of one that he may configure; of others he may not."""
+        self.ada_script.db.persona = "You keep maps."
+        form = {"source": "Ada", "copy_name": "Bea"}
+        assert 403 == self.post("copy", form, who="builder").status_code
+        response = self.post("copy", form, who="controller")
+        assert self.address("live", key="Bea") == response.redirect_chain[-1][0]
+        bea = operations.find_assistant("Bea")
+        assert bea is not None
+        assert "You keep maps." == state.read(bea, "persona")
+        response = self.post("copy", {"source": "<i>", "copy_name": "Cem"})
+        assert "Choose which assistant is copied." in text_of(response)
+        assert 'value="Cem"' in response.content.decode()
+
+    def test_a_being_is_given_a_mind(self) -> None:
+        """It stays what it is; one that is not there is told, and what was typed is kept."""
+        golem = create.create_object(key="Golem", location=self.room1)
+        response = self.post("adopt", {"npc": str(golem.dbref), "adopted_key": "Bram"})
+        assert self.address("live", key="Bram") == response.redirect_chain[-1][0]
+        assert golem == operations.find_assistant("Bram").obj  # type: ignore[union-attr]
+        response = self.post("adopt", {"npc": "<b>nobody", "adopted_key": "Cem"})
+        assert "There is nobody called '<b>nobody'" in text_of(response)
+        assert 'value="Cem"' in response.content.decode()
+        assert 403 == self.post("adopt", {"npc": str(self.room2.dbref)}, who="player").status_code
+
+
+class CardsTest(WebTest):
+    """Of a character card."""
+
+    def look(self, content: bytes, who: str = "owner", **form: Any) -> Any:
+        """Upload a card to look at it."""
+        return self.post("look-at-card", {"file": file_of(content), **form}, who=who)
+
+    def mark(self, response: Any) -> str:
+        """What the page asks for the card by."""
+        body = response.content.decode()
+        return str(body.split('name="card" value="')[1].split('"')[0])
+
+    def test_it_is_shown_before_it_is_made(self) -> None:
+        """What is stored, and what is kept and not used; nothing is made by looking."""
+        for content in (as_json(CARD), as_png(CARD)):
+            response = self.look(content)
+            assert 200 == response.status_code
+            shown = text_of(response)
+            for told in ("copies <b>charts</b>.", "Be dry.", "The atlas is lent.", "first_mes"):
+                assert told in shown
+            assert operations.find_assistant("Edda") is None
+            form = {"card": self.mark(response), "card_key": "Edda", "location": ""}
+            response = self.post("make-of-card", form)
+            assert self.address("live", key="Edda") == response.redirect_chain[-1][0]
+            script = operations.find_assistant("Edda")
+            assert script is not None
+            assert "copies <b>charts</b>" in state.read(script, "persona")
+            operations.delete_assistant(script)
+
+    def test_a_name_that_is_taken_loses_nothing(self) -> None:
+        """The card is there still, and another name makes it."""
+        form = {"card": self.mark(self.look(as_json(CARD))), "card_key": "Ada"}
+        response = self.post("make-of-card", form)
+        assert response.status_code in (400, 409)
+        assert "The atlas is lent." in text_of(response)
+        self.post("make-of-card", {**form, "card_key": "Edda"})
+        assert operations.find_assistant("Edda") is not None
+        response = self.post("make-of-card", {**form, "card_key": "Bea"})
+        assert "choose its file again" in text_of(response)
+
+    def test_what_is_no_card_is_told(self) -> None:
+        """No file, one that is none, one that is too long."""
+        assert "Choose the card's file first" in text_of(self.post("look-at-card"))
+        response = self.look(b"<b>no card")
+        assert 400 == response.status_code
+        assert "That is no card that can be taken" in text_of(response)
+        assert "more than" in text_of(self.look(b"x" * (MOST_BYTES + 1)))
+
+    def test_another_account_gets_nothing_of_it(self) -> None:
+        """A card is made by whoever looked at it."""
+        form = {"card": self.mark(self.look(as_json(CARD))), "card_key": "Edda"}
+        response = self.post("make-of-card", form, who="controller")
+        assert "choose its file again" in text_of(response)
+        assert operations.find_assistant("Edda") is None
+
+    def test_hostile_cards_are_read_as_they_are(self) -> None:
+        """Nothing in a card makes a tag."""
+        for case in CASES:
+            text = case.written.replace("\x00", "")
+            card = new_card(name="Edda", description=text, system_prompt=text)
+            body = self.look(as_json(card)).content.decode()
+            for bad in ("<img src=x", "<script>win", "<iframe", "<svg/onload", "<style>"):
+                assert bad not in body
+
+
+def test_few_files_are_held_and_not_for_long(monkeypatch: Any) -> None:
+    """The oldest goes first, one account has one, and after a while none is kept."""
+    now = [0.0]
+    monkeypatch.setattr(held, "monotonic", lambda: now[0])
+    marks = [held.hold(account, b"%d" % account) for account in range(1, held.MOST + 2)]
+    assert held.held(1, marks[0]) is None
+    assert b"2" == held.held(2, marks[1])
+    assert held.held(2, marks[2]) is None
+    newer = held.hold(2, b"newer")
+    assert held.held(2, marks[1]) is None
+    assert b"newer" == held.held(2, newer)
+    now[0] = held.KEPT_SECONDS + 1
+    assert held.held(2, newer) is None

@@ -1,0 +1,334 @@
+"""The pages of one assistant's memories: looked at, searched, put right and forgotten."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from evennia_ai import audit
+from evennia_ai.core.hearing.audience import masked
+from evennia_ai.memory_store import rows
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.runtime import state
+from tests.browser.cases import CASES
+from tests.web.remembering import OPEN, SECRET, RememberingPages
+from tests.web.support import intruders, text_of
+
+
+class MemoryPageTest(RememberingPages):
+    """All of them on one page."""
+
+    def test_each_line_says_who_may_know_it(self) -> None:
+        """Where it is open and where it is not; what is private is masked."""
+        shown = text_of(self.get("memory", key="Ada"))
+        assert OPEN in shown
+        assert "Who may know this: open to all." in shown
+        assert "Who may know this: private to Pia." in shown
+        assert masked(SECRET) in shown
+        assert SECRET not in shown
+
+    def test_private_words_are_revealed_on_record(self) -> None:
+        """By whoever has a say over her, by a press of the button, and the record has it."""
+        address = self.address("memory", key="Ada")
+        for who, status in (("builder", 403), ("controller", 200), ("owner", 200)):
+            response = self.client_of(who).post(address, {"reveal": "true"})
+            assert status == response.status_code
+            assert (SECRET in text_of(response)) is (status == 200)
+        told = self.facts("words_revealed")
+        assert [("Astrid", 1), ("Berit", 1)] == [(each["by"], each["count"]) for each in told]
+        assert SECRET not in str(told)
+
+    def test_to_look_reveals_nothing(self) -> None:
+        """Whatever stands in the address; and nobody is said to have seen anything."""
+        response = self.get("memory", key="Ada", query={"reveal": "true"})
+        assert SECRET not in text_of(response)
+        assert [] == self.facts("words_revealed")
+
+    def test_chosen_by_person_kind_and_words(self) -> None:
+        """And said where nothing fits; a name of nobody is told, with what would be right."""
+        shown = text_of(self.get("memory", key="Ada", query={"text": "ATLAS"}))
+        assert OPEN in shown
+        assert masked(SECRET) not in shown
+        shown = text_of(self.get("memory", key="Ada", query={"person": "Pia"}))
+        assert masked(SECRET) in shown
+        assert OPEN not in shown
+        assert "Nothing of that kind." in text_of(
+            self.get("memory", key="Ada", query={"kind": "insight"})
+        )
+        for query in ({"person": "Nobody"}, {"kind": "rumour"}, {"before": "x"}):
+            response = self.get("memory", key="Ada", query=query)
+            assert 400 == response.status_code
+        assert "There is nobody by the name 'Nobody'" in text_of(
+            self.get("memory", key="Ada", query={"person": "Nobody"})
+        )
+
+    def test_what_no_database_keeps(self) -> None:
+        """A NUL is left out, and a number without end is none."""
+        assert OPEN in text_of(self.get("memory", key="Ada", query={"text": "at\x00las"}))
+        assert 400 == self.get("memory", key="Ada", query={"before": "1e300"}).status_code
+        assert 404 == self.get("one-memory", key="Ada", number=10**40).status_code
+
+    def test_older_ones_come_by_a_link(self) -> None:
+        """Each once, with what they are chosen by."""
+        for number in range(30):
+            self.kept(f"Boat {number} lies in the harbour.")
+        shown, query = "", "?text=boat"
+        pages = 0
+        while query:
+            response = self.client_of("owner").get(self.address("memory", key="Ada") + query)
+            shown += text_of(response)
+            found = response.content.decode().partition('">Older</a>')
+            query = found[0].rpartition('href="')[2].replace("&amp;", "&") if found[1] else ""
+            pages += 1
+        assert 2 == pages
+        assert [1] * 30 == [shown.count(f"Boat {number} lies") for number in range(30)]
+
+    def test_hostile_texts_stay_texts(self) -> None:
+        """Whatever somebody made her remember, nothing of it becomes a part of the page."""
+        for case in CASES:
+            number = self.kept(f"x {case.written}", tags=(case.written,)).pk
+            for response in (
+                self.get("one-memory", key="Ada", number=number),
+                self.get("memory", key="Ada", query={"q": case.written, "who": case.written}),
+                self.post("memory-correct", {"text": ""}, key="Ada", number=number),
+                self.post("memory-add", {"text": case.written, "trust": "x"}, key="Ada"),
+            ):
+                assert [] == intruders(response), case.name
+        assert [] == intruders(self.get("memory", key="Ada"))
+
+
+class SearchTest(RememberingPages):
+    """What she would be told, and why."""
+
+    def test_what_would_be_told_and_why(self) -> None:
+        """With what it weighs; what she has no room for would not be, and that is said."""
+        self.ada_script.db.memory_config = {"recall_limit": 1}
+        torn = self.kept("The atlas has a torn page.").text
+        shown = text_of(self.get("memory", key="Ada", query={"q": "where is the atlas?"}))
+        found, _, rest = shown.partition("Let it know something")
+        told, _, left = found.partition("It would not be told")
+        assert [1, 1] == [sum(text in part for text in (OPEN, torn)) for part in (told, left)]
+        assert "Weight" in told
+        assert "Not told: others say the same, rest on it, or weigh more" in left
+        assert rest
+
+    def test_it_depends_on_who_says_it(self) -> None:
+        """Pia's own words come back to her whisper alone, and are seen where they are revealed."""
+        words = {"q": "who loves the miller?", "who": "Pia"}
+        address = self.address("memory", key="Ada")
+        for more, is_found in (({}, True), ({"aloud": "yes"}, False), ({"who": "Bo"}, False)):
+            query = "&".join(f"{name}={value}" for name, value in {**words, **more}.items())
+            response = self.client_of("owner").post(f"{address}?{query}", {"reveal": "true"})
+            found = text_of(response).partition("Let it know something")[0]
+            assert (SECRET in found) is is_found, more
+
+    def test_that_something_private_is_found_is_not_told(self) -> None:
+        """Without revealing, a search by its words brings up nothing."""
+        for way in ("recall", "alike"):
+            query = {"q": "who loves the miller?", "who": "Pia", "way": way}
+            found = text_of(self.get("memory", key="Ada", query=query))
+            assert masked(SECRET) not in found.partition("Let it know something")[0]
+
+    def test_all_that_is_alike(self) -> None:
+        """Whoever may know it, with how alike it is; by its words while the store is down."""
+        query = {"q": "the atlas", "way": "alike"}
+        assert "% alike" in text_of(self.get("memory", key="Ada", query=query))
+        self.store.is_down = True
+        shown = text_of(self.get("memory", key="Ada", query=query))
+        assert "cannot be searched by meaning now" in shown
+        assert OPEN in shown.partition("Let it know something")[0]
+
+    def test_a_trial_leaves_no_trace(self) -> None:
+        """Nothing is noted of it, and nothing is asked of a model."""
+        before = [each.number for each in self.ada_script.work.decisions.newest()]
+        self.get("memory", key="Ada", query={"q": "the atlas", "who": "Pia"})
+        assert before == [each.number for each in self.ada_script.work.decisions.newest()]
+        assert [] == self.model.bodies
+
+
+class OneMemoryTest(RememberingPages):
+    """One memory, and what is done to it."""
+
+    def test_where_it_came_from(self) -> None:
+        """What it was drawn from, and what it led to."""
+        fact = self.kept("There is an atlas.", cites=(self.open.key,))
+        assert OPEN in text_of(self.get("one-memory", key="Ada", number=fact.pk))
+        shown = text_of(self.get("one-memory", key="Ada", number=self.open.pk))
+        assert "There is an atlas." in shown.partition("Led to")[2]
+
+    def test_put_right(self) -> None:
+        """In the table, with what went along said; the record has who did it."""
+        self.kept("There is an atlas.", cites=(self.open.key,))
+        form = {"text": "The atlas is in the cellar."}
+        shown = text_of(self.post("memory-correct", form, key="Ada", number=self.open.pk))
+        assert "is put right. With it went 1 fact." in shown
+        assert [SECRET, "The atlas is in the cellar."] == sorted(self.texts())
+        assert "Astrid" == self.facts("memory_corrected")[0]["by"]
+
+    def test_what_is_wrong_keeps_what_was_typed(self) -> None:
+        """The form is there again, and nothing is changed."""
+        long = "x" * 1001
+        response = self.post("memory-correct", {"text": long}, key="Ada", number=self.open.pk)
+        assert 400 == response.status_code
+        assert "a memory has at most 1000 characters" in text_of(response)
+        assert long in response.content.decode()
+        assert OPEN in self.texts()
+
+    def test_forgotten_by_whoever_is_sure(self) -> None:
+        """A press alone forgets nothing."""
+        response = self.post("memory-forget", key="Ada", number=self.open.pk)
+        assert 400 == response.status_code
+        assert OPEN in self.texts()
+        shown = text_of(self.post("memory-forget", {"sure": "yes"}, key="Ada", number=self.open.pk))
+        assert f"Ada forgot number {self.open.pk}." in shown
+        assert [SECRET] == self.texts()
+
+    def test_what_is_not_there_is_said(self) -> None:
+        """The page says so and leads back."""
+        response = self.get("one-memory", key="Ada", number=999_999)
+        assert 404 == response.status_code
+        assert "Ada has no memory 999999" in text_of(response)
+
+    def test_after_a_refusal_to_reveal_does_not_do_it_again(self) -> None:
+        """The button to reveal leads to the page, never to the button that was refused."""
+        body = self.post("memory-add", {"text": ""}, key="Ada").content.decode()
+        found = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', body)
+        assert [self.address("memory", key="Ada")] == found
+
+
+class AddingTest(RememberingPages):
+    """Letting her know something."""
+
+    def test_added(self) -> None:
+        """As it was typed, by whoever typed it."""
+        form = {"text": "The mill burnt.", "kind": "fact", "importance": "9", "trust": "0,8"}
+        shown = text_of(self.post("memory-add", {**form, "tags": "mill, fire"}, key="Ada"))
+        assert "Ada knows that now, as number" in shown
+        row = rows.of(self.ada_script.pk, text="The mill burnt.").get()
+        assert (9, 0.8, ["mill", "fire"]) == (row.importance, row.trust, row.tags)
+        assert "Astrid" == self.facts("memories_kept")[0]["by"]
+
+    def test_what_is_wrong_is_said_where_it_stands(self) -> None:
+        """Each field with what would be right; what was typed stays in the form."""
+        for field, value, told in (
+            ("importance", "many", "'many' is no number"),
+            ("importance", "2.5", "'2.5' is no whole number"),
+            ("importance", "11", "importance must be a whole number from 1 to 10"),
+            ("trust", "nan", "'nan' is no number"),
+            ("trust", "2", "trust must be a number from 0 to 1"),
+            ("kind", "rumour", "'rumour' is no kind to add"),
+            ("text", " ", "there is nothing to remember"),
+        ):
+            form = {"text": "The mill burnt.", "tags": "typed-before", field: value}
+            response = self.post("memory-add", form, key="Ada")
+            assert 400 == response.status_code
+            assert told in text_of(response)
+            assert 'value="typed-before"' in response.content.decode()
+        assert [OPEN, SECRET] == self.texts()
+
+    def test_read_anew(self) -> None:
+        """The store has them all again, and it is said how many were read."""
+        Memory.objects.update(indexed_as="")
+        shown = text_of(self.post("memory-reindex", key="Ada"))
+        assert "2 memories are read by" in shown, shown
+        self.catch_up()
+        assert 2 == len(self.in_store())
+
+
+class PeopleTest(RememberingPages):
+    """Whom she knows."""
+
+    def setUp(self) -> None:
+        """A profile of Pia."""
+        super().setUp()
+        known = [{"text": "Fond of bread.", "audience": "world", "at": 0.0}]
+        EntityProfile.objects.create(
+            assistant=self.ada_script.pk,
+            entity=self.pia,
+            entity_type="player",
+            name="Pia",
+            attributes=known,
+            first_at=0.0,
+            last_at=0.0,
+        )
+
+    def test_a_person(self) -> None:
+        """The profile and the memories, with who may know what; private words masked."""
+        assert "Pia" in text_of(self.get("people", key="Ada"))
+        shown = text_of(self.get("people", key="Ada", query={"who": "Pia"}))
+        assert "Fond of bread." in shown
+        assert "who may know this: open to all" in shown
+        assert masked(SECRET) in shown
+        assert SECRET not in shown
+        assert self.facts("memory_viewed")[0]["person"] == self.pia
+
+    def test_a_file_of_all_that_is_kept(self) -> None:
+        """Private words only for whoever may reveal them, and on record."""
+        address = self.address("person-export", key="Ada") + "?who=Pia"
+        response = self.client_of("builder").get(address)
+        assert response["Content-Disposition"].startswith('attachment; filename="memories-ada-')
+        assert SECRET not in response.content.decode()
+        assert 403 == self.client_of("builder").post(address, {"reveal": "true"}).status_code
+        response = self.client_of("owner").post(address, {"reveal": "true"})
+        told = json.loads(response.content)
+        assert [SECRET] == [memory["text"] for memory in told["memories"]]
+        assert "Astrid" == self.facts("words_revealed")[0]["by"]
+        assert self.pia == self.facts("memories_exported")[0]["person"]
+
+    def test_no_file_of_nobody(self) -> None:
+        """The page says who could be meant."""
+        response = self.get("person-export", key="Ada", query={"who": "Nobody"})
+        assert 400 == response.status_code
+        assert "There is nobody by the name 'Nobody'" in text_of(response)
+
+    def test_forgotten(self) -> None:
+        """Everything of hers, by whoever is sure; nothing else."""
+        assert 400 == self.post("person-forget", {"who": "Pia"}, key="Ada").status_code
+        assert SECRET in self.texts()
+        form = {"who": "Pia", "sure": "yes"}
+        assert "Ada forgot them" in text_of(self.post("person-forget", form, key="Ada"))
+        assert [OPEN] == self.texts()
+        assert not EntityProfile.objects.filter(entity=self.pia).exists()
+        assert "Astrid" == self.facts("person_forgotten")[0]["by"]
+
+
+class NightsTest(RememberingPages):
+    """Asleep, and awake again."""
+
+    def test_put_to_sleep_and_woken(self) -> None:
+        """Her state says so, and the page; a number that is none stays in the form."""
+        response = self.post("sleep", {"hours": "long"}, key="Ada")
+        assert 400 == response.status_code
+        assert 'value="long"' in response.content.decode()
+        assert "25 hours cannot be" in text_of(self.post("sleep", {"hours": "25"}, key="Ada"))
+        assert "Ada sleeps until" in text_of(self.post("sleep", {"hours": "2"}, key="Ada"))
+        assert "sleep" == state.read(self.ada_script, "operating_mode")
+        assert "Ada is awake." in text_of(self.post("wake", key="Ada"))
+        assert "awake" == state.read(self.ada_script, "operating_mode")
+        assert 409 == self.post("wake", key="Ada").status_code
+
+    def test_what_a_night_made_of_what(self) -> None:
+        """A fact with the entry that it was drawn from, and how many are forgotten since."""
+        fact = self.kept("There is an atlas.", cites=(self.open.key, self.secret_of_pia.key))
+        audit.record("fell_asleep", self.ada_script, until="later", reason="a test")
+        keys = [fact.key, "0" * 32]
+        audit.record("memories_kept", self.ada_script, count=2, why="a test", keys=keys)
+        audit.record("night_completed", self.ada_script, summary="2 facts, 9 tokens")
+        audit.flush()
+        shown = text_of(self.get("nights", key="Ada")).partition("The last nights")[2]
+        assert "2 facts, 9 tokens" in shown
+        made, _, of = shown.partition("Made of 2")
+        assert "There is an atlas." in made
+        assert OPEN in of
+        assert masked(SECRET) in of
+        assert SECRET not in of
+        assert "1 more was made, and is forgotten since." in of
+        response = self.client_of("owner").post(
+            self.address("nights", key="Ada"), {"reveal": "true"}
+        )
+        assert SECRET in text_of(response)
+        assert "Astrid" == self.facts("words_revealed")[0]["by"]
+
+    def test_before_the_first_night(self) -> None:
+        """It is said how to come to one."""
+        assert "No night has come to its end yet." in text_of(self.get("nights", key="Ada"))

@@ -1,0 +1,172 @@
+"""For every account: what assistants know of it, and its own say over that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evennia.utils import create
+
+from evennia_ai.memory_store import rows
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.runtime import state
+from tests.browser.cases import CASES
+from tests.web.remembering import OPEN, SECRET, RememberingPages
+from tests.web.support import intruders, text_of
+
+OFS = "Bo told that he is afraid of owls."
+
+
+class OwnPage(RememberingPages):
+    """Pia, a player, and what Ada knows of her and of Bo."""
+
+    def setUp(self) -> None:
+        """Something of Bo's."""
+        super().setUp()
+        self.kept(OFS, person=self.people["builder"], is_private=True)
+
+    def mine(self, who: str = "player", **query: str) -> str:
+        """What somebody reads of what Ada knows of them."""
+        return text_of(self.get("one-of-mine", who=who, query={"of": "Ada", **query}))
+
+    def act(self, name: str, *, who: str = "player", **form: Any) -> Any:
+        """Press a button there."""
+        return self.post(name, {"of": "Ada", **form}, who=who)
+
+    def number(self) -> int:
+        """The number of what Pia said."""
+        return int(self.secret_of_pia.pk)
+
+
+class LookingTest(OwnPage):
+    """What is shown to whom."""
+
+    def test_who_knows_me(self) -> None:
+        """Those that know something, with how much; others are not told of."""
+        self.make("Bertha")
+        shown = text_of(self.get("mine", who="player"))
+        assert "Ada" in shown
+        assert "Bertha" not in shown
+        assert "No assistant knows anything of you." in text_of(self.get("mine", who="owner"))
+
+    def test_only_what_is_mine(self) -> None:
+        """In full, since it is theirs; and nothing of anybody else's, staff or not."""
+        for who, own in (("player", SECRET), ("builder", OFS), ("owner", "")):
+            shown = self.mine(who)
+            for text in (SECRET, OFS, OPEN):
+                assert (text in shown) is (text == own), who
+        assert "between you two" in self.mine()
+
+    def test_a_player_reads_no_page_for_staff_in_the_menu(self) -> None:
+        """Only what is theirs."""
+        menu = self.get("mine", who="player").content.decode().partition("<main")[0]
+        for name in ("now", "lore", "game-audit"):
+            assert f'href="{self.address(name)}"' not in menu
+        assert f'href="{self.address("mine")}"' in menu
+        assert "live" not in menu
+
+    def test_memories_are_by_person(self) -> None:
+        """What a second character of the account said is here too."""
+        second = create.create_object("evennia.objects.objects.DefaultCharacter", "Pims")
+        second.account = self.people["player"]
+        assert self.pia == person_of(second)
+        self.kept("Pims sells fish.", person=second, is_private=True)
+        assert "Pims sells fish." in self.mine()
+
+    def test_much_comes_in_parts(self) -> None:
+        """Each thing once, the rest by a link."""
+        for number in range(60):
+            self.kept(f"Pia sold loaf {number}.", person=self.people["player"])
+        both = self.mine() + self.mine(after="50")
+        # Once as it is remembered, and once in the form to put it right.
+        assert [2] * 60 == [both.count(f"Pia sold loaf {number}.") for number in range(60)]
+        assert (
+            "&amp;after=50"
+            in self.get("one-of-mine", who="player", query={"of": "Ada"}).content.decode()
+        )
+
+    def test_one_that_is_not_there(self) -> None:
+        """It is said, and the way back is there."""
+        response = self.get("one-of-mine", who="player", query={"of": "Nobody"})
+        assert 404 == response.status_code
+        assert "There is no assistant named 'Nobody' that you know." in text_of(response)
+        assert (
+            404 == self.post("my-mute", {"of": "Nobody", "muted": "yes"}, who="player").status_code
+        )
+        assert 404 == self.get("my-export", who="player", query={"of": ""}).status_code
+
+    def test_hostile_texts_stay_texts(self) -> None:
+        """What was said of somebody, and what somebody types."""
+        for case in CASES:
+            self.kept(f"x {case.written}", person=self.people["player"])
+            response = self.act("my-correct", number=case.written, text=case.written)
+            assert [] == intruders(response), case.name
+            query = {"of": case.written}
+            assert [] == intruders(self.get("one-of-mine", who="player", query=query)), case.name
+        assert [] == intruders(self.get("one-of-mine", who="player", query={"of": "Ada"}))
+
+
+class SayTest(OwnPage):
+    """What a person may do."""
+
+    def test_put_right(self) -> None:
+        """As what they say of themselves."""
+        shown = text_of(self.act("my-correct", number=self.number(), text="She loves the baker."))
+        assert "Ada remembers that now: She loves the baker." in shown
+        assert "She loves the baker." in self.texts()
+        assert SECRET not in self.texts()
+
+    def test_what_is_wrong_keeps_what_was_typed(self) -> None:
+        """Where it was typed, opened."""
+        response = self.act("my-correct", number=self.number(), text="Ada is a fool.")
+        assert 400 == response.status_code
+        body = response.content.decode()
+        assert "<details open>" in body
+        assert ">Ada is a fool.</textarea>" in body
+        assert SECRET in self.texts()
+
+    def test_one_thing_forgotten(self) -> None:
+        """And nothing of others, whatever number is typed."""
+        other = rows.of(self.ada_script.pk, text=OFS).get()
+        assert 404 == self.act("my-forget", number=other.pk).status_code
+        assert 404 == self.act("my-forget", number="x").status_code
+        assert "Ada forgot that." in text_of(self.act("my-forget", number=self.number()))
+        assert {OPEN, OFS} == set(self.texts())
+
+    def test_all_of_it_forgotten(self) -> None:
+        """By whoever is sure; what stays is said."""
+        assert 400 == self.act("my-forget-all").status_code
+        assert SECRET in self.texts()
+        shown = text_of(self.act("my-forget-all", sure="yes"))
+        assert "Ada forgot you: 1 memories" in shown
+        assert "What stays:" in shown
+        assert {OPEN, OFS} == set(self.texts())
+
+    def test_remembered_no_more_and_again(self) -> None:
+        """What is done already is said to be so."""
+        assert "Nothing new of you is remembered." in text_of(
+            self.act("my-remember", remembered="no")
+        )
+        assert [self.pia] == state.read(self.ada_script, "unremembered")
+        assert 409 == self.act("my-remember", remembered="no").status_code
+        self.act("my-remember", remembered="yes")
+        assert [] == state.read(self.ada_script, "unremembered")
+
+    def test_muted_and_heard_again(self) -> None:
+        """For all characters of the account."""
+        shown = text_of(self.act("my-mute", muted="yes"))
+        assert "You and Ada do not hear each other." in shown
+        assert [self.pia] == state.read(self.ada_script, "muted_by")
+        assert "not to be heard" in text_of(self.get("mine", who="player"))
+        self.act("my-mute", muted="no")
+        assert [] == state.read(self.ada_script, "muted_by")
+
+    def test_a_file_of_it(self) -> None:
+        """All that is kept of them, their own words in it; nothing of others."""
+        response = self.get("my-export", who="player", query={"of": "Ada"})
+        named = 'attachment; filename="memories-of-me-ada.json"'
+        assert named == response["Content-Disposition"]
+        told = json.loads(response.content)
+        assert [SECRET] == [memory["text"] for memory in told["memories"]]
+        assert OFS not in response.content.decode()
+        assert self.pia == self.facts("memories_exported")[0]["person"]

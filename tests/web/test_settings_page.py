@@ -1,0 +1,306 @@
+"""The page of settings: every setting has a field, and is judged as in the game."""
+
+from __future__ import annotations
+
+import html
+from itertools import zip_longest
+from typing import Any
+
+from django.conf import settings
+from django.test.utils import override_settings
+from evennia.utils import create
+
+from evennia_ai import operations
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.paths import NESTED, schema_of_keys
+from evennia_ai.core.settings.schema import kind_of, known_keys
+from evennia_ai.operations import settings as settings_of
+from evennia_ai.runtime import state
+from tests.browser.cases import CASES
+from tests.web.support import WebTest, text_of
+
+NESTED_KEYS = list(NESTED.values())
+FIELDS = {
+    ".".join(keys): keys
+    for keys in [*((name,) for name in SCHEMAS if name != "assistant_key"), *NESTED_KEYS]
+    if not known_keys(schema_of_keys(keys))
+}
+BAD = {
+    "boolean": "perhaps",
+    "enum": "banana",
+    "integer": "many",
+    "number": "many",
+    "array": "{}",
+    "object": "nonsense",
+    "string": "x" * 20_001,
+}
+
+
+def typed_together() -> list[list[tuple[Any, ...]]]:
+    """All settings with a kind, in forms: of a mapping one key each, for it tells its first error.
+
+    A context has a form of its own.
+    """
+    by_name: dict[str, list[tuple[Any, ...]]] = {}
+    for keys in FIELDS.values():
+        if kind_of(schema_of_keys(keys)) and keys != ("context_configs",):
+            by_name.setdefault(str(keys[0]), []).append(keys)
+    contexts = [[keys] for keys in by_name.pop("context_configs")]
+    rows = zip_longest(*by_name.values())
+    return [*contexts, *([keys for keys in row if keys] for row in rows)]
+
+
+class SettingsTest(WebTest):
+    """Ada's settings."""
+
+    def set(self, who: str = "owner", **more: Any) -> Any:
+        """Save a form of settings: what is typed by path, with __ for a dot."""
+        form = {f"set:{path.replace('__', '.')}": typed for path, typed in more.items()}
+        return self.post("set-settings", form, who=who, key="Ada")
+
+    def field(self, body: str, path: str) -> str:
+        """What stands in the page from a field's help to its end."""
+        return body.split(f'id="help-{path}"')[1].split('<div class="field">')[0]
+
+
+class FieldsTest(SettingsTest):
+    """Fields made from the settings' own models."""
+
+    def test_every_setting_has_a_field(self) -> None:
+        """With its help; those of a context on the page of the prompt, when it is chosen."""
+        body = self.get("settings", key="Ada").content.decode()
+        contexts = {
+            keys[1] for keys in FIELDS.values() if keys[0] == "context_configs" and keys[1:]
+        }
+        for context in contexts:
+            body += self.get("prompt", query={"context": context}, key="Ada").content.decode()
+        missing = [path for path in FIELDS if f'name="set:{path}"' not in body]
+        assert ["context_configs"] == missing or [] == missing
+        for path, keys in FIELDS.items():
+            told = schema_of_keys(keys).get("description", "")
+            assert path in missing or html.escape(told) in self.field(body, path), path
+
+    def test_a_bad_value_is_refused_as_in_the_game(self) -> None:
+        """Of every setting: with the same words, beside its field, and what was typed is kept."""
+        before = settings_of.configuration(self.ada_script).data
+        for together in typed_together():
+            first = together[0]
+            page = "set-context" if first[0] == "context_configs" else "set-settings"
+            typed = {".".join(keys): BAD[kind_of(schema_of_keys(keys))] for keys in together}
+            form = {f"set:{path}": text for path, text in typed.items()}
+            response = self.post(page, {**form, "context": first[-2:][0]}, key="Ada")
+            assert 400 == response.status_code
+            body = response.content.decode()
+            for path, text in typed.items():
+                with self.subTest(path=path):
+                    in_the_game = settings_of.set_setting(self.ada_script, path, text)
+                    assert not in_the_game.ok
+                    field = self.field(body, path)
+                    assert html.escape(in_the_game.errors[path]) in field
+                    assert 'aria-invalid="true"' in field
+                    if text not in (BAD["boolean"], BAD["enum"]):  # nothing else can be typed
+                        assert text in html.unescape(field)
+        assert before == settings_of.configuration(self.ada_script).data
+
+    def test_bounds_unit_default_and_whose_it_is(self) -> None:
+        """A field tells all that one has to know to fill it in."""
+        with override_settings(EVENNIA_AI_MEMORY_CONFIG={"recall_limit": 7}):
+            body = self.get("settings", key="Ada").content.decode()
+        assert "its keys are in" not in text_of_part(body)
+        assert "how often it acts unasked for its goals" in text_of_part(body)
+        rate = text_of_part(self.field(body, "tick_rate"))
+        assert "a whole number from 1 to 86400" in rate
+        assert "Now by default: 5." in rate
+        assert "Now the game's: 7." in text_of_part(self.field(body, "memory_config.recall_limit"))
+        assert '(seconds)</span></label>\n  <p class="help" id="help-confirm_seconds"' in body
+        self.set(tick_rate="9")
+        body = self.get("settings", key="Ada").content.decode()
+        assert "Its own. Without it: 5." in text_of_part(self.field(body, "tick_rate"))
+
+
+def text_of_part(body: str) -> str:
+    """The words of a part of a page."""
+
+    class Part:
+        content = body.encode()
+
+    return text_of(Part())  # type: ignore[arg-type]
+
+
+class SavingTest(SettingsTest):
+    """Forms that are saved."""
+
+    def test_set_and_unset(self) -> None:
+        """It holds in the game at once; unset lets the default hold, and the rest is saved too."""
+        shown = text_of(self.set(tick_rate="9", execution_config__multi_action_enabled="no"))
+        assert "Ada: tick_rate is 9 now (was 5)." in shown
+        assert 9 == state.read(self.ada_script, "tick_rate")
+        assert {"multi_action_enabled": False} == state.read(self.ada_script, "execution_config")
+        form = {"unset": "tick_rate", "set:max_history": "30"}
+        shown = text_of(self.post("set-settings", form, key="Ada"))
+        assert "tick_rate is 5, the default, now (was 9)." in shown
+        assert 5 == state.read(self.ada_script, "tick_rate")
+        assert 30 == state.read(self.ada_script, "max_history")
+
+    def test_only_what_was_typed_is_changed(self) -> None:
+        """A whole form that nobody changed changes nothing, though a colleague did meanwhile."""
+        form = {
+            "set:tick_rate": "",
+            "was:tick_rate": "",
+            "set:max_history": "30",
+            "was:max_history": "",
+        }
+        settings_of.set_setting(self.ada_script, "tick_rate", 11)
+        self.post("set-settings", form, key="Ada")
+        assert 11 == state.read(self.ada_script, "tick_rate")
+        response = self.post("set-settings", {"set:tick_rate": "", "was:tick_rate": ""}, key="Ada")
+        assert "every field is as it was" in text_of(response)
+
+    def test_all_or_nothing(self) -> None:
+        """With one that is wrong none is stored, and all that was typed is there still."""
+        response = self.set(tick_rate="9", max_history="many", persona="She <keeps> lamps.")
+        assert 400 == response.status_code
+        assert 5 == state.read(self.ada_script, "tick_rate")
+        body = response.content.decode()
+        assert 'name="set:tick_rate" value="9"' in body
+        assert 'name="set:max_history" value="many"' in body
+        assert "\nShe &lt;keeps&gt; lamps.</textarea>" in body
+
+    def test_lists_stand_a_line_each(self) -> None:
+        """An entry may have a comma in it; what is written as a list is read as one."""
+        self.set(guidelines="Keep short, please.\r\n\r\nWave.")
+        assert ["Keep short, please.", "Wave."] == state.read(self.ada_script, "guidelines")
+        body = self.get("settings", key="Ada").content.decode()
+        assert "\nKeep short, please.\nWave.</textarea>" in body
+        self.set(guidelines='["Hum."]')
+        assert ["Hum."] == state.read(self.ada_script, "guidelines")
+
+    def test_powers_need_an_owner(self) -> None:
+        """Whoever may configure may not give these; the others see no field for them."""
+        response = self.set("controller", command_allowlist="look")
+        assert 403 == response.status_code
+        assert "configure powers" in text_of(response)
+        assert not state.read(self.ada_script, "command_allowlist")
+        body = self.get("settings", who="controller", key="Ada").content.decode()
+        assert 'name="set:command_allowlist"' not in body
+        assert 'name="set:tick_rate"' in body
+        self.set(command_allowlist="look")
+        assert ["look"] == state.read(self.ada_script, "command_allowlist")
+
+    def test_a_builder_looks_only(self) -> None:
+        """No button is shown that he may not press."""
+        body = self.get("settings", who="builder", key="Ada").content.decode()
+        assert "set:tick_rate" not in body
+        assert "<button" not in body
+
+    def test_undo_and_redo(self) -> None:
+        """Edits are listed with who made them, taken back and made again."""
+        self.set(tick_rate="9")
+        shown = text_of(self.get("settings", key="Ada"))
+        assert "Astrid tick_rate: 5 -> 9" in shown
+        shown = text_of(self.post("settings-undo", key="Ada"))
+        assert 5 == state.read(self.ada_script, "tick_rate")
+        assert "Make it again" in shown
+        self.post("settings-redo", key="Ada")
+        assert 9 == state.read(self.ada_script, "tick_rate")
+        response = self.post("settings-undo", {"number": "<i>"}, key="Ada")
+        assert "'<i>' is no number of an edit." in text_of(response)
+        self.set(command_allowlist="look")
+        assert 403 == self.post("settings-undo", who="controller", key="Ada").status_code
+
+    def test_hostile_texts_are_read_as_they_are(self) -> None:
+        """Stored or refused: what a field holds makes no tag."""
+        texts = [case.written.replace("\x00", "") for case in CASES]
+        self.ada_script.db.persona = "\n".join(texts)
+        self.ada.db.desc = "\n".join(texts)
+        self.ada_script.db.channel_configs = dict.fromkeys(texts, "trigger")
+        pages = [self.get("settings", key="Ada"), self.get("prompt", key="Ada")]
+        form = {f"set:{path}": text for path, text in zip(FIELDS, texts, strict=False)}
+        pages.append(self.post("set-settings", form, key="Ada"))
+        assert 400 == pages[-1].status_code
+        for response in pages:
+            body = response.content.decode()
+            for bad in ("<img src=x", "<script>win", "<iframe", "<svg/onload", "<style>"):
+                assert bad not in body
+
+
+class LookTest(SettingsTest):
+    """The look, the place and the channels of an assistant; and the whole of it."""
+
+    def test_look_and_place(self) -> None:
+        """They are seen in the game at once."""
+        form = {"desc": "A lamp.\r\nIt glows.", "aliases": "lampy\r\n\r\nthe lamp"}
+        self.post("set-look", form, key="Ada")
+        assert "A lamp.\nIt glows." == self.ada.db.desc
+        assert {"lampy", "the lamp"} == set(self.ada.aliases.all())
+        self.post("set-place", {"location": str(self.room2.dbref)}, key="Ada")
+        assert self.room2 == self.ada.location
+        response = self.post("set-place", {"location": "<b>nowhere"}, key="Ada")
+        assert 404 == response.status_code
+        assert "There is no room named '<b>nowhere'" in text_of(response)
+        assert 'value="&lt;b&gt;nowhere"' in response.content.decode()
+        response = self.post("set-look", {"desc": "x" * 5000, "aliases": "lampy"}, key="Ada")
+        assert "must have at most 4000" in text_of(response)
+        assert "x" * 5000 in response.content.decode()
+
+    def test_channels(self) -> None:
+        """It listens, and leaves."""
+        channel = create.create_channel("Lamps", locks="listen:all()")
+        self.addCleanup(channel.delete)
+        self.post("set-channel", {"channel": "Lamps", "mode": "trigger"}, key="Ada")
+        assert channel.subscriptions.has(self.ada)
+        body = self.get("settings", key="Ada").content.decode()
+        assert '<option value="trigger" selected>answers everything' in body
+        self.post("set-channel", {"channel": "Lamps", "mode": "leave"}, key="Ada")
+        assert not channel.subscriptions.has(self.ada)
+
+    def test_a_copy(self) -> None:
+        """The page goes on to the new one."""
+        response = self.post("clone", {"copy_name": "Bea"}, key="Ada")
+        assert self.address("live", key="Bea") == response.redirect_chain[-1][0]
+        assert operations.find_assistant("Bea") is not None
+        response = self.post("clone", {"copy_name": "Ada"}, key="Ada")
+        assert response.status_code in (400, 409)
+
+    def test_an_account(self) -> None:
+        """So that the game's own page reaches it; a second one is refused."""
+        assert "has an account now" in text_of(self.post("give-account", key="Ada"))
+        assert 409 == self.post("give-account", key="Ada").status_code
+
+    def test_to_delete_it_its_name_is_typed(self) -> None:
+        """Without that nothing is done; afterwards it is gone, and the first page is shown."""
+        response = self.post("delete", {"sure": "yes"}, key="Ada")
+        assert "to be sure, type its name, Ada" in text_of(response)
+        assert operations.find_assistant("Ada") is not None
+        response = self.post("delete", {"sure": "ada"}, key="Ada")
+        assert "Ada is deleted. Its record is in the file ada-" in text_of(response)
+        assert settings.GAME_DIR not in response.content.decode()
+        assert operations.find_assistant("Ada") is None
+
+    def test_who_was_made_with_its_body_is_not_released(self) -> None:
+        """The refusal says what would be right."""
+        response = self.post("release", {"sure": "Ada"}, key="Ada")
+        assert 409 == response.status_code
+        assert "assistant delete Ada" in text_of(response)
+
+    def test_a_being_gets_its_mind_taken_away(self) -> None:
+        """It stays in the game as it was, and no assistant is left."""
+        golem = create.create_object(key="Golem", location=self.room1)
+        operations.adopt(golem, "Bram")
+        assert "To take its mind away" in text_of(self.get("settings", key="Bram"))
+        response = self.post("release", {"sure": "Bram"}, key="Bram")
+        assert "Bram is released, and the being is as it was before." in text_of(response)
+        assert operations.find_assistant("Bram") is None
+        assert golem in self.room1.contents
+
+    def test_its_card_is_a_file(self) -> None:
+        """That a browser keeps under a harmless name, and whoever may not gets a page."""
+        for kind, begins in (("json", b"{"), ("png", b"\x89PNG")):
+            response = self.get(f"card-{kind}", key="Ada")
+            assert response.content.startswith(begins)
+            assert f'attachment; filename="card-Ada.{kind}"' == response["Content-Disposition"]
+            assert "nosniff" == response["X-Content-Type-Options"]
+        assert 403 == self.get("card-json", who="player", key="Ada").status_code
+        response = self.get("card-json", key="Nobody")
+        assert 404 == response.status_code
+        assert "Content-Disposition" not in response
