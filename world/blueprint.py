@@ -1,6 +1,7 @@
 """The shapes of the entries in `library.py`: what one writes down to have it built.
 
-Only frozen values live here, and how examples are written. Every text is shown to players as it stands, colour codes included.
+Only frozen values live here, and how examples are written. Every text is shown to players as it
+stands, colour codes included.
 """
 
 from collections.abc import Mapping
