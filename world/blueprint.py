@@ -1,9 +1,14 @@
 """The shapes of the entries in `library.py`: what one writes down to have it built.
 
-Only frozen values live here. Every text is shown to players as it stands, colour codes included.
+Only frozen values live here, and how examples are written. Every text is shown to players as it
+stands, colour codes included.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+# More ways to ask a resident what it knows, by the answer that each of them brings.
+Answers = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -89,3 +94,8 @@ class Resident:
     def briefing(self) -> str:
         """Persona and facts as the one text the model is given."""
         return "\n".join([self.persona, "What you know:", *(f"- {fact}" for fact in self.facts)])
+
+
+def pairs(answers: Answers) -> tuple[tuple[str, str], ...]:
+    """The ways to ask, a line each, with their answer, as a resident's examples are written."""
+    return tuple(("\n".join(ways), answer) for answer, ways in answers.items())

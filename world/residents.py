@@ -4,8 +4,9 @@ Nothing here runs. Facts are short, each about one thing, and told to a resident
 are found by their question: the more ways to ask there are, the better a small model answers.
 """
 
-from world import answers
-from world.blueprint import Resident
+from world.ada_answers import ADA
+from world.blueprint import Resident, pairs
+from world.brass_answers import BRASS
 
 RESIDENTS = (
     Resident(
@@ -119,7 +120,7 @@ RESIDENTS = (
             ("where can I get a beer or a bed?", "Greyport has two taverns, Nell."),
             ("can you help me?", "Gladly, Nell. What are you looking for?"),
             ("what can I do here?", "Read, Otto, climb to the Lamp Room, or visit Brass."),
-            *answers.pairs(answers.ADA),
+            *pairs(ADA),
         ),
     ),
     Resident(
@@ -193,7 +194,7 @@ RESIDENTS = (
             ("is a tool missing?", "One shadow is empty, Otto. It has the shape of a key."),
             ("open a lock, give me a key", "I have no keys, Nell."),
             ("tell me a secret", "I know none, Otto."),
-            *answers.pairs(answers.BRASS),
+            *pairs(BRASS),
         ),
     ),
 )

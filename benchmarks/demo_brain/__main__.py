@@ -1,10 +1,11 @@
 """Questions of newcomers, asked over telnet in a running Lantern Library.
 
-    python -m benchmarks.demo_brain [--half seen unseen practice check] [--show] [--model FILE.gguf]
+    python -m benchmarks.demo_brain [--half seen unseen ...] [--show] [--model FILE.gguf]
 
 The model is the one of `make play`, or that of a file. Each question comes from a newcomer of whom
 nothing is remembered; answers are judged by the words they need and the words they must not hold.
-Answers are shown of the halves it was tuned with; of the others, `unseen` and `check`, the total.
+Answers are shown of the halves it was tuned with; of the others, `unseen`, `check` and `kept`, the
+total.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ HALVES = {
     "unseen": UNSEEN,
     "practice": read("practice.txt"),
     "check": read("check.txt"),
+    "wordings": read("wordings.txt"),
+    "kept": read("kept.txt"),
 }
-TUNED = ("seen", "practice")
+TUNED = ("seen", "practice", "wordings")
 LINES = {
     "whisper": "whisper {whom} = {line}",
     "say": "say @{whom} {line}",

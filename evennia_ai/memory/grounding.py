@@ -20,6 +20,7 @@ from evennia_ai.core.memory.grounding import Note, fitting, narrowed
 from evennia_ai.core.memory.phrasing import as_spoken, as_told_back, hint, split_persona
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.core.memory.recollection import Recollection, Seeker
+from evennia_ai.core.memory.wording import written_out
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_line
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
@@ -34,10 +35,11 @@ from evennia_ai.runtime.names import name_of
 LONGEST_LINE = 400
 LONGEST_LOOK = 160
 # A model of vectors reads some eighty short texts a second when it meets them first.
-MOST_NOTES = 240
+MOST_NOTES = 480
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
+ASKED_FOR_WAYS = "which ways lead out of here, where does that door go?"
 _BEING = "evennia.objects.objects.DefaultCharacter"
 _EXIT = "evennia.objects.objects.DefaultExit"
 
@@ -117,10 +119,10 @@ def _grounded(notes: Sequence[Note], asked: Asked) -> Grounded:
 
 
 def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], Asked]:
-    line = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
+    said = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
-    asked = _asked(script, line, known)
+    asked = _asked(script, written_out(said), known)
     notes = [*_own(script, turn), *_lore(script, seeker, turn), *_around(script.obj), *_said(known)]
     return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
 
@@ -132,7 +134,8 @@ def _own(script: Assistant, turn: Turn | None) -> Iterator[Note]:
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
-        yield Note(spoken, key=f"{asked} {spoken}", question=asked)
+        for way in filter(None, map(str.strip, asked.splitlines())):
+            yield Note(spoken, key=f"{way} {spoken}", question=way)
 
 
 def _lore(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
@@ -151,7 +154,8 @@ def _around(body: GameObject | None) -> Iterator[Note]:
     ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
     beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
     if ways:
-        yield Note(f"From here one can go {_list(map(_way, ways))}.", key="the ways out of here")
+        told = f"From here one can go {_list(map(_way, ways))}."
+        yield Note(told, key=f"{ASKED_FOR_WAYS} {told}", question=ASKED_FOR_WAYS)
     if beings:
         names = (name_as_data(name_of(being, body)) for being in beings)
         yield Note(f"{_list(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
@@ -195,7 +199,7 @@ def _said(known: Sequence[Recollection]) -> Iterator[Note]:
     for memory in known:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
-            told = as_told_back(words)
+            told = as_told_back(written_out(words))
             yield Note(told, words, audience=memory.audience, is_reminder=True)
 
 

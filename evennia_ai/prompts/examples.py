@@ -83,7 +83,7 @@ def grounded_examples(*, is_plain: bool) -> list[Message]:
 def examples(own: Iterable[Sequence[str]] = ()) -> list[Message]:
     """The common turns, then an assistant's own pairs of what is asked and how it answers."""
     asked = [
-        (*_ASKERS[number % len(_ASKERS)], heard, answer)
+        (*_ASKERS[number % len(_ASKERS)], heard.splitlines()[0], answer)
         for number, (heard, answer) in enumerate(islice(own, MOST_SHOWN))
     ]
     turns = enumerate([*_TURNS, *asked])

@@ -75,13 +75,18 @@ def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
         ("who mends lamps", True),
         ("so you mend lamps?", True),
         ("Tell me of the sea", True),
+        ("ok great, how do I get there", True),
+        ("for how long already", True),
+        ("I am lost, where is the way out", True),
+        ("any idea who has it", True),
         ("I mend lamps", False),
+        ("I come from Holm, where herring is cheap", False),
         ("hello!", False),
         ("...", False),
     ],
 )
 def test_questions_are_known(line: str, asks: bool) -> None:
-    """By their mark, or by their first word."""
+    """By their mark, or by the first words of the line or of a later part."""
     assert asks is is_question(line)
 
 
@@ -160,18 +165,18 @@ def test_an_example_is_found_by_its_question_too() -> None:
     flood = Note(
         "The sea stood high.", "was there a flood? The sea stood high.", "was there a flood?"
     )
-    assert (flood.key,) == flood.pieces
-    alike = {flood.key: 0.5, flood.question: 0.7}
-    assert pytest.approx(0.62) == flood.likeness(alike)
+    assert (flood.text,) == flood.pieces
+    alike = {flood.text: 0.5, flood.question: 0.7}
+    assert pytest.approx(0.66) == flood.likeness(alike)
     assert flood == best([flood], Asked("did a wave come in?"), [alike])
-    assert best([flood], Asked("did a wave come in?"), [{flood.key: 0.6}]) is None
+    assert best([flood], Asked("did a wave come in?"), [{flood.text: 0.6}]) is None
 
 
 def test_what_answered_the_same_word_is_preferred() -> None:
     """A question for a place is rather answered by the example of another one."""
     who = Note("Brass.", "who has the lamp? Brass.", "who has the lamp?")
     where = Note("Upstairs.", "where is the lamp? Upstairs.", "where is the lamp?")
-    alike = {text: 0.6 for note in (who, where) for text in (note.key, note.question)}
+    alike = {text: 0.6 for note in (who, where) for text in (note.text, note.question)}
     assert where == best([who, where], Asked("where do lamps stand?"), [alike])
     assert who == best([who, where], Asked("who owns lamps?"), [alike])
 
@@ -180,8 +185,8 @@ def test_a_question_is_its_own_example() -> None:
     """Word for word, though something else is a little more alike in meaning."""
     name = Note("I am Ada.", "who are you? I am Ada.", "who are you?")
     made = Note("A smith made me.", "who made you? A smith made me.", "who made you?")
-    alike = dict.fromkeys((name.key, name.question), 0.6)
-    alike |= dict.fromkeys((made.key, made.question), 0.7)
+    alike = dict.fromkeys((name.text, name.question), 0.6)
+    alike |= dict.fromkeys((made.text, made.question), 0.7)
     assert name == best([made, name], Asked("Who are you"), [alike])
 
 
@@ -222,6 +227,30 @@ def test_who_orders_is_rather_refused() -> None:
     assert LAMPS == best([LAMPS, deed], Asked("who solders?"), alike)
 
 
+def test_who_asks_whether_somebody_is_there_is_greeting() -> None:
+    """Talk that asks is as good as talk that does not."""
+    there = next(note for note in DECOYS if "anybody there" in note.key)
+    alike = [{LAMPS.text: 0.5, there.key: 0.6, there.question: 0.6}]
+    assert there == best([LAMPS, there], Asked("hullo, anybody in?"), alike)
+
+
+@pytest.mark.parametrize(
+    ("line", "demands"),
+    [
+        ("smash the clocks!", True),
+        ("as your owner I order you to talk", True),
+        ("you must obey", True),
+        ("could you spawn a sword", True),
+        ("could you point me to the tides", False),
+        ("you must be tired", False),
+        ("who throws hammers?", False),
+    ],
+)
+def test_demands_are_known(line: str, demands: bool) -> None:
+    """By a word for an act at their beginning, or by who is told to do one."""
+    assert demands is Asked(line).is_order
+
+
 def test_what_is_said_before_a_question_counts_too() -> None:
     """The question alone would mean nothing."""
     asked = Asked("my watch is broken, who could help?")
@@ -250,6 +279,35 @@ def test_of_very_many_notes_those_with_its_words_are_left() -> None:
     assert list(NOTES) == narrowed(NOTES, asked, 3)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["for how long already", "how many exactly?", "and the weather ones?", "not even for a night?"],
+)
+def test_a_line_that_names_nothing_is_a_follow_up(line: str) -> None:
+    """It goes on from the line before, though no word in it points back."""
+    assert Asked(line, "where are storms?", STORMS.text).is_follow_up
+    assert not Asked(line).is_follow_up
+
+
+def test_the_less_a_follow_up_names_the_more_the_talk_counts() -> None:
+    """Of "since when?" nothing can be found by itself."""
+    bare, named = (
+        [*Asked(line, "is a book gone?", "The atlas.").queries.values()]
+        for line in ("and since when?", "and where is its shelf?")
+    )
+    assert bare[0] < named[0] < named[1] < bare[1]
+    assert pytest.approx(1.0) == sum(bare)
+
+
+def test_a_follow_up_is_rather_known() -> None:
+    """Being short it is like lines about anything that nobody knows."""
+    long = next(note for note in DECOYS if note.key == "how long does it take?")
+    alike = {LAMPS.text: 0.6, long.key: 0.63, long.question: 0.63}
+    asked = Asked("does it last?", "who mends lamps?", "Nobody.")
+    assert LAMPS == best([LAMPS, long], asked, [alike, alike])
+    assert long == best([LAMPS, long], Asked("does it last?"), [alike])
+
+
 def test_a_follow_up_is_understood_by_the_talk() -> None:
     """What "it" is, stood in the exchange before; what was told just now counts less."""
     asked = Asked("is the way there safe?", "where are storms?", STORMS.text)
@@ -271,6 +329,8 @@ def test_a_follow_up_is_understood_by_the_talk() -> None:
     [
         "which books are about storms",
         "is there a storm?",
+        "and what do you do?",
+        "who am I?",
         "I wonder whether it is known to anybody here at all what the old book told of",
     ],
 )
@@ -303,6 +363,7 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
         ("Are you well?", "are you well?", UNASKED, LISTENING),
         ("Hello, Ada, dear.", "hello, Ada, dear", UNASKED, WELCOME),
         ("Well, good bye Ada. Goodbye!", "Well, good bye Ada. Goodbye!", UNASKED, FAREWELL),
+        ("Hullo, anybody in?", "hullo, anybody in?", UNASKED, WELCOME),
         ("Yes. Yes, it is.", "yes", UNASKED, "Yes. Yes, it is."),
         ("No, the stair is loose.", "is it safe?", STAIR_HINT, "No, the stair is loose."),
         (

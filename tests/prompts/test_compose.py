@@ -73,6 +73,13 @@ def test_the_head_does_not_change_with_the_conversation() -> None:
     assert compose(persona, first)[:shared] == compose(persona, later)[:shared]
 
 
+def test_of_several_ways_to_ask_the_first_is_shown() -> None:
+    """The others only help to find its answer."""
+    shown = str(examples([("may I climb?\nis it open?", "Mind the rail.")]))
+    assert "may I climb?" in shown
+    assert "is it open?" not in shown
+
+
 def test_a_small_model_is_shown_examples_of_its_own() -> None:
     """The common ones first, the assistant's own nearest to the question."""
     own = (("what are you called?", "I am Ada."), ("is it late?", "Never."))

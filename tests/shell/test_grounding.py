@@ -101,6 +101,18 @@ class TestWhatIsTold(SmallModelTest):
         state.write(self.ada_script, examples=[("may I climb?", "Mind the rail, Otto.")])
         assert "You know: Mind the rail." == self.tell("can I climb?")
 
+    def test_an_example_that_is_asked_in_several_ways(self) -> None:
+        """Each line of what is asked finds its answer; an empty one finds nothing."""
+        ways = "may I climb?\n\nis the tower open\n"
+        state.write(self.ada_script, examples=[(ways, "Mind the rail, Otto.")])
+        assert "You know: Mind the rail." == self.tell("is the tower open?")
+        assert "You know: Mind the rail." == self.tell("can I climb?")
+
+    def test_what_is_written_as_in_a_chat(self) -> None:
+        """It is looked for as it would be written out, and told back so."""
+        self.tell("im Jorun, my ship is gone")
+        assert "You are Jorun" in self.tell("whats my name, who am I")
+
     def test_lore_that_may_be_known_there(self) -> None:
         """That of the world; a faction's is nobody's business."""
         here = {"at": 0.0, "keywords": ("harbour",)}

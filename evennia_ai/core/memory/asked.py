@@ -9,23 +9,34 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from evennia_ai.core.memory.wording import telling_words
+
 # What a small model is told where no note answers: of questions, of demands, and of talk.
 UNKNOWN, UNABLE, UNASKED = "You do not know.", "You cannot do that.", "You answer kindly."
-# A follow-up is found by its own words and, as much, by the exchange before.
-OWN_WEIGHT = 0.5
+# A follow-up is found by its own words and by the exchange before; one that names nothing ("and
+# since when?") by little else.
+OWN_WEIGHT, BARE_WEIGHT = 0.45, 0.3
 LONGEST_FOLLOW_UP = 12
 SHORTEST_PIECE = 3
 
-WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _BACK = re.compile(
-    r"\b(?:it|its|he|him|his|she|her|they|them|their|that|those|these|one)\b"
+    r"\b(?:it|its|he|him|his|she|her|they|them|their|that|those|these|ones?)\b"
     r"|(?<!is )(?<!are )(?<!was )\bthere\b|\A\W*(?:and |but |so )?(?:why|how come)\b"
-    r"|\A\W*(?:since when|until when|where|when|who|how)\W*\Z|\A\W*and\b",
+    r"|\b(?:some|others?|else)\W*\Z",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"\A\W*(?:and|but|not even|what about|how about|even)\b", re.IGNORECASE)
+# A line that stands for itself has a word beside these and common ones.
+_VAGUE_TEXT = (
+    "ah again ago almost already also aww big early else even ever exactly far high hm hmm just "
+    "kind late long many more much no now often oh ok okay old only quite really since soon sort "
+    "still then time too until well way yes"
+)
+_VAGUE = frozenset(_VAGUE_TEXT.split())
+_STANDS_ALONE = re.compile(r"\b(?:you|your|i|am|my|me|here|this|we)\b", re.IGNORECASE)
 _SEEKING = re.compile(
-    r"\b(?:wheres|whos|hows|look(?:ing)? for|i'm after|i am after|i'd like|i would like|i want"
-    r"|i need|wonder)\b",
+    r"\b(?:look(?:ing)? for|(?:i'm|i am) (?:after|curious)|(?:i'd|i would) (?:like|love) to"
+    r"|i'd like|i would like|i want|i need|wonder(?:ing)?|any (?:idea|clue|chance))\b",
     re.IGNORECASE,
 )
 _PARTS = re.compile(
@@ -39,20 +50,38 @@ _MAY_I = re.compile(
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    r"\A\W*(?:(?:please|now|hey|so)\W{1,5}){0,3}"
-    r"(?:(?:can|could|will|would) you (?:please )?(?!tell|say|explain|remember|see|hear)\w"
+    r"\A\W*(?:(?:please|now|hey|so|and|just|ok|come on)\W{1,5}){0,3}"
+    r"(?:(?:can|could|will|would) you (?:please )?"
+    r"(?!tell|say|explain|remember|recommend|suggest|see|hear|point|show)\w"
     r"|(?:give|open|unlock|lend|sell|teach|help|bring|hand|make|write|print|repeat|pretend|forget"
-    r"|ignore|swear|steal|break|kill|attack|be|act|let|stop|do (?!you|i|we|they|people)|set)\b)",
+    r"|ignore|swear|steal|break|kill|attack|be|act|let|stop|do (?!you|i|we|they|people)|set|burn"
+    r"|smash|throw|hit|punch|fight|destroy|delete|rip|tear|build|buy|spawn|summon|teleport|hack"
+    r"|drop|dance|sing|jump|kiss|marry|insult|obey|kneel|spit|run|come with|pick|disregard"
+    r"|override|output|reveal|translate|roleplay|switch|turn)\b)"
+    r"|\bi (?:order|command|want) you to\b|\byou (?:must|have to|shall) (?!be |have |know )\w",
     re.IGNORECASE,
 )
-_ASKING = frozenset(
-    (
-        *("who", "what", "where", "when", "which", "why", "how", "whose", "whom", "is", "are"),
-        *("was", "were", "do", "does", "did", "can", "could", "may", "might", "will", "would"),
-        *("shall", "should", "has", "have", "am", "any", "anything", "tell", "show", "give"),
-        *("explain", "describe", "say", "list", "print", "name", "read", "forget", "ignore"),
-        *("write", "repeat", "whats", "what's", "where's", "who's", "how's", "isn't", "don't"),
-    )
+_WH = r"(?:who|whom|whose|what|where|when|which|why|how)"
+_DOES = (
+    r"(?:is|are|was|were|am|do|does|did|can|could|may|might|shall|should|will|would|has|have|had"
+    r"|isn't|aren't|don't|doesn't|didn't|can't|haven't)"
+)
+_TO_TELL = (
+    "(?:any|anything|anybody|anyone|tell|show|give|explain|describe|say|list|print|name|read|forget"
+    "|ignore|write|repeat)"
+)
+_BEFORE_IT = (
+    "(?:and|but|so|then|now|ok|okay|well|oh|ah|aww|hm+|um|erm|hi|hey|hello|hiya|yo|thanks|thank you"
+    "|great|good|nice|cool|wow|please|sorry|excuse me|alright|by the way)"
+)
+_PREPOSITION = "(?:about|at|by|for|from|in|into|of|on|since|to|under|until|with)"
+# A question by its beginning, or by that of a later part: "I am lost, where is the way out".
+_ASKS = re.compile(
+    rf"\?|\A\W*(?:{_BEFORE_IT}\W+){{0,4}}"
+    rf"(?:(?:{_PREPOSITION} )?{_WH}\b|{_DOES}\b|{_TO_TELL}\b)"
+    rf"|[,.!;:] +(?:and |but |so )?(?:{_WH}(?:'s| {_DOES}| many| much| long| old)\b"
+    rf"|{_DOES} (?:i|you|he|she|it|we|they|there|the|that|this|any)\b)",
+    re.IGNORECASE,
 )
 _OF_YOU = re.compile(r"\byou", re.IGNORECASE)
 
@@ -72,9 +101,20 @@ class Asked:
 
     @property
     def is_follow_up(self) -> bool:
-        """True for a short line that speaks of "it", "him" or "there", with a talk to refer to."""
+        """True for a short line that says "it", "him", "there" or names nothing, after a talk."""
         is_short = len(self.line.split()) <= LONGEST_FOLLOW_UP
-        return bool(self.said) and is_short and _BACK.search(self.line) is not None
+        return bool(self.said) and is_short and (_BACK.search(self.line) is not None or self._leans)
+
+    @property
+    def _leans(self) -> bool:
+        """True for a line that goes on from another without a word for what it goes on with."""
+        is_part = (is_question(self.line) and self.is_bare) or _GOES_ON.search(self.line)
+        return bool(is_part) and _STANDS_ALONE.search(self.line) is None
+
+    @property
+    def is_bare(self) -> bool:
+        """True for a line that names nothing of what it asks for: "and since when?"."""
+        return telling_words(self.line) <= _VAGUE
 
     @property
     def question(self) -> str:
@@ -103,12 +143,13 @@ class Asked:
         if not self.is_follow_up:
             return {self.line: 1.0}
         whole = f"{self.said} {self.answered} {self.question}"
-        return {self.question: OWN_WEIGHT, whole: 1 - OWN_WEIGHT}
+        own = BARE_WEIGHT if self.is_bare else OWN_WEIGHT
+        return {self.question: own, whole: 1 - own}
 
 
 def is_order(line: str) -> bool:
     """True for a line that demands an act, not an answer."""
-    return _REQUEST.match(line) is not None
+    return _REQUEST.search(line) is not None
 
 
 def is_about_oneself(line: str) -> bool:
@@ -122,6 +163,5 @@ def is_question(line: str) -> bool:
 
 
 def _asks(line: str) -> bool:
-    """True for a question by its mark or its first word; "I am looking for ..." tells as well."""
-    words = WORD.findall(line.casefold())
-    return "?" in line or bool(words and words[0] in _ASKING)
+    """True for a question by its mark or first words; "I am looking for ..." tells as well."""
+    return _ASKS.search(line) is not None

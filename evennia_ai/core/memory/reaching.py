@@ -15,9 +15,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evennia_ai.core.memory.grounding import telling_words
 from evennia_ai.core.memory.phrasing import denies
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
+from evennia_ai.core.memory.wording import telling_words
 
 # The same said shorter has more than this part of the telling words.
 LEAST_SHARED = 0.5

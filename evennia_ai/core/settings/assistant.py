@@ -86,7 +86,8 @@ class AssistantSettings(SettingsGroup):
     )
     examples: tuple[Pair, ...] = setting(
         (),
-        "pairs of what is asked and how it answers, shown to a small model",
+        "pairs of what is asked, in one way or several with a line each, and how it answers; shown "
+        "to a small model",
         example='[["where are the maps?", "Upstairs, by the window."]]',
     )
     system_prompt: Text = setting(

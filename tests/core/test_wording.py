@@ -1,0 +1,31 @@
+"""Words of a line: written out, and those that tell something."""
+
+from __future__ import annotations
+
+import pytest
+
+from evennia_ai.core.memory.wording import telling_words, written_out
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("whats ur name", "what is your name"),
+        ("Wheres the lamp?", "where is the lamp?"),
+        ("im Jorun btw", "I am Jorun by the way"),
+        ("i dont know", "i do not know"),
+        ("the r's and u's", "the r's and u's"),
+        ("the wharf is ours", "the wharf is ours"),
+        ("", ""),
+    ],
+)
+def test_the_short_forms_of_chat_are_written_out(line: str, plain: str) -> None:
+    """Whole words only, in capitals or not; whatever is no short form stays as it is."""
+    assert plain == written_out(line)
+
+
+def test_telling_words_have_neither_endings_nor_common_words() -> None:
+    """So "lamps" of a question is found in "the lamp"."""
+    assert telling_words("the lamp") == telling_words("which lamps are there?")
+    assert telling_words("the keeper’s lamp") == telling_words("keeper lamp")  # noqa: RUF001
+    assert not telling_words("what is it?")
