@@ -130,11 +130,15 @@ class Workbench:
         self._wait_for(lands_on)
 
     def pages(self, assistant: str) -> dict[str, str]:
-        """Every page that the menus lead to, by title; those of one assistant with its name."""
+        """Every page that the menus lead to, by title: of the game, and of one assistant."""
         self.visit(HOME)
-        found = dict(self.tab.run(LINKS))
-        self.visit(found[assistant])
-        return {**found, **dict(self.tab.run(LINKS))}
+        own = dict(self.tab.run(LINKS))[assistant]
+        self.visit(own)
+        return {
+            title: path
+            for title, path in self.tab.run(LINKS)
+            if title != assistant and ("/assistants/" not in path or path.startswith(own))
+        }
 
     # ---- looked at -------------------------------------------------------------------------------
 
