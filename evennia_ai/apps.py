@@ -30,6 +30,7 @@ NAMED = ("ObjectDB", "AccountDB")
 NAMES = frozenset(("db_key", "username"))
 MIGRATED = "__fake__"  # where Django has the models of a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
+SERVER_PARTS = ("evennia_ai.mcp_server.service",)
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
 SHARED_LOGIN = ".SharedLoginMiddleware"
@@ -181,14 +182,20 @@ def _take_over(**kwargs: object) -> None:
     token_store.adopt_all()
 
 
-def _join_the_web() -> None:
-    """Name our middleware and our part of the portal in the game's settings, once.
+def _name_services(setting: str, modules: Sequence[str]) -> None:
+    """Name modules in a setting of Evennia's that tells what else it starts, each once."""
+    named = list(getattr(settings, setting) or ())
+    added = [module for module in modules if module not in named]
+    setattr(settings, setting, [*named, *added])
 
-    Both are needed wherever the API is, and neither is asked for by a file of the game's.
+
+def _join_the_web() -> None:
+    """Name our middleware and our parts of portal and server in the game's settings, once.
+
+    They are needed wherever the API is, and none is asked for by a file of the game's.
     """
-    named = list(settings.PORTAL_SERVICES_PLUGIN_MODULES or ())
-    if PORTAL_PART not in named:
-        settings.PORTAL_SERVICES_PLUGIN_MODULES = [*named, PORTAL_PART]
+    _name_services("PORTAL_SERVICES_PLUGIN_MODULES", (PORTAL_PART,))
+    _name_services("SERVER_SERVICES_PLUGIN_MODULES", SERVER_PARTS)
     layers = list(settings.MIDDLEWARE)
     places = [number for number, name in enumerate(layers) if name.endswith(SHARED_LOGIN)]
     if places and SESSIONS not in layers:

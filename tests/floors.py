@@ -33,7 +33,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "16": ("assistant_script",),
     "17": ("operations",),
     "18": ("a2a", "api", "apps", "commands", "testing", "web"),
-    "19": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+    "19": ("mcp_server",),
+    "20": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
 }
 # Django finds these folders by their names: each is part of the room that it serves.
 FOUND_BY_NAME = {"management": "apps", "migrations": "models"}

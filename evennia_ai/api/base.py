@@ -10,7 +10,7 @@ from urllib.parse import quote
 from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import (
@@ -33,7 +33,7 @@ from evennia_ai.api.limits import throttles_of
 from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.models import AccessToken
+from evennia_ai.models import AccessToken, TokenScope
 from evennia_ai.operations import AssistantScript, Result, callers, observing
 from evennia_ai.operations.callers import NOT_YOURS
 from evennia_ai.operations.result import Problem
@@ -43,6 +43,8 @@ from evennia_ai.runtime.game_thread import ANY, LONG, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 
 Kind = TypeVar("Kind")
+ONLY_READS = "With this token one can only read; whoever owns it can make another."
+NO_REVEAL = "With this token one can only read, and to reveal private words is more than that."
 
 
 class ApiView(APIView):
@@ -59,6 +61,7 @@ class ApiView(APIView):
     http_method_names = ("get", "post", "put", "patch", "delete", "head")
     needs_account = True
     is_counted = True
+    is_change = True
     given: object = None
 
     @classmethod
@@ -84,6 +87,8 @@ class ApiView(APIView):
         self._count(request)
         if self.needs_account and not known:
             raise NotAuthenticated("Say who you are: log in, or send a token.")
+        if request.method in request_log.CHANGING and self.is_change and _only_reads(request.auth):
+            raise problem(Problem.FORBIDDEN, ONLY_READS)
 
     def _count(self, request: Request) -> None:
         for throttle in throttles_of(request) if self.is_counted else ():
@@ -123,14 +128,15 @@ class ApiView(APIView):
         query: dict[str, Any] = {}
         self.given = {} if row.reads else request.data
         try:
-            body = _validated(row.body or Nothing, self.given)
+            body = validated(row.body or Nothing, self.given)
             asked = query_of(request.query_params, row.query or Nothing)
-            query = _validated(row.query or Nothing, asked)
+            query = validated(row.query or Nothing, asked)
         except ValidationError as error:
             wrong = error
         pk = self.who(request, body) if wrong is None else request.user.pk
         address, headers = address_of(request.META), dict[str, str]()
         token = request.auth.pk if isinstance(request.auth, AccessToken) else None
+        may_change = not _only_reads(request.auth)
 
         def act() -> Any:
             account: Any = self.account_for(pk, address) if pk is not None else None
@@ -138,11 +144,11 @@ class ApiView(APIView):
                 script: Any = find_allowed(row.route.act, account, path.get("key"))
                 if wrong is not None:
                     raise wrong
-                call = Call(account, script, body, query, path, address, token, headers)
+                call = Call(account, script, body, query, path, address, token, headers, may_change)
                 outcome = row.operation(call)
                 if isinstance(outcome, Deferred):  # the reactor's hop waits for it
-                    return outcome.addCallback(_payload, row)
-                return _payload(outcome, row)
+                    return outcome.addCallback(payload_of, row)
+                return payload_of(outcome, row)
 
         seconds = config.long_timeout_seconds if row.is_long else config.timeout_seconds
         own_room = LONG.place(config.long_requests) if row.is_long else nullcontext()
@@ -182,12 +188,21 @@ class ApiView(APIView):
         return Response(payload, status=status, headers=headers)
 
 
-def _validated(kind: type[Field], given: object) -> dict[str, Any]:
+def _only_reads(auth: object) -> bool:
+    return isinstance(auth, AccessToken) and auth.scope == TokenScope.READ.value
+
+
+def validated(kind: type[Field], given: object) -> dict[str, Any]:
     """The input as a serializer or a field reads it."""
     return dict(kind().run_validation(given))
 
 
-def _payload(outcome: object, row: Row) -> Any:
+def payload_of(outcome: object, row: Row) -> Any:
+    """The plain data of what an operation gave.
+
+    Raises:
+        ProblemError: it was refused.
+    """
     if isinstance(outcome, bytes):
         return outcome
     if not isinstance(outcome, Result):
@@ -242,13 +257,23 @@ def locate(call: Call, name: str, **path: object) -> None:
         name: of the address.
         path: the names in it.
     """
-    address = reverse(f"evennia_ai_api:{name}", kwargs=path)
+    try:
+        address = reverse(f"evennia_ai_api:{name}", kwargs=path)
+    except NoReverseMatch:  # a game may have these tools without the API
+        return
     call.headers["Location"] = quote(address, safe="/%")
 
 
 def look_of(call: Call) -> Look:
-    """The caller's view of private words: they are shown where `reveal` is true."""
-    return Look.of(call.account, is_revealing=call.query.get("reveal") == "true")
+    """The caller's view of private words: they are shown where `reveal` is true.
+
+    Raises:
+        ProblemError: they are asked for with a token that only reads.
+    """
+    is_revealing = call.query.get("reveal") == "true"
+    if is_revealing and not call.may_change:
+        raise problem(Problem.FORBIDDEN, NO_REVEAL)
+    return Look.of(call.account, is_revealing=is_revealing)
 
 
 def limit_of(query: Mapping[str, Any]) -> int:

@@ -28,6 +28,7 @@ from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORIT
 from evennia_ai.operations.assistants import LONGEST_PATH
 from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
 from evennia_ai.operations.memory_rows import LONGEST_TEXT
+from evennia_ai.operations.tokens import SCOPE, SCOPES
 
 ENDS = [COMPLETED, DROPPED]
 KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]
@@ -147,6 +148,7 @@ class Login(Strict):
     username = Line(max_length=150, help_text="The account's name.")
     password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
     name = Line(max_length=60, required=False, help_text="What the token is for.")
+    scope = Word(choices=SCOPES, required=False, help_text=f"{SCOPE} Else `usual`.")
 
 
 class WhoseTokens(Strict):

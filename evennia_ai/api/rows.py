@@ -31,6 +31,7 @@ class Call:
         address: the network address that it came from.
         token: the number of the token that was sent; None: another way to say who one is.
         headers: of the response; an operation may add some.
+        may_change: False for whoever sent a token that only reads.
     """
 
     account: Account
@@ -41,6 +42,7 @@ class Call:
     address: str
     token: int | None
     headers: dict[str, str] = field(default_factory=dict)
+    may_change: bool = True
 
     @property
     def by(self) -> str:

@@ -26,7 +26,7 @@ from evennia_ai.api.limits import Throttle, of_address
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.models import AccessToken
+from evennia_ai.models import AccessToken, TokenScope
 from evennia_ai.operations import Result, token_store, tokens
 from evennia_ai.operations.rights import refusal
 from evennia_ai.runtime.web_requests import address_of
@@ -83,6 +83,7 @@ KEPT = {
     "begins": "eai_9944",
     "made_at": "2026-01-31T12:00:00+00:00",
     "ends_at": ENDS,
+    "scope": "usual",
     "used_at": "2026-02-01T09:00:00+00:00",
     "is_this": True,
 }
@@ -102,7 +103,9 @@ class WithTokens(ApiView):
 
 
 class OwnToken(WithTokens):
-    """A new token, and the one that is sent."""
+    """A new token, and the one that is sent, which may always be given back."""
+
+    is_change = False
 
     @property
     def needs_account(self) -> bool:  # type: ignore[override]
@@ -129,6 +132,12 @@ class OwnToken(WithTokens):
             count_wrong(request, self, body["username"], address)
             raise AuthenticationFailed(WRONG)
         return account.pk
+
+
+def _make(call: Call) -> Result:
+    scope = call.body.get("scope", TokenScope.USUAL.value)
+    name = call.body.get("name", "")
+    return tokens.make_token(call.account, name, address=call.address, scope=scope)
 
 
 def _give_back(call: Call) -> None:
@@ -169,9 +178,7 @@ def _account(call: Call) -> Account:
 ROWS = (
     Row(
         Route("POST", "token/", "token", "", TAG),
-        lambda call: tokens.make_token(
-            call.account, call.body.get("name", ""), address=call.address
-        ),
+        _make,
         "Get a token",
         "A new one, told this once. It ends with its time, and with the account's password.",
         result=tokens.Token,

@@ -1,4 +1,4 @@
-"""The words `assistant token`: tokens of the REST API, one's own and, for owners, all."""
+"""The words `assistant token`: tokens of programs, one's own and, for owners, all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TokenWords(WordCommand):
     """Making, seeing and revoking tokens."""
 
     def _token(self, rest: str) -> None:
-        """`token`, `token new backup`, `token revoke 3`, `token revoke all of Tom`."""
+        """`token`, `token new backup = read`, `token revoke 3`, `token revoke all of Tom`."""
         word, _, more = rest.partition(" ")
         word, more = word.casefold(), more.strip()
         if word == NEW:
@@ -33,13 +33,15 @@ class TokenWords(WordCommand):
         else:
             self.show_how(f"A token knows no {rest!r}.")
 
-    def _new(self, name: str) -> None:
+    def _new(self, rest: str) -> None:
+        name, has_scope, scope = (part.strip() for part in rest.partition("="))
         account = self._account("")
         # What is shown is for the eyes of whoever typed it; a line that was forced is nobody's.
         if account is not None and self.session is None:
             self.show_how("A token is made only for who types it.")
         elif account is not None:
-            self.show(operations.make_token(account, name))
+            given = {"scope": scope.casefold()} if has_scope else {}
+            self.show(operations.make_token(account, name, **given))
 
     def _revoke(self, rest: str) -> None:
         which, of, name = rest.partition(f" {OF} ")
@@ -72,12 +74,14 @@ class TokenWords(WordCommand):
 WORDS = {
     "token": Word(
         TokenWords._token,
-        "assistant token, assistant token new [<what for>], assistant token revoke <number> | all, "
-        "assistant token of <account>, assistant token revoke <number> | all of <account>",
-        "Tokens for programs that use the game's REST API in your name: those you have, when each "
-        "was last used, a new one (shown once), and letting one, or all, be worth nothing. They "
-        "end by themselves after a time, and when you change your password. Those of others are "
-        "for owners of the game.",
+        "assistant token, assistant token new [<what for>] [= read | usual | write], "
+        "assistant token revoke <number> | all, assistant token of <account>, "
+        "assistant token revoke <number> | all of <account>",
+        "Tokens for programs that use the game's REST API or its MCP server in your name: those "
+        "you have, when each was last used, a new one (shown once), and letting one, or all, be "
+        "worth nothing. With `read` a program can change nothing; without a word it can by REST, "
+        "and with `write` by MCP too. They end by themselves after a time, and when you change "
+        "your password. Those of others are for owners of the game.",
         is_for_all=True,
     ),
 }

@@ -40,8 +40,11 @@ _OF_THE_REQUEST = (-32601, -32602, -32021, -32042)
 _OF_THE_CONNECTION = (-32000, -32600)
 
 
-def require_sdk() -> None:
+def require_sdk(wanted: str = f"{SETTING} names servers") -> None:
     """Check that the SDK is there, without importing it.
+
+    Args:
+        wanted: what of the settings it is needed for.
 
     Raises:
         ConfigurationError: it is not installed, or is of before version 2.
@@ -50,12 +53,12 @@ def require_sdk() -> None:
         version = importlib.metadata.version("mcp")
     except importlib.metadata.PackageNotFoundError:
         raise ConfigurationError(
-            f"{SETTING} names servers, but the package mcp is not installed; "
+            f"{wanted}, but the package mcp is not installed; "
             "install it with: pip install 'evennia-ai[mcp]'"
         ) from None
     if int(version.split(".")[0]) < 2:
         raise ConfigurationError(
-            f"{SETTING} needs version 2 or later of the package mcp, not {version}; "
+            f"{wanted}, which needs version 2 or later of the package mcp, not {version}; "
             "install it with: pip install -U 'evennia-ai[mcp]'"
         )
 

@@ -1,21 +1,24 @@
-"""The package's own tables: calls, audit log, memories, cards, trace, tasks, access tokens.
+"""The package's own tables: calls, record, memories, cards, trace, tasks, tokens, pinned tools.
 
 Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record,
 `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
-`agent.tracing` the trace, `tasks.store` the tasks, `operations.cards` the cards. Whoever deletes an
-assistant deletes its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are
-whole nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
-database, never set from memory, so that several server processes can share them.
+`agent.tracing` the trace, `tasks.store` the tasks, `operations.cards` the cards, `mcp.pin_store`
+the pinned tools. Whoever deletes an assistant deletes its rows: `operations.lifecycle` and
+`operations.removing`. Amounts of money are whole nano-dollars, times whole seconds since 1970 or as
+a column says; counters are added to in the database, never set from memory, so that several server
+processes can share them.
 """
 
 from __future__ import annotations
 
 from django.apps import apps
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
 
+from evennia_ai.models.access_token import AccessToken as AccessToken
+from evennia_ai.models.access_token import TokenScope as TokenScope
 from evennia_ai.models.card_file import CardFile as CardFile
+from evennia_ai.models.tool_pin import ToolPin as ToolPin
 
 APP = "evennia_ai"
 REMOVED = (
@@ -294,32 +297,6 @@ class EntityProfile(models.Model):
                 fields=["assistant", "entity"], name="evennia_ai_one_profile_each"
             )
         ]
-
-
-class AccessToken(models.Model):
-    """A token of the REST API. The token itself is nowhere: it is told once, when it is made.
-
-    Attributes:
-        begins: the token's first characters, by which people tell one from another.
-        digest: SHA-256 of the token, in hexadecimal digits.
-        password: digest of the account's password as it is stored; the token ends when it changes.
-        place: digest of the network it was asked for from; "" where it was made in the game.
-        ends_at: when it is worth nothing any more.
-        used_at: when it was last used, to the hour; 0: never.
-    """
-
-    id = models.BigAutoField(primary_key=True)
-    account = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
-    )
-    name = models.CharField(max_length=SHORT, blank=True)
-    begins = models.CharField(max_length=8)
-    digest = models.CharField(max_length=SHORT, unique=True)
-    password = models.CharField(max_length=SHORT)
-    place = models.CharField(max_length=SHORT, blank=True)
-    made_at = models.BigIntegerField()
-    ends_at = models.BigIntegerField()
-    used_at = models.BigIntegerField(default=0)
 
 
 class TracedMessage(models.Model):

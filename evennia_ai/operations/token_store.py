@@ -26,7 +26,7 @@ from rest_framework.settings import api_settings
 
 from evennia_ai.core.settings.services import NAME, ApiConfig
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.models import AccessToken
+from evennia_ai.models import AccessToken, TokenScope
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
 OLD_NAME = "from before"
@@ -54,11 +54,14 @@ def now() -> int:
     return int(time.time())
 
 
-def make(account: Account, name: str, address: str = "") -> tuple[str, AccessToken]:
+def make(
+    account: Account, name: str, address: str = "", scope: TokenScope = TokenScope.USUAL
+) -> tuple[str, AccessToken]:
     """Make a token. Beyond `MOST_OF_ONE` the one that was unused for longest ends.
 
     Args:
         address: where it was asked for from; "" where it was made in the game.
+        scope: what may be done with it.
 
     Returns:
         The token, which is told this once, and its row.
@@ -66,7 +69,7 @@ def make(account: Account, name: str, address: str = "") -> tuple[str, AccessTok
     key = BEGINNING + secrets.token_urlsafe(TOKEN_BYTES)
     with transaction.atomic():
         AccessToken.objects.filter(ends_at__lte=now()).delete()
-        row = _insert(account, key, name[:LONGEST_NAME], address)
+        row = _insert(account, key, name[:LONGEST_NAME], address, scope)
         kept = of_account(account).order_by(Greatest("used_at", "made_at"))
         end(list(kept.exclude(pk=row.pk).values_list("pk", flat=True))[: -MOST_OF_ONE + 1])
     return key, row
@@ -219,7 +222,13 @@ def _adopt(token: Any) -> bool:
     return True
 
 
-def _insert(account: Account, key: str, name: str, address: str) -> AccessToken:
+def _insert(
+    account: Account,
+    key: str,
+    name: str,
+    address: str,
+    scope: TokenScope = TokenScope.USUAL,
+) -> AccessToken:
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
     at = now()
     row: AccessToken = AccessToken.objects.create(
@@ -231,6 +240,7 @@ def _insert(account: Account, key: str, name: str, address: str) -> AccessToken:
         place=_place(address),
         made_at=at,
         ends_at=at + max(1, config().token_days) * DAY_SECONDS,
+        scope=scope.value,
     )
     return row
 

@@ -1,4 +1,4 @@
-"""Access tokens of the REST API: what their owners can do with them, and whoever owns the game."""
+"""Access tokens of programs: what their owners can do with them, and whoever owns the game."""
 
 from __future__ import annotations
 
@@ -11,11 +11,21 @@ from evennia.utils import logger
 from typing_extensions import TypedDict
 
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.models import AccessToken
+from evennia_ai.models import AccessToken, TokenScope
 from evennia_ai.operations import token_store
-from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.result import Result, note, one_of
 
 NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
+SCOPES = [scope.value for scope in TokenScope]
+SCOPE = (
+    "`read` changes and reveals nothing; `usual` does so by MCP, and by REST all that the account "
+    "may; `write` does that by both."
+)
+CAN = {
+    TokenScope.READ: "With it one can only read.",
+    TokenScope.USUAL: "By MCP one can only read with it.",
+    TokenScope.WRITE: "Whoever has it can change by MCP too what you may change.",
+}
 NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: evennia migrate"
 
 
@@ -36,6 +46,7 @@ class KeptToken(TypedDict):
     begins: Annotated[str, note("Its first characters.")]
     made_at: str
     ends_at: str
+    scope: Annotated[str, one_of(SCOPES, SCOPE)]
     used_at: Annotated[str | None, note("When it was last used, to the hour.")]
     is_this: Annotated[bool, note("It is the one that you sent.")]
 
@@ -67,22 +78,32 @@ def refusal_of(account: Account) -> Result | None:
     return None
 
 
-def make_token(account: Account, name: str = "", *, address: str = "") -> Result[Token]:
+def make_token(
+    account: Account,
+    name: str = "",
+    *,
+    address: str = "",
+    scope: str = TokenScope.USUAL.value,
+) -> Result[Token]:
     """Make a token for an account.
 
     Args:
         name: what it is for, in the owner's words.
         address: where it was asked for from; "" in the game.
+        scope: a word of SCOPES.
     """
+    if scope not in SCOPES:
+        return Result.invalid(f"A token has no {scope!r}; it has one of: {', '.join(SCOPES)}.")
     refused = refusal_of(account)
     if refused is not None:
         return refused
-    key, row = token_store.make(account, name.strip(), address)
-    logger.log_sec(f"Token {row.pk} of the API was made for {account.key}.")
+    chosen = TokenScope(scope)
+    key, row = token_store.make(account, name.strip(), address, chosen)
+    logger.log_sec(f"Token {row.pk} of the API ({chosen}) was made for {account.key}.")
     ends = _moment(row.ends_at)
     told = (
         f"Your token, which is shown this once: {key}\nIt is number {row.pk}, and good until"
-        f" {ends[:10]} or until you change your password."
+        f" {ends[:10]} or until you change your password. {CAN[chosen]}"
     )
     return Result(True, told, Token(key, row.pk, ends))
 
@@ -125,6 +146,7 @@ def _row(row: AccessToken, current: int | None) -> KeptToken:
         "begins": row.begins,
         "made_at": _moment(row.made_at),
         "ends_at": _moment(row.ends_at),
+        "scope": row.scope,
         "used_at": _moment(row.used_at) if row.used_at else None,
         "is_this": row.pk == current,
     }
@@ -134,7 +156,7 @@ def _line(row: KeptToken) -> str:
     used = f"used {row['used_at'][:10]}" if row["used_at"] else "never used"
     name = f" {row['name']!r}" if row["name"] else ""
     days = f"made {row['made_at'][:10]}, good until {row['ends_at'][:10]}"
-    return f"{row['number']:>4}  {row['begins']}...{name}  {days}, {used}"
+    return f"{row['number']:>4}  {row['begins']}...{name}  ({row['scope']})  {days}, {used}"
 
 
 def _moment(seconds: int) -> str:

@@ -1,11 +1,13 @@
-"""From a web thread into the game's own thread and back, with a time limit and room for so many.
+"""From elsewhere into the game's own thread and back, with a time limit and room for so many.
 
-Views run in web threads, and what belongs to the game is touched in the reactor's thread only.
-Evennia's `run_in_main_thread` decides at import and does not hop.
+Views run in web threads and some servers on the asyncio lane, and what belongs to the game is
+touched in the reactor's thread only. Evennia's `run_in_main_thread` decides at import and does not
+hop.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,8 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.python import threadable
 from twisted.python.failure import Failure
+
+from evennia_ai.runtime.services import pacer
 
 POLL_SECONDS = 0.02
 # Wherever the reactor does not answer to a hop, nothing is done and this is told.
@@ -68,8 +72,9 @@ ANY, LONG = Room(), Room()
 class _Hop:
     """One call on its way into the game's thread and back."""
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], Any], tell: Callable[[], object] = bool) -> None:
         self.function = function
+        self.tell = tell
         self.is_over = threading.Event()
         self.outcome: Any = None
         self.waiting: Deferred[Any] | None = None
@@ -98,6 +103,7 @@ class _Hop:
             self.outcome = outcome
             self.waiting = None
             self.is_over.set()
+        self.tell()
 
     def give_up(self) -> bool:
         """Wait no longer: what has not begun never begins.
@@ -135,6 +141,38 @@ def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
         reactor.callFromThread(hop.begin)
         hop.is_over.wait(timeout_seconds)
         cancel = partial(reactor.callFromThread, hop.cancel)
+    return _outcome(hop, cancel, timeout_seconds)
+
+
+async def run_async(function: Callable[[], Any], timeout_seconds: float) -> Any:
+    """The same as `run`, for a coroutine: many at once take turns with the game, as beats do.
+
+    A coroutine that is cancelled meanwhile calls off what it asked for.
+
+    Raises:
+        GameBusyError: it is not over in time. What had not begun never begins.
+    """
+    loop, is_over = asyncio.get_running_loop(), asyncio.Event()
+    made = _Hop(function, lambda: loop.call_soon_threadsafe(is_over.set))
+    cancel = partial(reactor.callFromThread, made.cancel)
+    pacer().call_from_thread(made.begin)
+    try:
+        await asyncio.wait_for(is_over.wait(), timeout_seconds)
+    except TimeoutError:
+        pass
+    except asyncio.CancelledError:
+        made.give_up()
+        cancel()
+        raise
+    return _outcome(made, cancel, timeout_seconds)
+
+
+def _outcome(hop: _Hop, cancel: Callable[[], object], timeout_seconds: float) -> Any:
+    """The outcome of a hop whose time is over.
+
+    Raises:
+        GameBusyError: it has none; it is called off.
+    """
     if hop.is_over.is_set():
         return hop.value()
     has_begun = hop.give_up()

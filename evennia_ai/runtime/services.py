@@ -18,7 +18,7 @@ from evennia_ai.core.hearing.calling import MOST_ANSWERS
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import read_value
-from evennia_ai.core.settings.services import BreakerConfig
+from evennia_ai.core.settings.services import BreakerConfig, McpServerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import Pacer, as_deferred
@@ -35,7 +35,7 @@ from evennia_ai.memory_store.opening import MemorySettings
 from evennia_ai.memory_store.service import MemoryService
 
 
-def _close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
+def close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
     """Begin to close something when the reactor stops, without holding that up.
 
     The portal starts the next server as soon as this one lets go of it, and the next one gives up
@@ -107,7 +107,7 @@ def pool() -> Pool:
         ),
         reactor=reactor,
     )
-    _close_at_the_end(made.close)
+    close_at_the_end(made.close)
     return made
 
 
@@ -186,6 +186,19 @@ def answers_per_line() -> int:
     return read_value(MOST_ANSWERS, name, getattr(settings, name, GAME_SETTINGS[name].default))
 
 
+def mcp_server_config() -> McpServerConfig:
+    """The setting of the MCP server for staff.
+
+    Raises:
+        ConfigurationError: something in it is wrong, or the SDK is missing.
+    """
+    name = McpServerConfig.NAME
+    config = McpServerConfig.from_stored(getattr(settings, name, {}))
+    if config.port:
+        require_sdk(f"{name} names a port")
+    return config
+
+
 def mcp_configs() -> dict[str, ServerConfig]:
     """The MCP servers of the game.
 
@@ -213,7 +226,7 @@ def remote_servers() -> RemoteServers:
         breakers=pool().breakers,
         log=logger.log_info,
     )
-    _close_at_the_end(made.close)
+    close_at_the_end(made.close)
     made.start()
     return made
 
@@ -247,7 +260,7 @@ def memory() -> MemoryService:
     except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
         logger.log_err(f"[assistant] {error}")
         made = opening.absent_service(str(error), reactor)
-    _close_at_the_end(made.close)
+    close_at_the_end(made.close)
     return made
 
 
@@ -270,6 +283,7 @@ def check_settings() -> str:
     tools_by_need()
     answers_per_line()
     mcp_configs()
+    mcp_server_config()
     HearingConfig.from_stored(
         getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
     )

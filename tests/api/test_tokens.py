@@ -15,6 +15,7 @@ from rest_framework.authtoken.models import Token
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.models import AccessToken
 from evennia_ai.operations import token_store
+from evennia_ai.runtime import state
 from tests.api.support import PASSWORD, ApiTest
 
 BERIT = "builder with control"
@@ -72,6 +73,49 @@ class TestStored(TokenTest):
         AccessToken.objects.update(used_at=token_store.now() - 3601)
         assert 200 == self.status()
         assert token_store.now() - 5 <= AccessToken.objects.get(name="backup").used_at
+
+
+class TestScopes(TokenTest):
+    """What may be done with a token of what its account may do."""
+
+    def test_a_token_that_reads_changes_nothing(self) -> None:
+        """Whatever its account may do; it can be read with, and given back."""
+        token = self.new(scope="read")
+        headers = {"authorization": f"Token {token}"}
+        assert 200 == self.status(token, path="assistants/Ada/status/")
+        for method, path, body in (
+            ("POST", "assistants/Ada/stop/", {}),
+            ("PATCH", "assistants/Ada/configuration/", {"tick_rate": 9}),
+            ("DELETE", "tokens/", None),
+        ):
+            error = self.fault(403, method, path, body, who=None, headers=headers)
+            assert "only read" in error["message"]
+        assert state.read(self.ada_script, "enabled")
+        assert 204 == self.status(token, "DELETE", "token/")
+        assert 401 == self.status(token)
+
+    def test_a_token_that_reads_reveals_nothing(self) -> None:
+        """Private words leave the game only to whom may do more than read."""
+        headers = {"authorization": f"Token {self.new(scope='read')}"}
+        path = "assistants/Ada/history/?reveal=true"
+        error = self.fault(403, "GET", path, who=None, headers=headers)
+        assert "reveal" in error["message"]
+        assert 200 == self.status(path=path)
+
+    def test_the_others_change_what_their_account_may(self) -> None:
+        """Nothing is different for tokens from before there were scopes."""
+        AccessToken.objects.filter(name="backup").update(scope="usual")
+        for token, word in ((self.token, "stop"), (self.new(scope="write"), "start")):
+            assert 200 == self.status(token, "POST", f"assistants/Ada/{word}/")
+
+    def test_each_is_listed_with_its_scope(self) -> None:
+        """And one that nobody asked for is `usual`."""
+        self.new(name="eyes", scope="read")
+        assert {"backup": "usual", "eyes": "read"} == {
+            row["name"]: row["scope"] for row in self.listed()
+        }
+        error = self.fault(400, "POST", "token/", LOGIN | {"scope": "all"}, who=None)
+        assert "read, usual, write" in error["message"]
 
 
 class TestEnds(TokenTest):

@@ -1,4 +1,4 @@
-"""Settings that only a game has: of the API, the pages, the audit log, the trace, the breaker."""
+"""Settings that only a game has: of the ways in, the audit log, the trace, the breaker."""
 
 from __future__ import annotations
 
@@ -122,6 +122,24 @@ class WebConfig(LenientGroup):
     path: Annotated[
         Text, BeforeValidator(_as_path), Field(pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*/$")
     ] = setting("ai/", "where they are, below the game's own address.")
+
+
+class McpServerConfig(LenientGroup):
+    """All settings of the MCP server, by which an owner's own coding assistant sees to the game."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
+
+    port: Annotated[Count, Field(le=65_535)] = setting(
+        0, "the port it answers on; 0: there is none.", note="0 for no server"
+    )
+    host: Text = setting("127.0.0.1", "the address it answers on; only this machine reaches this.")
+    allowed_hosts: tuple[Text, ...] = setting(
+        (),
+        "names by which it may be called beside those of this machine, such as `game.example:*`.",
+    )
+    allowed_origins: tuple[Text, ...] = setting(
+        (), "pages whose programs may call it, such as `https://game.example`; else no page may."
+    )
 
 
 class AuditConfig(LenientGroup):

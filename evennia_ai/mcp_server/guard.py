@@ -1,0 +1,95 @@
+"""Whatever stands before the MCP server: the address, the method, names, time, and the token."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import anyio
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from evennia_ai.api.problems import answer_to
+from evennia_ai.core.safety.addresses import client_of
+from evennia_ai.core.settings.services import McpServerConfig
+from evennia_ai.mcp_server import calls
+from evennia_ai.runtime.game_thread import run_async
+from evennia_ai.runtime.web_requests import LONGEST_HEADER, api_config, trusted_proxies
+
+PATHS = ("/mcp", "/mcp/")
+CALLER = "evennia_ai.caller"
+LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+# Beyond the time for the game, what a request has to be sent and answered in.
+MORE_SECONDS = 15.0
+
+
+def security_of(config: McpServerConfig) -> TransportSecuritySettings:
+    """The names by which the server may be called, and the pages that may call it.
+
+    A browser can be led to a server on its own machine by a name that means that machine for a
+    moment only; it tells the name that it meant, and the page that it obeys.
+    """
+    local = [f"{name}{port}" for name in LOCAL_NAMES for port in ("", ":*")]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*local, *config.allowed_hosts],
+        allowed_origins=list(config.allowed_origins),
+    )
+
+
+class Guard:
+    """An ASGI application that lets through to another whoever may come in."""
+
+    def __init__(self, app: ASGIApp, security: TransportSecuritySettings) -> None:
+        self._app = app
+        self._names = TransportSecurityMiddleware(security)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request within its time; one that takes longer is cut off."""
+        if scope["type"] != "http":
+            return
+        with anyio.move_on_after(api_config().long_timeout_seconds + MORE_SECONDS):
+            request = Request(scope, receive)
+            refused = await self._refusal(request)
+            if refused is None:
+                refused = await self._admit(request)
+            await (refused or self._app)(scope, receive, send)
+
+    async def _refusal(self, request: Request) -> Response | None:
+        """None where a request is one for this server at all."""
+        if request.url.path not in PATHS:
+            return PlainTextResponse("There is nothing here but /mcp.", 404)
+        if request.method != "POST":
+            # Each request stands for itself: there is no session to listen to or to end.
+            return PlainTextResponse("Only POST is served.", 405, headers={"Allow": "POST"})
+        refused: Response | None = await self._names.validate_request(request, is_post=True)
+        return refused
+
+    async def _admit(self, request: Request) -> Response | None:
+        """None where whoever asks may come in; the request knows then who it is."""
+        header = request.headers.get("authorization", "")
+        enter = partial(calls.admit, header, _address_of(request))
+        try:
+            request.scope[CALLER] = await run_async(enter, api_config().timeout_seconds)
+        except Exception as error:
+            told = answer_to(error)
+            headers = dict(told.items())
+            if told.status_code == 401:
+                headers["WWW-Authenticate"] = "Bearer"
+            return JSONResponse(told.data, told.status_code, headers)
+        return None
+
+
+def _address_of(request: Request) -> str:
+    """The address that a request comes from."""
+    peer = request.client.host if request.client else ""
+    forwarded = request.headers.get("x-forwarded-for", "")
+    return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
+
+
+def caller_of(request: Any) -> calls.Caller:
+    """Whoever sent a request that was let through."""
+    caller: calls.Caller = request.scope[CALLER]
+    return caller

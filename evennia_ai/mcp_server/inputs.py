@@ -1,0 +1,135 @@
+"""Arguments of a tool: what stands in a REST row's address, query and body, in one mapping."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rest_framework import serializers
+from rest_framework.fields import Field
+
+from evennia_ai.api.endpoints import PATHS
+from evennia_ai.api.fields import Flag, Strict, Text, Whole
+from evennia_ai.api.rows import Row
+
+# The names in an address, where another says more.
+SAID = {"key": "assistant", "name": "breaker", "memory": "lore"}
+WHOLE_BODY = "changes"  # the argument for a body that is a mapping of anything
+REVEAL = "reveal"
+
+
+class Parts(NamedTuple):
+    """Arguments, sorted by where a REST request has them."""
+
+    path: dict[str, Any]
+    query: dict[str, Any]
+    body: dict[str, Any]
+
+
+def input_of(row: Row) -> type[Strict]:
+    """The serializer of all that a row takes.
+
+    Raises:
+        TypeError: two of its parts have something of one name.
+    """
+    parts = [
+        {SAID.get(name, name): _in_path(name) for name in row.names},
+        _fields_of(row.query),
+        _fields_of(row.body),
+    ]
+    fields: dict[str, Field] = {}
+    for part in parts:
+        if fields.keys() & part.keys():
+            raise TypeError(f"{row.route.path} takes {fields.keys() & part.keys()} twice")
+        fields |= part
+    return type("Arguments", (_Arguments,), {"wanted": fields})
+
+
+def sort(row: Row, given: Mapping[str, Any]) -> Parts:
+    """Arguments as the row's operation knows them; they have been read already."""
+    path = {name: given[SAID.get(name, name)] for name in row.names}
+    named = _fields_of(row.query)
+    query = {name: given[name] for name in named if name in given}
+    if REVEAL in query:
+        query[REVEAL] = "true" if query[REVEAL] else "false"
+    if row.body is not None and not issubclass(row.body, Strict):
+        return Parts(path, query, dict(given[WHOLE_BODY]))
+    body = {name: given[name] for name in _fields_of(row.body) if name in given}
+    return Parts(path, query, body)
+
+
+def schema_of(kind: type[Strict]) -> dict[str, Any]:
+    """The JSON schema of a serializer's input."""
+    fields = kind().fields
+    return {
+        "type": "object",
+        "properties": {name: _schema(field) for name, field in fields.items()},
+        "required": [name for name, field in fields.items() if field.required],
+        "additionalProperties": False,
+    }
+
+
+class _Arguments(Strict):
+    """Arguments.
+
+    Attributes:
+        wanted: the fields by name.
+    """
+
+    wanted: Mapping[str, Field] = {}
+
+    def get_fields(self) -> dict[str, Field]:
+        """Copies of them, which is how a serializer has its fields."""
+        found = {}
+        for name, field in self.wanted.items():
+            found[name] = copy.deepcopy(field)  # as it was declared: what was said since is lost
+            found[name].required = field.required
+        return found
+
+
+def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
+    """The fields of a body or a query."""
+    if kind is None:
+        return {}
+    made = kind()
+    if not isinstance(made, Strict):
+        told = getattr(kind, "described", {}).get("description", "")
+        made.help_text = made._kwargs["help_text"] = told
+        return {WHOLE_BODY: made}
+    fields = dict(made.fields)
+    if REVEAL in fields:
+        told = fields[REVEAL].help_text
+        fields[REVEAL] = Flag(required=False, help_text=told)
+    return fields
+
+
+def _in_path(name: str) -> Field:
+    schema, told = PATHS[name]
+    if name == "memory":
+        told = "The `key` that list_lore shows."
+    if schema["type"] == "integer":
+        return Whole(min_value=schema["minimum"], max_value=schema["maximum"], help_text=told)
+    return Text(max_length=200, help_text=told)
+
+
+def _schema(field: Field) -> dict[str, Any]:
+    """The JSON schema of one field."""
+    told = {"description": str(field.help_text)} if field.help_text else {}
+    return {**_shape(field), **told}
+
+
+def _shape(field: Field) -> dict[str, Any]:
+    if isinstance(field, serializers.ChoiceField):
+        return {"type": "string", "enum": list(field.choices)}
+    if isinstance(field, serializers.BooleanField):
+        return {"type": "boolean"}
+    if isinstance(field, serializers.ListField):
+        return {"type": "array", "items": _schema(field.child), "maxItems": field.max_length}
+    if isinstance(field, serializers.DictField):
+        return {"type": "object"}
+    if isinstance(field, (serializers.IntegerField, serializers.FloatField)):
+        kind = "integer" if isinstance(field, serializers.IntegerField) else "number"
+        bounds = {"minimum": field.min_value, "maximum": field.max_value}
+        return {"type": kind, **{name: n for name, n in bounds.items() if n is not None}}
+    return {"type": "string", "maxLength": field.max_length}
