@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import evennia
 from evennia.scripts.models import ScriptDB
@@ -27,9 +27,26 @@ from evennia_ai.runtime.rights import (
     meets,
     seen,
 )
+from evennia_ai.tasks import task_waits
 from evennia_ai.tools import REGISTRY
 
 ASKER, STAFF = "asker", "staff"
+
+
+class Elsewhere(NamedTuple):
+    """People who are asked by another way than a session of the game.
+
+    Attributes:
+        of_task: the account that waits so for a task, by the id of its event; None: nobody.
+        is_here: True where a person waits so for any.
+    """
+
+    of_task: Callable[[str], Any]
+    is_here: Callable[[str], bool]
+
+
+# Those who wait by another way: `operations.peer_tasks` has peers.
+ELSEWHERE: list[Elsewhere] = []
 
 
 def _online() -> list[Any]:
@@ -72,8 +89,25 @@ def _accounts_and(being: Being) -> list[Any]:
 
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
-    """The accounts online that may decide what is asked."""
-    return [account for account in _online() if may_decide(script, question, account)]
+    """The accounts here that may decide what is asked; elsewhere whoever waits for the task."""
+    accounts = dict.fromkeys((*_online(), *_waiting_elsewhere(question)))
+    return [account for account in accounts if may_decide(script, question, account)]
+
+
+def _waiting_elsewhere(question: Question) -> list[Any]:
+    if not ELSEWHERE:
+        return []
+    task = task_of(question)
+    found = [way.of_task(task) for way in ELSEWHERE]
+    return [account for account in found if account is not None]
+
+
+def task_of(question: Question) -> str:
+    """The id of the event that a question is asked for, at the head of its chain."""
+    number = str(question.event.get("id", ""))
+    while (wait := task_waits.by_id(number)) is not None and wait.asked_in is not None:
+        number = wait.asked_in.id
+    return number
 
 
 def head_of(script: Assistant, question: Question) -> Any:
@@ -141,7 +175,9 @@ def _meets(script: Assistant, account: Being, condition: str) -> bool:
 
 
 def is_here(person: str) -> bool:
-    """True while a person plays."""
+    """True while a person plays, or waits elsewhere."""
+    if any(way.is_here(person) for way in ELSEWHERE):
+        return True
     forms = {id_of(form) for account in _online() for form in (account, *account.get_all_puppets())}
     return person in forms
 
