@@ -1,15 +1,20 @@
-"""Whatever stands before the MCP server: the address, the method, names, time, and the token."""
+"""Whatever stands before the MCP server: the address, the method, names, the token, and turns."""
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
 import anyio
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.server.transport_security import (
+    RequestBodyLimitMiddleware,
+    TransportSecurityMiddleware,
+    TransportSecuritySettings,
+)
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evennia_ai.api.problems import answer_to
 from evennia_ai.core.safety.addresses import client_of
@@ -19,7 +24,7 @@ from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, api_config, trusted_proxies
 
 PATHS = ("/mcp", "/mcp/")
-CALLER = "evennia_ai.caller"
+CALLER, TURN = "evennia_ai.caller", "evennia_ai.turn"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 # Beyond the time for the game, what a request has to be sent and answered in.
 MORE_SECONDS = 15.0
@@ -39,12 +44,40 @@ def security_of(config: McpServerConfig) -> TransportSecuritySettings:
     )
 
 
+class Turn:
+    """The turn of a request: one is worked on at a time, from when it has come until its answer.
+
+    The SDK and the game are two threads of one interpreter: where both have much to do, each query
+    of the game's waits five milliseconds for the other thread. So one waits while the other works.
+
+    Args:
+        free: the one turn that there is.
+    """
+
+    def __init__(self, free: asyncio.Semaphore) -> None:
+        self._free = free
+        self._is_mine = False
+
+    async def begin(self) -> None:
+        """Wait for it."""
+        await self._free.acquire()
+        self._is_mine = True
+
+    def end(self) -> None:
+        """Let the next request have it; doing it again does nothing."""
+        if self._is_mine:
+            self._is_mine = False
+            self._free.release()
+
+
 class Guard:
     """An ASGI application that lets through to another whoever may come in."""
 
     def __init__(self, app: ASGIApp, security: TransportSecuritySettings) -> None:
-        self._app = app
+        self._served = app
+        self._whole = RequestBodyLimitMiddleware(self._serve, api_config().body_bytes)
         self._names = TransportSecurityMiddleware(security)
+        self._free = asyncio.Semaphore(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request within its time; one that takes longer is cut off."""
@@ -52,10 +85,27 @@ class Guard:
             return
         with anyio.move_on_after(api_config().long_timeout_seconds + MORE_SECONDS):
             request = Request(scope, receive)
-            refused = await self._refusal(request)
-            if refused is None:
-                refused = await self._admit(request)
-            await (refused or self._app)(scope, receive, send)
+            turn = scope[TURN] = Turn(self._free)
+            try:
+                refused = await self._refusal(request)
+                if refused is None:
+                    await turn.begin()
+                    refused = await self._admit(request)
+                    turn.end()  # while the body is sent, which may take its time
+                await (refused or self._whole)(scope, receive, send)
+            finally:
+                turn.end()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that has come whole; its turn is over before its answer is read."""
+        turn: Turn = scope[TURN]
+        await turn.begin()
+
+        async def sending(message: Message) -> None:
+            turn.end()
+            await send(message)
+
+        await self._served(scope, receive, sending)
 
     async def _refusal(self, request: Request) -> Response | None:
         """None where a request is one for this server at all."""
@@ -87,6 +137,12 @@ def _address_of(request: Request) -> str:
     peer = request.client.host if request.client else ""
     forwarded = request.headers.get("x-forwarded-for", "")
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
+
+
+def end_turn(request: Any) -> None:
+    """Let others go on before a request that waits for a model or a tool."""
+    turn: Turn = request.scope[TURN]
+    turn.end()
 
 
 def caller_of(request: Any) -> calls.Caller:

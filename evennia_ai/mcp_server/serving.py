@@ -26,7 +26,7 @@ from mcp.types import Tool as Offered
 
 from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls
-from evennia_ai.mcp_server.guard import Guard, caller_of, security_of
+from evennia_ai.mcp_server.guard import Guard, caller_of, end_turn, security_of
 from evennia_ai.mcp_server.tools import Tool, tools
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
 from evennia_ai.runtime.game_thread import run_async
@@ -54,8 +54,7 @@ class McpServer:
         self._port = AsgiServer(
             config.host, config.port, most_connections=MOST_CONNECTIONS, loggers=("mcp",)
         )
-        # More calls than these wait here, and do not crowd the game.
-        self._places = asyncio.Semaphore(api_config().waiting_requests)
+        self._long = asyncio.Semaphore(api_config().long_requests)
 
     async def run(self) -> None:
         """Serve until `stop`.
@@ -96,8 +95,7 @@ class McpServer:
     async def _list(self, context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
         """The tools that whoever asks may use."""
         offered = partial(calls.offered, caller_of(context.request))
-        async with self._places:
-            found = await run_async(offered, api_config().timeout_seconds)
+        found = await run_async(offered, api_config().timeout_seconds)
         return ListToolsResult(tools=[_offer(tool) for tool in found])
 
     async def _call(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
@@ -106,12 +104,15 @@ class McpServer:
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name[:60]!r}.")
         begin = partial(calls.call, caller_of(context.request), tool, params.arguments or {})
-        seconds = config.long_timeout_seconds if tool.row.is_long else config.timeout_seconds
-        async with self._places:
-            try:
-                answer: calls.Answer = await run_async(begin, seconds)
-            except Exception as error:
-                answer = calls.refused(error)
+        try:
+            if tool.row.is_long:
+                end_turn(context.request)
+                async with self._long:
+                    answer: calls.Answer = await run_async(begin, config.long_timeout_seconds)
+            else:
+                answer = await run_async(begin, config.timeout_seconds)
+        except Exception as error:
+            answer = calls.refused(error)
         return CallToolResult(
             content=[TextContent(text=answer.text)],
             structured_content=answer.value,

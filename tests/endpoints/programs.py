@@ -1,7 +1,7 @@
 """Programs of others that answer as services of models do, each on a free port until it is ended.
 
-`make endpoints` gets them: the LiteLLM proxy, aimock and llmock, in the versions that the files
-beside this one name.
+`make endpoints` gets them: the LiteLLM proxy, aimock and llmock, and the MCP inspector, in the
+versions that the files beside this one name.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ PLACE = ROOT / ".venvs" / "endpoints"
 PACKAGES = PLACE / "node_modules"
 AIMOCK = ("node", str(PACKAGES / "@copilotkit" / "aimock" / "dist" / "cli.js"))
 LLMOCK = ("node", str(PACKAGES / "llmock" / "bin" / "llmock.js"))
+INSPECTOR = (
+    "node",
+    str(PACKAGES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
+)
 LITELLM = (str(PLACE / "python" / "bin" / "litellm"),)
 START_SECONDS = 180.0
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))

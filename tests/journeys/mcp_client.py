@@ -1,0 +1,151 @@
+"""The official MCP client, as an owner's coding assistant has it, and requests by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPMessage
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CallToolResult
+
+from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
+from tests.journeys.ports import ClaimedPorts
+from tests.journeys.web import Web
+
+T = TypeVar("T")
+WAIT_SECONDS = 70.0
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+MODES = ("legacy", "auto")  # the handshake of 2025, and the newest protocol that both know
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A response, as it came."""
+
+    status: int
+    text: str
+    headers: HTTPMessage
+
+
+class Staff:
+    """Somebody with a token, and the client."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.port, self.token = port, token
+        self.url = f"http://127.0.0.1:{port}/mcp"
+
+    def do(self, use: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
+        """Connect, do something, and end the connection."""
+
+        async def main() -> T:
+            headers = {"Authorization": f"Bearer {self.token}"}
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=WAIT_SECONDS) as http,
+                Client(
+                    streamable_http_client(self.url, http_client=http), mode=mode, cache=None
+                ) as client,
+            ):
+                return await use(client)
+
+        return asyncio.run(main())
+
+    def tools(self, mode: str = "auto") -> dict[str, Any]:
+        """The tools that are offered, by name."""
+
+        async def use(client: Client) -> dict[str, Any]:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+        return self.do(use, mode)
+
+    def call(self, name: str, mode: str = "auto", /, **arguments: Any) -> CallToolResult:
+        """One call; the client itself compares the result with the tool's schema."""
+        return self.do(lambda client: client.call_tool(name, arguments), mode)
+
+    def told(self, name: str, /, **arguments: Any) -> Any:
+        """The value of a call that has to go well."""
+        result = self.call(name, **arguments)
+        assert not result.is_error, sentence(result)
+        return result.structured_content
+
+    def fault(self, name: str, /, **arguments: Any) -> str:
+        """The sentence of a call that has to go wrong."""
+        result = self.call(name, **arguments)
+        assert result.is_error, result.structured_content
+        assert result.structured_content is None
+        return sentence(result)
+
+    def raw(
+        self, body: bytes | None = None, method: str = "POST", path: str = "/mcp", **headers: str
+    ) -> Raw:
+        """One request as it is given.
+
+        Args:
+            body: else a ping.
+            headers: with `_` for `-`; an empty one is not sent.
+        """
+        sent = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        asking = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
+        try:
+            data = json.dumps(PING).encode() if body is None else body
+            named = {name: value for name, value in sent.items() if value}
+            asking.request(method, path, data if method == "POST" else None, named)
+            found = asking.getresponse()
+            return Raw(found.status, found.read().decode(), found.headers)
+        finally:
+            asking.close()
+
+
+def sentence(result: CallToolResult) -> str:
+    """The text of a result."""
+    (block,) = result.content
+    return str(getattr(block, "text", ""))
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A port for the MCP server."""
+    claimed = ClaimedPorts(1)
+    yield claimed.numbers[0]
+    claimed.release()
+
+
+@pytest.fixture(scope="module")
+def game_settings(port: int) -> dict[str, Any]:
+    """Nobody is made to wait, and there is an MCP server."""
+    config = {"writes_per_minute": 0, "tokens_per_minute": 100, "reads_per_minute": 0}
+    server = {"port": port}
+    return {
+        **UNHURRIED,
+        "EVENNIA_AI_API_CONFIG": config,
+        "EVENNIA_AI_MCP_SERVER_CONFIG": server,
+    }
+
+
+def token(game: Game, scope: str, name: str = ADMIN_NAME, password: str = ADMIN_PASSWORD) -> str:
+    """A new token of an account."""
+    login = {"username": name, "password": password, "scope": scope}
+    return str(Web(game.ports.web).get_done("POST", "token/", login)["token"])
+
+
+@pytest.fixture(scope="module")
+def reader(game: Game, port: int) -> Staff:
+    """The owner's assistant, with a token as it is made where nobody says more."""
+    return Staff(port, token(game, "usual"))
+
+
+@pytest.fixture(scope="module")
+def writer(game: Game, port: int) -> Staff:
+    """The same, with a token that may change things."""
+    return Staff(port, token(game, "write"))

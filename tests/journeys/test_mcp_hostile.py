@@ -1,0 +1,234 @@
+"""A running game's MCP server before those who mean it harm, and over its reloads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.endpoints import programs
+from tests.journeys.clients import PASSWORD, Enter, Player
+from tests.journeys.game import Game
+from tests.journeys.mcp_client import (
+    PING,
+    WAIT_SECONDS,
+    Staff,
+    game_settings,
+    port,
+    reader,
+    token,
+    writer,
+)
+from tests.journeys.staging import run
+from tests.journeys.web import Web
+
+__all__ = ("game_settings", "port", "reader", "writer")
+
+CALLS = 100
+# Where nothing else has the processor it is 5 ms; tests share it with other tests.
+MOST_LAG_SECONDS = 0.100
+LISTEN = """
+from twisted.internet import reactor, task
+from evennia_ai import operations as o
+o.lags = []
+def sample(due):
+    o.lags.append(reactor.seconds() - due)
+    o.sampling = reactor.callLater(0.005, sample, reactor.seconds() + 0.005)
+sample(reactor.seconds())
+"""
+HEARD = """
+from evennia_ai import operations as o
+o.sampling.cancel()
+lags = sorted(o.lags)
+told = lags[int(len(lags) * 0.99)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (421, {"Host": "evil.example"}),
+        (421, {"Host": "127.0.0.1.evil.example:80"}),
+        (403, {"Origin": "http://evil.example"}),
+        (403, {"Origin": "http://localhost:8080"}),
+        (403, {"Origin": "null"}),
+        (400, {"Content_Type": "text/plain"}),
+    ],
+)
+def test_a_name_or_a_page_that_is_not_known_is_refused(
+    reader: Staff, status: int, headers: dict[str, str]
+) -> None:
+    """Though the token is good: it may be a browser that was led here."""
+    assert status == reader.raw(**headers).status
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "Bearer", "Bearer eai_guess", "Basic YWRtaW46YWRtaW4=", "Bearer " + "x" * 4000]
+)
+def test_without_a_token_nobody_comes_in(reader: Staff, sent: str) -> None:
+    """The answer says what to send, and no more."""
+    answer = reader.raw(Authorization=sent)
+    assert (401, "Bearer") == (answer.status, answer.headers["WWW-Authenticate"])
+    assert {"code", "message"} == set(json.loads(answer.text)["error"])
+
+
+def test_a_player_does_not_come_in(enter: Enter, game: Game, port: int) -> None:
+    """The server is for staff, whatever a player's token may do."""
+    enter("Vera")
+    player = Staff(port, token(game, "write", "Vera", PASSWORD))
+    answer = player.raw()
+    assert 403 == answer.status
+    assert "staff" in answer.text
+
+
+def test_a_token_that_is_revoked_is_worth_nothing_at_once(game: Game, port: int) -> None:
+    """In the middle of a connection too."""
+    mine = token(game, "write")
+    web = Web(game.ports.web, mine)
+    headers = {"Authorization": f"Bearer {mine}"}
+    with httpx2.Client(headers=headers, timeout=WAIT_SECONDS) as kept:
+        ask = {"json": PING, "headers": {"Accept": "application/json, text/event-stream"}}
+        url = f"http://127.0.0.1:{port}/mcp"
+        assert 200 == kept.post(url, **ask).status_code
+        web.get_done("DELETE", "token/")
+        assert 401 == kept.post(url, **ask).status_code
+
+
+def test_only_requests_to_its_address_are_served(reader: Staff) -> None:
+    """No stream is held open, no session is kept, and there are no other pages."""
+    assert (405, "POST") == ((got := reader.raw(method="GET")).status, got.headers["Allow"])
+    assert 405 == reader.raw(method="DELETE").status
+    assert 404 == reader.raw(path="/").status
+    assert 404 == reader.raw(path="/mcp/../api").status
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"assistant": "Ada\0"},
+        {"assistant": "\ud800"},
+        {"assistant": ["Ada"]},
+        {"assistant": "Ada", "limit": 1e400},
+        {"assistant": "Ada", "limit": -1},
+        {"assistant": "Ada", "before": "1 OR 1=1"},
+        {"assistant": "Ada", "event": ["x"] * 50},
+        {"assistant": "Ada", "unheard": "of"},
+        {"assistant": "../../health"},
+        {},
+    ],
+)
+def test_arguments_that_are_wrong_are_told_in_words(reader: Staff, arguments: Any) -> None:
+    """Nothing breaks, and nothing is guessed."""
+    asked = {"name": "audit_log", "arguments": arguments}
+    body = json.dumps({**PING, "method": "tools/call", "params": asked}).encode()
+    answer = reader.raw(body)
+    told = json.loads(answer.text)
+    assert "error" in told or told["result"]["isError"], told
+    assert "Traceback" not in answer.text
+
+
+def test_bodies_out_of_all_proportion_are_refused(reader: Staff) -> None:
+    """Ten megabytes are not read; what is nested a thousand times is no request."""
+    ten = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 10_000_000 + b'"}'
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it does not read it all
+        assert 413 == reader.raw(ten).status
+    deep = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":'
+    answer = reader.raw(deep + b'{"a":' * 1000 + b"1" + b"}" * 1000 + b"}}")
+    assert answer.status < 500
+    assert 200 == reader.raw().status
+
+
+def test_a_hundred_calls_at_once_leave_the_game_its_time(admin: Player, reader: Staff) -> None:
+    """Each is answered in its turn, and the game hardly ever waits for one."""
+
+    async def flood() -> list[Any]:
+        headers = {
+            "Authorization": f"Bearer {reader.token}",
+            "Accept": "application/json, text/event-stream",
+        }
+        asked = {"name": "audit_log", "arguments": {"assistant": "Ada", "limit": 20}}
+        body = {**PING, "method": "tools/call", "params": asked}
+        limits = httpx2.Limits(max_connections=CALLS)
+        async with httpx2.AsyncClient(headers=headers, timeout=60, limits=limits) as http:
+            sent = (http.post(reader.url, json=body) for _ in range(CALLS))
+            return await asyncio.gather(*sent)
+
+    run(admin, LISTEN)
+    answers = asyncio.run(flood())
+    late = float(run(admin, HEARD))
+    assert {200} == {answer.status_code for answer in answers}
+    results = [answer.json()["result"] for answer in answers]
+    assert not [each for each in results if each.get("isError")]
+    assert late < MOST_LAG_SECONDS, f"p99 {late * 1000:.1f} ms"
+
+
+def test_connections_that_say_nothing_keep_nobody_out(reader: Staff) -> None:
+    """A crowd of them, and requests whose bodies never come."""
+    held = [socket.create_connection(("127.0.0.1", reader.port)) for _ in range(60)]
+    begun = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{reader.port}\r\nContent-Length: 1000\r\n"
+        f"Content-Type: application/json\r\nAuthorization: Bearer {reader.token}\r\n\r\n{{"
+    )
+    for each in held[:30]:
+        each.sendall(begun.encode())
+    try:
+        assert 200 == reader.raw().status
+    finally:
+        for each in held:
+            each.close()
+
+
+def test_a_reload_and_a_kill_are_gone_over(game: Game, reader: Staff) -> None:
+    """The next server takes the port, and the client need not know of it."""
+    assert "ok" == reader.told("health")["status"]
+    for end in (game.reload, _kill(game)):
+        end()
+        _wait(reader)
+        assert "ok" == reader.told("health")["status"]
+
+
+def _kill(game: Game) -> Any:
+    def end() -> None:
+        game.kill_server()
+        game.start()
+
+    return end
+
+
+def _wait(staff: Staff) -> None:
+    ends_at = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < ends_at:
+        try:
+            staff.raw()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the MCP server did not come back")
+
+
+def _inspect(staff: Staff, *more: str) -> Any:
+    command = [*programs.INSPECTOR, "--cli", staff.url, "--transport", "http"]
+    header = ("--header", f"Authorization: Bearer {staff.token}")
+    done = subprocess.run([*command, *header, *more], capture_output=True, text=True, timeout=120)
+    assert 0 == done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(
+    not Path(programs.INSPECTOR[1]).is_file(), reason="`make endpoints` gets the MCP inspector"
+)
+def test_the_official_inspector_finds_nothing_wrong(reader: Staff, writer: Staff) -> None:
+    """Its strict look at the schemas of all tools, and a call."""
+    listed = _inspect(writer, "--method", "tools/list", "--strict")["tools"]
+    assert set(writer.tools()) == {tool["name"] for tool in listed}
+    call = ("--method", "tools/call", "--tool-name", "assistant_status")
+    told = _inspect(reader, *call, "--tool-arg", "assistant=Ada")
+    assert "Ada" == told["structuredContent"]["key"]
