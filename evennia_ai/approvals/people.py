@@ -90,21 +90,22 @@ def _accounts_and(being: Being) -> list[Any]:
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
     """The accounts here that may decide what is asked; elsewhere whoever waits for the task."""
-    accounts = dict.fromkeys((*_online(), *_waiting_elsewhere(question)))
-    return [account for account in accounts if may_decide(script, question, account)]
+    found = _here(task_of(question))
+    return [account for account in found if may_decide(script, question, account)]
 
 
-def _waiting_elsewhere(question: Question) -> list[Any]:
-    if not ELSEWHERE:
-        return []
-    task = task_of(question)
-    found = [way.of_task(task) for way in ELSEWHERE]
-    return [account for account in found if account is not None]
+def _here(task: str) -> list[Any]:
+    """Accounts online, and whoever waits elsewhere for a task."""
+    waiting = [way.of_task(task) for way in ELSEWHERE]
+    return list(dict.fromkeys((*_online(), *filter(None, waiting))))
 
 
 def task_of(question: Question) -> str:
     """The id of the event that a question is asked for, at the head of its chain."""
-    number = str(question.event.get("id", ""))
+    return _head_of_chain(str(question.event.get("id", "")))
+
+
+def _head_of_chain(number: str) -> str:
     while (wait := task_waits.by_id(number)) is not None and wait.asked_in is not None:
         number = wait.asked_in.id
     return number
@@ -151,7 +152,8 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
     """
     right = right_for(tool)
     if right is not None:
-        return [account for account in _online() if _has(script, account, right)]
+        here = _here(_head_of_chain(event.id))
+        return [account for account in here if _has(script, account, right)]
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
         being = find_being(event.sender_id)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPMessage
@@ -43,9 +45,9 @@ BINDINGS = ("JSONRPC", "HTTP+JSON")
 LOOK: dict[str, Any] = {"tool": "look", "arguments": {}}
 
 
-def report(text: str) -> dict[str, Any]:
+def report(text: str, **more: Any) -> dict[str, Any]:
     """A model's behaviour: it reports on its task."""
-    return {"calls": [{"tool": "report", "arguments": {"message": text}}]}
+    return {"calls": [{"tool": "report", "arguments": {"message": text}}], **more}
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,22 @@ class Peer:
             return [answer async for answer in client.send_message(request)][-1].task
 
         return self.do(use, binding)
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until the server answers, which is a while after its game does.
+
+        Raises:
+            OSError: it does not by then.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1.0).close()
+                return
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
 
     def ask(self, text: str, *, waits: bool = True, **metadata: Any) -> Task:
         """A new task."""
@@ -258,7 +276,9 @@ def make_account(admin: Player, name: str, password: str) -> None:
 @pytest.fixture(scope="module")
 def owner(game: Game, port: int) -> Peer:
     """A peer of the owner's: it may run every assistant."""
-    return Peer(port, token_of(game, ADMIN_NAME, ADMIN_PASSWORD))
+    peer = Peer(port, token_of(game, ADMIN_NAME, ADMIN_PASSWORD))
+    peer.wait()
+    return peer
 
 
 @pytest.fixture(scope="module")
@@ -266,4 +286,17 @@ def stranger(game: Game, port: int) -> Peer:
     """A peer with an account like any player's."""
     with game.log_in_admin() as admin:
         make_account(admin, "Peer", "lantern-oak-51")
-    return Peer(port, token_of(game, "Peer", "lantern-oak-51"))
+    peer = Peer(port, token_of(game, "Peer", "lantern-oak-51"))
+    peer.wait()
+    return peer
+
+
+@pytest.fixture
+def rested(game: Game) -> None:
+    """Ada may act, has met nobody and is asked by nobody; nobody of her staff is there."""
+    with game.log_in_admin() as admin:
+        run(
+            admin,
+            "from evennia_ai.runtime import services\nservices.pool().breakers.reset_all()\n"
+            "operations.reset_history(ada)\nada.work.senders.people.clear()",
+        )
