@@ -18,8 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evennia_ai.a2a.calls import Caller, Desk
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.runtime.request_turns import Turn
 
 CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
+TURN = "evennia_ai.turn"
 ASSISTANT = "assistant"
 LONGEST_NUMBER = 18
 
@@ -58,6 +60,7 @@ class Contexts(ServerCallContextBuilder):
                 "headers": dict(request.headers),
                 DESK: Desk(self._config, request.path_params[ASSISTANT], caller),
                 IDS: request.scope[IDS],
+                TURN: request.scope[TURN],
                 LAST_EVENT: int(last) if is_number else None,
             },
             requested_extensions=get_requested_extensions(
@@ -70,6 +73,12 @@ def desk_of(context: ServerCallContext) -> Desk:
     """The desk that a request goes to."""
     desk: Desk = context.state[DESK]
     return desk
+
+
+def end_turn(context: ServerCallContext) -> None:
+    """Let others go on before a request that has to wait."""
+    turn: Turn = context.state[TURN]
+    turn.end()
 
 
 class NumberedStreams:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
 from starlette.requests import Request
@@ -14,18 +14,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evennia_ai.a2a import calls
 from evennia_ai.a2a.card import CARD_PATH, ROOT
-from evennia_ai.a2a.context import CALLER
+from evennia_ai.a2a.context import CALLER, TURN
 from evennia_ai.core.safety.addresses import client_of, counted_as
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import Problem
 from evennia_ai.resilience.clock import SlidingCount
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
+from evennia_ai.runtime.request_turns import Turn
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, api_config, trusted_proxies
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 METHODS = "GET, POST, DELETE, OPTIONS"
 HEADERS = "Authorization, Content-Type, A2A-Version, A2A-Extensions, Last-Event-ID"
-TOO_LONG = "A request has at most {most} bytes here."
+TOO_LONG = "A request has at most {most:,} bytes here."
 WRONG_HOST = "This server is not called {host!r}."
 WRONG_PAGE = "Programs of the page {origin!r} may not ask here."
 TOO_OFTEN = "Too many requests without a good token from your address; wait a minute."
@@ -34,16 +35,13 @@ BODY_SECONDS = 30.0
 STATUS = {Problem.MISSING: 404, Problem.UNAVAILABLE: 503, Problem.INVALID: 400}
 
 
-class _TooLongError(Exception):
-    """A body is longer than it may be."""
-
-
 class Guard:
     """An ASGI application that lets through to another whoever may come in."""
 
     def __init__(self, app: ASGIApp, config: A2aConfig) -> None:
         self._app, self._config = app, config
         self._hosts = {*LOCAL_NAMES, *(name.casefold() for name in config.allowed_hosts)}
+        self._free = asyncio.Semaphore(1)
         self._failed: OrderedDict[str, SlidingCount] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,22 +50,32 @@ class Guard:
             return
         request = Request(scope)
         origin = request.headers.get("origin", "")
+        sending = _with_origin(send, origin) if origin in self._config.allowed_origins else send
+        turn = scope[TURN] = Turn(self._free)
+        try:
+            refused, body = await self._refusal(request, origin, turn, receive), b""
+            if refused is None:
+                refused, body = await self._read(receive)
+            if refused is not None:
+                await refused(scope, receive, sending)
+                return
+            await turn.begin()
+            await self._app(scope, _given_back(body, receive), _after(turn, sending))
+        finally:
+            turn.end()
+
+    async def _refusal(
+        self, request: Request, origin: str, turn: Turn, receive: Receive
+    ) -> Response | None:
+        """None where a request is to be served."""
         refused = self._refuse(request, origin)
         if refused is None and request.method == "OPTIONS":
-            refused = Response(status_code=204, headers={"Allow": METHODS})
+            return Response(status_code=204, headers={"Allow": METHODS})
         if refused is None and not _is_open(request):
+            await turn.begin()
             refused = await self._admit(request)
-        sending = _with_origin(send, origin) if origin in self._config.allowed_origins else send
-        if refused is not None:
-            await refused(scope, receive, sending)
-            return
-        try:
-            body = await asyncio.wait_for(self._read(receive), BODY_SECONDS)
-        except (_TooLongError, TimeoutError):
-            told = TOO_LONG.format(most=self._config.body_bytes)
-            await _say(413, told)(scope, receive, sending)
-            return
-        await self._app(scope, _given_back(body, receive), sending)
+            turn.end()  # while the body is sent, which may take its time
+        return refused
 
     def _refuse(self, request: Request, origin: str) -> Response | None:
         """None where a request is one for this server at all."""
@@ -109,23 +117,19 @@ class Guard:
             self._failed.popitem(last=False)
         return count
 
-    async def _read(self, receive: Receive) -> bytes:
-        """The body of a request, which is short.
-
-        Raises:
-            _TooLongError: it is not.
-        """
+    async def _read(self, receive: Receive) -> tuple[Response | None, bytes]:
+        """The body of a request, or an answer to one that is too long or comes too slowly."""
         parts, size, has_more = list[bytes](), 0, True
-        while has_more:
-            message = await receive()
-            if message["type"] != "http.request":
-                break
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self._config.body_bytes:
-                raise _TooLongError
-            has_more = message.get("more_body", False)
-        return b"".join(parts)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BODY_SECONDS):
+                while has_more and size <= self._config.body_bytes:
+                    message = await receive()
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    has_more = message.get("more_body", False)
+        if has_more:
+            return _say(413, TOO_LONG.format(most=self._config.body_bytes)), b""
+        return None, b"".join(parts)
 
 
 def _is_open(request: Request) -> bool:
@@ -145,7 +149,17 @@ def _given_back(body: bytes, receive: Receive) -> Receive:
     return give
 
 
-def _with_origin(send: Send, origin: str) -> Callable[[Message], Awaitable[None]]:
+def _after(turn: Turn, send: Send) -> Send:
+    """Lets the next request have its turn before an answer is read, which may take its time."""
+
+    async def sending(message: Message) -> None:
+        turn.end()
+        await send(message)
+
+    return sending
+
+
+def _with_origin(send: Send, origin: str) -> Send:
     """Says in an answer that a page's program may read it."""
 
     async def sending(message: Message) -> None:

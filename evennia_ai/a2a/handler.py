@@ -44,7 +44,7 @@ from a2a.utils.errors import (
 from evennia_ai.a2a import wire
 from evennia_ai.a2a.addresses import check_url
 from evennia_ai.a2a.calls import Desk, RefusedError, Snapshot
-from evennia_ai.a2a.context import IDS, LAST_EVENT, desk_of
+from evennia_ai.a2a.context import IDS, LAST_EVENT, desk_of, end_turn
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import Problem
@@ -76,8 +76,8 @@ class Handler(RequestHandler):
 
     def __init__(self, config: A2aConfig, hub: Hub) -> None:
         self._config, self._hub = config, hub
-        # More requests than these wait here, and do not crowd the game.
-        self._places = asyncio.Semaphore(api_config().waiting_requests)
+        # One at a time, of those that wait no longer for their turn too.
+        self._places = asyncio.Semaphore(1)
 
     async def in_game(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function gives in the game's thread.
@@ -104,6 +104,7 @@ class Handler(RequestHandler):
         with self._place(desk):
             shown = await self._send(desk, params)
             if not params.configuration.return_immediately:
+                end_turn(context)
                 shown = await self._wait(desk, shown)
         return wire.task_of(shown, history=length)
 

@@ -53,6 +53,17 @@ class Receiver:
             assert time.monotonic() < end, f"{len(self.heard)} of {count} came: {self.states}"
             time.sleep(0.05)
 
+    def wait_for_end(self) -> None:
+        """Wait until it was told that the task is completed.
+
+        Raises:
+            AssertionError: it has not been by then.
+        """
+        end = time.monotonic() + WAIT_SECONDS
+        while "COMPLETED" not in self.states:
+            assert time.monotonic() < end, self.states
+            time.sleep(0.05)
+
     def release(self) -> None:
         """Answer whatever hangs."""
         self._released.set()

@@ -22,30 +22,26 @@ from tests.journeys.a2a_client import (
     state_of,
     stranger,
 )
-from tests.journeys.clients import Enter
+from tests.journeys.clients import Enter, Player
 from tests.journeys.game import Game
 from tests.journeys.staging import quiet_log, run
 from tests.journeys.test_a2a import listening
 
 __all__ = ("owner", "port", "quiet_log", "rested", "stranger")
 pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
-MANY, STREAMS, AT_ONCE = 100, 200, 4
+MANY, ROUNDS, STREAMS, AT_ONCE = 100, 3, 200, 4
 MOST_LAG_MS = 20.0
 MEASURE = """
 from twisted.internet import reactor
-from twisted.internet.task import LoopingCall
-lags = ada.ndb.lags = []
-last = [reactor.seconds()]
-def tick():
-    now = reactor.seconds()
-    lags.append((now - last[0] - 0.01) * 1000)
-    last[0] = now
-ada.ndb.measuring = LoopingCall(tick)
-ada.ndb.measuring.start(0.01, now=False)
+lags = operations.lags = []
+def sample(due):
+    lags.append((reactor.seconds() - due) * 1000)
+    operations.sampling = reactor.callLater(0.005, sample, reactor.seconds() + 0.005)
+sample(reactor.seconds())
 """
 MEASURED = """
-ada.ndb.measuring.stop()
-found = sorted(ada.ndb.lags)
+operations.sampling.cancel()
+found = sorted(operations.lags)
 told = '%.1f %d' % (found[int(len(found) * 0.99)], len(found))
 """
 
@@ -54,6 +50,13 @@ told = '%.1f %d' % (found[int(len(found) * 0.99)], len(found))
 def game_settings(port: int) -> dict[str, Any]:
     """Four tasks of one account at one time, and 200 streams."""
     return settings_of(port, tasks_per_peer=AT_ONCE, streams_per_peer=STREAMS)
+
+
+def quiet_lag(admin: Player) -> float:
+    """Milliseconds that the game lags where nobody asks anything of it, on this machine now."""
+    run(admin, MEASURE)
+    time.sleep(2.0)
+    return float(run(admin, MEASURED).split()[0])
 
 
 def give(peer: Peer) -> str:
@@ -73,22 +76,22 @@ def test_a_hundred_tasks_at_once(
     model.behave(**report("Seven.", kind="hang"))
     tom = enter("Tom")
     with game.log_in_admin() as admin:
+        quiet = quiet_lag(admin)
         run(admin, MEASURE)
-    with ThreadPoolExecutor(20) as pool:
-        told = list(pool.map(lambda _: give(stranger), range(MANY)))
-    with game.log_in_admin() as admin:
+        with ThreadPoolExecutor(20) as pool:
+            told = list(pool.map(lambda _: give(stranger), range(ROUNDS * MANY)))
         lag, count = run(admin, MEASURED).split()
     taken = [each for each in told if " " not in each]
     assert AT_ONCE == len(taken)
     assert {f"{AT_ONCE} of your tasks are under way with this game; wait until one is over."} == {
         each for each in told if " " in each
     }
-    tom.ask("look", "Lantern|library|Library")
+    tom.ask("look", "Reading Room")
     for task in taken:
         stranger.cancel(task)
     model.release()
-    print(f"lag p99 {lag} ms of {count}")
-    assert float(lag) < MOST_LAG_MS
+    print(f"lag p99 {lag} ms of {count}, quiet {quiet} ms")
+    assert float(lag) - quiet < MOST_LAG_MS
 
 
 def test_a_task_of_ten_megabytes(stranger: Peer) -> None:
@@ -104,6 +107,7 @@ def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None
     model.behave(**report("Seven.", kind="hang"))
     task = give(stranger)
     with game.log_in_admin() as admin, ExitStack() as stack:
+        quiet = quiet_lag(admin)
         run(admin, MEASURE)
         for _ in range(STREAMS):
             stream = stack.enter_context(listening(stranger, f"/tasks/{task}:subscribe"))
@@ -111,21 +115,18 @@ def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None
         lag, count = run(admin, MEASURED).split()
         error = stranger.call("SubscribeToTask", {"id": task})["error"]
         assert f"{STREAMS} requests of yours wait here already" in error["message"]
-    print(f"lag p99 {lag} ms of {count}")
+    print(f"lag p99 {lag} ms of {count}, quiet {quiet} ms")
     end = time.monotonic() + 10
-    while "error" in stranger.call("SendMessage", {"message": said_of(task)}):
-        error = stranger.call("SendMessage", {"message": said_of(task)})["error"]["message"]
-        if "asks you nothing" in error:
-            break
-        assert time.monotonic() < end, error
+    said = {"messageId": "n", "role": "ROLE_USER", "taskId": task, "parts": [{"text": "hm"}]}
+    while "wait here" in (
+        told := stranger.call("SendMessage", {"message": said})["error"]["message"]
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert "asks you nothing" in told
     stranger.cancel(task)
     model.release()
-    assert float(lag) < MOST_LAG_MS
-
-
-def said_of(task: str) -> dict[str, Any]:
-    """A message to a task."""
-    return {"messageId": "n", "role": "ROLE_USER", "taskId": task, "parts": [{"text": "hm"}]}
+    assert float(lag) - quiet < MOST_LAG_MS
 
 
 def test_ids_of_others_and_answers_sent_again(

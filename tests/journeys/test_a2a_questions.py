@@ -216,7 +216,7 @@ def test_a9_an_order_needs_the_right_and_danger_a_word(
     assert "AUTH_REQUIRED" == state_of(owner.get(task.id))
     ended = owner.answer(task.id, choice_id="yes")
     assert "COMPLETED" == state_of(ended)
-    assert f"your guidelines are changed: + {line}" in answer_of(ended)
+    assert f'your guidelines are changed: + "{line}"' in answer_of(ended)
     with game.log_in_admin() as admin:
         assert "True" == run(admin, f"told = {line!r} in ada.db.guidelines")
         run(admin, "ada.attributes.remove('guidelines')")
