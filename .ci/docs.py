@@ -61,6 +61,13 @@ def audit_config() -> str:
     return settings_table(AuditConfig)
 
 
+def a2a_config() -> str:
+    """How agents elsewhere are let in."""
+    from evennia_ai.core.settings.services import A2aConfig
+
+    return settings_table(A2aConfig)
+
+
 def trace_config() -> str:
     """How long the trace is kept."""
     from evennia_ai.core.settings.services import TraceConfig
@@ -324,6 +331,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         audit_events,
         audit_config,
         trace_config,
+        a2a_config,
         breaker_config,
         event_classes,
         games,

@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -31,6 +32,10 @@ PRIVATE = (
 )
 
 
+class UnknownHostError(ValueError):
+    """Nobody knows a host now; somebody may know it later."""
+
+
 class Place(NamedTuple):
     """A machine that an address means now.
 
@@ -44,13 +49,14 @@ class Place(NamedTuple):
 
 
 async def check_url(url: str, allowed: Sequence[str]) -> None:
-    """Look whether something may be sent to an address.
+    """Look whether something may be sent to an address, as far as its host is known now.
 
     Raises:
         InvalidParamsError: it may not.
     """
     try:
-        await locate(url, allowed)
+        with suppress(UnknownHostError):  # it is looked at again before anything is sent
+            await locate(url, allowed)
     except ValueError as error:
         raise InvalidParamsError(str(error)) from None
 
@@ -103,5 +109,5 @@ async def _look_up(host: str, port: int) -> list[tuple[int, str]]:
     except (OSError, TimeoutError, UnicodeError):
         found = []
     if not found:
-        raise ValueError(NO_HOST.format(host=host[:100]))
+        raise UnknownHostError(NO_HOST.format(host=host[:100]))
     return [(family, str(address[0])) for family, _, _, _, address in found]

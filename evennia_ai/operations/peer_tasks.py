@@ -214,7 +214,7 @@ def _no_answer(task: PeerTask, given: Given) -> Result | None:
         if given.choice and task.question:
             return Result.conflict(_already(task))
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
-    if any(word["id"] == given.id for word in peer_store.said(task)):
+    if any(word["id"] == given.id for word in peer_store.said(task)[1:]):
         return Result.conflict(SENT_BEFORE.format(message=given.id[:64]))
     if task.state not in peer_store.ASKING:
         asked = _already(task) if task.question else NOT_ASKED.format(number=task.pk)

@@ -216,3 +216,40 @@ def test_a10_without_a_token_nobody_comes_in(stranger: Peer) -> None:
     assert 204 == stranger.raw("OPTIONS", Authorization="").status
     assert 403 == stranger.raw("OPTIONS", Authorization="", Origin="https://evil.example").status
     assert 421 == stranger.raw("GET", Host="evil.example").status
+
+
+def test_staff_see_who_asked_and_what_it_cost(game: Game, stranger: Peer, model: FakeModel) -> None:
+    """`assistant peers` has accounts, states and tokens, and not a word of what was asked."""
+    model.queue(report("In the cellar."))
+    task = stranger.ask("Where are the amphorae?")
+    with game.log_in_admin() as admin:
+        admin.ask(
+            "assistant peers peer",
+            r"Peer: \d+ tasks, 0 under way; [1-9][\d,]* of 0 tokens|"
+            r"Peer: \d+ tasks, 0 under way; [1-9][\d,]* tokens today",
+        )
+        admin.expect(r"Peer asked Ada \(\d+\): completed")
+        admin.ask("assistant peers nobody", "No account 'nobody' has given a task")
+        assert "amphorae" not in admin.transcript
+    assert 1 == len(stranger.tasks(context_id=task.context_id))
+
+
+def test_who_is_forgotten_has_asked_nothing(game: Game, stranger: Peer, model: FakeModel) -> None:
+    """With the person their tasks go, of that assistant."""
+    model.queue(report("In the cellar."))
+    task = stranger.ask("Where are the amphorae?")
+    with game.log_in_admin() as admin:
+        run(admin, "operations.forget_everything(ada, '*#%d')" % account_of(game))
+    assert -32001 == stranger.call("GetTask", {"id": task.id})["error"]["code"]
+    for table, column in (("peertask", "words"), ("peerevent", "data")):
+        found = game.query(
+            f"SELECT id FROM evennia_ai_{table} WHERE {column} LIKE '%amphorae%'"
+        )
+        assert [] == found
+    assert [] == stranger.tasks()
+
+
+def account_of(game: Game) -> int:
+    """The number of the stranger's account."""
+    found = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Peer'")
+    return int(found[0][0])
