@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ EXPLAINED = {
     "TestDataArtifact": "the same",
     "TestMessageResponse": "everything asked is a task, so that it outlasts a restart",
 }
-FAILED = re.compile(r"^FAILED (\S+)", re.MULTILINE)
+FAILED = re.compile(r"^FAILED (\S+::\S+)", re.MULTILINE)
 SLOW_SECONDS = 6.0
 KEPT = ("content-type", "accept", "a2a-version", "a2a-extensions", "last-event-id")
 OWN = ("content-length", "transfer-encoding", "connection", "date", "server")
@@ -72,11 +73,17 @@ class Model:
         name = re.sub(r"-[0-9a-f]+$", "", scenario)
         arguments = {"message": TEXTS.get(name, "Hello from TCK")}
         call: dict[str, Any] = {"tool": "report", "arguments": arguments}
-        steps = sum(each.get("role") == "tool" for each in body["messages"])
+        steps = count_steps(body["messages"])
         if scenario.startswith(ASKING) and steps < STEPS:
             call = {"tool": "write_note", "arguments": {"text": f"step {self._count}"}}
         behaviour = Behaviour(calls=(call,))
         return web.json_response(compose_completion(body, behaviour, self._count))
+
+
+def count_steps(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Tools that were used since the last thing that was said."""
+    since = takewhile(lambda each: each.get("role") != "user", reversed(messages))
+    return sum(each.get("role") == "tool" for each in since)
 
 
 class Proxy:

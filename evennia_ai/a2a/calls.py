@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
@@ -155,7 +156,7 @@ def card(key: str, config: A2aConfig) -> Facts:
 
 
 def _facts(script: AssistantScript) -> Facts:
-    described = one_line(str(script.obj.db.desc or ""), 300)
+    described = one_line(str(strip_ansi(str(script.obj.db.desc or ""))), 300)
     tools = list_tools(script).data.tools
     skills = [(tool["name"], one_line(tool["description"], 300)) for tool in tools]
     return Facts(str(script.key), described, skills[:MOST_SKILLS])

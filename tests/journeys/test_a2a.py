@@ -74,6 +74,7 @@ def test_a_card_says_how_to_ask(stranger: Peer, model: FakeModel) -> None:
     card = stranger.raw("GET", "/.well-known/agent-card.json", Authorization="")
     told = card.told
     assert ("Ada", stranger.url) == (told["name"], told["supportedInterfaces"][0]["url"])
+    assert "|" not in told["description"]
     assert {"ask", "look"} <= {skill["id"] for skill in told["skills"]}
     assert card.headers["Cache-Control"]
     assert card.headers["Last-Modified"]
@@ -239,12 +240,10 @@ def test_who_is_forgotten_has_asked_nothing(game: Game, stranger: Peer, model: F
     model.queue(report("In the cellar."))
     task = stranger.ask("Where are the amphorae?")
     with game.log_in_admin() as admin:
-        run(admin, "operations.forget_everything(ada, '*#%d')" % account_of(game))
+        run(admin, f"operations.forget_everything(ada, '*#{account_of(game)}')")
     assert -32001 == stranger.call("GetTask", {"id": task.id})["error"]["code"]
     for table, column in (("peertask", "words"), ("peerevent", "data")):
-        found = game.query(
-            f"SELECT id FROM evennia_ai_{table} WHERE {column} LIKE '%amphorae%'"
-        )
+        found = game.query(f"SELECT id FROM evennia_ai_{table} WHERE {column} LIKE '%amphorae%'")
         assert [] == found
     assert [] == stranger.tasks()
 
