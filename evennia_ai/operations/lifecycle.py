@@ -28,7 +28,6 @@ from evennia_ai.operations.setting_rows import UNSET, own_of
 from evennia_ai.operations.settings import prepare, signed
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.rights import is_owner, lets
-from evennia_ai.tasks import peer_store
 from evennia_ai.tasks import store as tasks
 
 LONGEST_DESC = 4000
@@ -359,7 +358,6 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
         table.objects.filter(assistant=script.pk).delete()
     tracing.remove_all(script.pk)
     tasks.remove_all(script.pk)
-    peer_store.remove_all(script.pk)
     if body is not None:
         body.assistant_script = None
         for account in _accounts_of(body):

@@ -56,7 +56,6 @@ from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.runtime.turns import aside
-from evennia_ai.tasks import peer_store
 from evennia_ai.tasks import store as tasks
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
@@ -359,8 +358,7 @@ def forget_everything(
     person = person_id(being)
     with signed(by):
         _drop_under_way(script, person, with_waiting=with_waiting)
-        also = (tracing.forget, tasks.forget, peer_store.forget)
-        count = forgetting.forget_person(script, person, *also)
+        count = forgetting.forget_person(script, person, tracing.forget, tasks.forget)
     whom, name = "you" if not by else "them", _name(script, being, by)
     told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
     return Result(True, told, ForgottenPerson(count, KEPT))

@@ -8,13 +8,10 @@ writes down what is new. It is called whenever either may have changed.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from django.db import transaction
 from evennia.accounts.models import AccountDB
 from twisted.internet.defer import Deferred, succeed
 
@@ -29,6 +26,7 @@ from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import PeerTask, PendingTask
+from evennia_ai.operations import peer_states
 from evennia_ai.operations.conversation import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.questions import answer as answer_question
@@ -53,9 +51,6 @@ OTHER_QUESTION = "Question {given} is already answered or was never asked; {open
 GONE = "{name} gives no answer: the game does not know this task any more"
 CALLED_OFF = "the peer called it off"
 NOT_RUNNING = "{name} gives no answer: it is not running"
-
-# Told the id of a task of which something new is stored.
-CHANGED: list[Callable[[str], None]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +79,6 @@ class Given:
         """The same as it is kept."""
         kept = {"id": self.id, "role": "user", "text": self.text}
         return {**kept, "metadata": self.metadata} if self.metadata else kept
-
-
-def now() -> float:
-    """Seconds since 1970."""
-    return time.time()
 
 
 # ---- who may ask whom --------------------------------------------------------------------------
@@ -126,7 +116,7 @@ def begin(
     refused = _refusal(script, account, given, config)
     if refused is not None:
         return refused
-    number, at = str(uuid4()), now()
+    number, at = str(uuid4()), peer_states.now()
     try:
         begun = requests.begin(
             script,
@@ -237,9 +227,9 @@ def _answered(
         return Result(False, outcome.message, problem=outcome.problem or Problem.INVALID)
     peer_store.say(task, given.as_word())
     if task.state == peer_store.AUTH_REQUIRED:
-        _end(task, peer_store.COMPLETED, outcome.message)
+        peer_states.end(task, peer_store.COMPLETED, outcome.message)
     elif task.state not in peer_store.FINAL:
-        _move(task, peer_store.WORKING)
+        peer_states.move(task, peer_store.WORKING)
     follow(task)
     return Result(True, outcome.message, task)
 
@@ -252,7 +242,7 @@ def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[
         entry = questions.find(task.question)
         if entry is not None:
             approvals.drop(*entry, account)
-    _end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
+    peer_states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
     wait = task_waits.by_id(task.request)
     if isinstance(wait, programs.Request):
         task_waits.give_up(wait, wait.refusal(CALLED_OFF, Reason.STOPPED))
@@ -279,11 +269,11 @@ def follow(task: PeerTask) -> None:
     pending = PendingTask.objects.filter(pk=task.request).first()
     if script is None or pending is None:
         name = "it" if script is None else script.key
-        _end(task, peer_store.FAILED, f"{GONE.format(name=name)}.")
+        peer_states.end(task, peer_store.FAILED, f"{GONE.format(name=name)}.")
     elif pending.state == store.OPEN:
         _follow_open(script, task, pending)
     elif pending.state == store.FAILED:
-        _end(task, peer_store.FAILED, f"{pending.answer}.")
+        peer_states.end(task, peer_store.FAILED, f"{pending.answer}.")
     else:
         _follow_answered(script, task, pending.answer)
 
@@ -292,20 +282,20 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
     """The assistant has it, unless a kill cut it off and nobody takes it up again."""
     account = account_of(task)
     if script.work is None:
-        if pending.ends_at < now():
-            _end(task, peer_store.FAILED, f"{NOT_RUNNING.format(name=script.key)}.")
+        if pending.ends_at < peer_states.now():
+            peer_states.end(task, peer_store.FAILED, f"{NOT_RUNNING.format(name=script.key)}.")
         return
     if task_waits.by_id(task.request) is None and account is not None:
         found = programs.find(script, account, f"{PREFIX}{task.pk}")
         if found is not None and found.state == store.FAILED:
-            _end(task, peer_store.FAILED, f"{found.answer}.")
+            peer_states.end(task, peer_store.FAILED, f"{found.answer}.")
         return
     question = _open_question(task, account, is_call=False)
     if question is None:
         if task.state != peer_store.WORKING:
-            _move(task, peer_store.WORKING)
+            peer_states.move(task, peer_store.WORKING)
     elif task.question != question.number or task.state != peer_store.INPUT_REQUIRED:
-        _ask(task, peer_store.INPUT_REQUIRED, question)
+        peer_states.ask(task, peer_store.INPUT_REQUIRED, question)
 
 
 def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> None:
@@ -316,12 +306,12 @@ def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> No
     question = _open_question(task, account_of(task), is_call=True)
     if question is not None:
         if task.question != question.number or task.state != peer_store.AUTH_REQUIRED:
-            _ask(task, peer_store.AUTH_REQUIRED, question)
+            peer_states.ask(task, peer_store.AUTH_REQUIRED, question)
         return
     closed = questions.why_closed(task.question) if task.question else ""
     was_asked = task.state == peer_store.AUTH_REQUIRED and closed
     text = f"{answer} (question {task.question}: {closed})" if was_asked else answer
-    _end(task, peer_store.COMPLETED, text)
+    peer_states.end(task, peer_store.COMPLETED, text)
 
 
 def _is_of(question: Question, task: PeerTask) -> bool:
@@ -350,54 +340,7 @@ def account_of(task: PeerTask) -> Account | None:
     return account
 
 
-# ---- writing it down ---------------------------------------------------------------------------
-
-
-def _ask(task: PeerTask, state: str, question: Question) -> None:
-    asking = question.asking
-    told = {
-        "question": question.number,
-        "kind": asking.kind,
-        "prompt": asking.prompt,
-        "detail": asking.detail,
-        "choices": [
-            {"id": each.id, "label": each.label, "hotkey": each.hotkey} for each in asking.choices
-        ],
-    }
-    words = f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
-    message = {"id": str(uuid4()), "role": "agent", "text": words, "data": told}
-    peer_store.say(task, message)
-    _move(task, state, message=message, question=question.number)
-
-
-def _end(task: PeerTask, state: str, text: str) -> None:
-    message = {"id": str(uuid4()), "role": "agent", "text": text}
-    artifact = {"id": "answer", "text": text} if state == peer_store.COMPLETED else None
-    _move(task, state, message=message, answer=text, artifact=artifact)
-
-
-def _move(
-    task: PeerTask,
-    state: str,
-    *,
-    message: dict[str, Any] | None = None,
-    question: int | None = None,
-    answer: str = "",
-    artifact: dict[str, Any] | None = None,
-) -> None:
-    told = {"message": message} if message is not None else {}
-    is_new = peer_store.move(
-        task, state, now(), told=told, question=question, answer=answer, artifact=artifact
-    )
-    if is_new:
-        transaction.on_commit(lambda: _tell(task.pk))
-    else:
-        task.refresh_from_db()
-
-
-def _tell(task: str) -> None:
-    for listener in CHANGED:
-        listener(task)
+# ---- who waits ----------------------------------------------------------------------------------
 
 
 def account_waiting(request: str) -> Account | None:

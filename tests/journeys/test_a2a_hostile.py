@@ -30,7 +30,8 @@ from tests.journeys.test_a2a import listening
 __all__ = ("owner", "port", "quiet_log", "rested", "stranger")
 pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
 MANY, ROUNDS, STREAMS, AT_ONCE = 100, 3, 200, 4
-MOST_LAG_MS = 20.0
+# Beyond what the machine lags by itself; twenty clients of the test share its cores with the game.
+MOST_LAG_MS = 100.0
 MEASURE = """
 from twisted.internet import reactor
 lags = operations.lags = []
