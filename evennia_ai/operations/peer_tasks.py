@@ -170,7 +170,6 @@ def find(script: AssistantScript, account: Account, number: str) -> Result[PeerT
     task = peer_store.find(number, account=account.pk, assistant=script.id)
     if task is None:
         return Result.missing(NO_TASK.format(number=number[:64], name=script.key))
-    follow(task)
     return Result(True, task.state, task)
 
 
@@ -184,6 +183,7 @@ def answer(
 
     Whether this account may is decided as for everybody: a limit is for who runs the assistant.
     """
+    follow(task)
     refused = _no_answer(task, given)
     if refused is not None:
         return succeed(refused)
@@ -236,6 +236,7 @@ def _answered(
 
 def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[PeerTask]:
     """Call a task off: what is under way for it is dropped."""
+    follow(task)
     if task.state in peer_store.FINAL:
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
     if task.state == peer_store.AUTH_REQUIRED:
