@@ -8,7 +8,7 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser endpoints wheel pins clean
+.PHONY: a2a-tck help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser endpoints wheel pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench:  ## measure, and compare with others
 
 endpoints:  ## get what tests/endpoints asks of others: endpoints of models, a reader of cards
 	@bash .ci/endpoints.sh
+
+a2a-tck:  ## run the compatibility kit of A2A against a game (A2A_TCK=its folder)
+	@A2A_TCK=$(A2A_TCK) A2A_TCK_PYTHON=$(A2A_TCK_PYTHON) $(PYTHON) -m tests.a2a_kit
 
 browser:  ## get what the browser tests need: Chromium and the webclient's libraries
 	@bash .ci/browser.sh

@@ -75,6 +75,13 @@ def web_config() -> str:
     return settings_table(WebConfig)
 
 
+def a2a_config() -> str:
+    """How agents elsewhere are let in."""
+    from evennia_ai.core.settings.services import A2aConfig
+
+    return settings_table(A2aConfig)
+
+
 def trace_config() -> str:
     """How long the trace is kept."""
     from evennia_ai.core.settings.services import TraceConfig
@@ -348,6 +355,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         trace_config,
         web_config,
         mcp_server_config,
+        a2a_config,
         breaker_config,
         event_classes,
         games,

@@ -132,6 +132,37 @@ CASES = {
         "after any stop each call in the history has its result",
         "a lockout left calls without one",
     ),
+    "a1": Case("each kind of mistake of a peer's has the protocol's own number, and words"),
+    "a2": Case(
+        "a limit reaches the peer: kind, choices and detail, by asking, by stream and by webhook",
+        "the link was missing, and a limit was refused at once",
+    ),
+    "a3": Case("a peer's yes lets the task go on to its end; a no ends it as in the game"),
+    "a4": Case(
+        "the id of a choice goes before words; no answer leaves it open; a second is told so",
+        "only helpers of it were tested",
+    ),
+    "a5": Case(
+        "of an unknown task or another's nothing is told; a task that is over never changes",
+        "a finished task could be cancelled, and set to work again",
+    ),
+    "a6": Case(
+        "streams have numbers, go on after the last one, are heard of when idle, and end",
+        "events had no numbers, and an idle stream said nothing",
+    ),
+    "a7": Case(
+        "addresses are told in order, signed, over failures and restarts; never within a network",
+        "one that was quiet for five minutes was dead for ever; any address was posted to",
+    ),
+    "a8": Case(
+        "a kill while a peer is asked: the question stays, or the task has failed, in words",
+        "a task stayed at work for ever",
+    ),
+    "a9": Case(
+        "a peer answers for its own tasks only, and for limits with the right to run it",
+        "whoever had the token answered for all",
+    ),
+    "a10": Case("without a token nobody comes in; a question beforehand is free"),
     "b1": Case("as many steps as the cap, one more halts; a new task begins anew"),
     "b2": Case(
         "all tokens used is used up; NaN, negative and missing counts change nothing",

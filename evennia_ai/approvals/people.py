@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import evennia
 from evennia.scripts.models import ScriptDB
@@ -27,9 +27,26 @@ from evennia_ai.runtime.rights import (
     meets,
     seen,
 )
+from evennia_ai.tasks import task_waits
 from evennia_ai.tools import REGISTRY
 
 ASKER, STAFF = "asker", "staff"
+
+
+class Elsewhere(NamedTuple):
+    """People who are asked by another way than a session of the game.
+
+    Attributes:
+        of_task: the account that waits so for a task, by the id of its event; None: nobody.
+        is_here: True where a person waits so for any.
+    """
+
+    of_task: Callable[[str], Any]
+    is_here: Callable[[str], bool]
+
+
+# Those who wait by another way: `operations.peer_tasks` has peers.
+ELSEWHERE: list[Elsewhere] = []
 
 
 def _online() -> list[Any]:
@@ -72,8 +89,26 @@ def _accounts_and(being: Being) -> list[Any]:
 
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
-    """The accounts online that may decide what is asked."""
-    return [account for account in _online() if may_decide(script, question, account)]
+    """The accounts here that may decide what is asked; elsewhere whoever waits for the task."""
+    found = _here(task_of(question))
+    return [account for account in found if may_decide(script, question, account)]
+
+
+def _here(task: str) -> list[Any]:
+    """Accounts online, and whoever waits elsewhere for a task."""
+    waiting = [way.of_task(task) for way in ELSEWHERE]
+    return list(dict.fromkeys((*_online(), *filter(None, waiting))))
+
+
+def task_of(question: Question) -> str:
+    """The id of the event that a question is asked for, at the head of its chain."""
+    return _head_of_chain(str(question.event.get("id", "")))
+
+
+def _head_of_chain(number: str) -> str:
+    while (wait := task_waits.by_id(number)) is not None and wait.asked_in is not None:
+        number = wait.asked_in.id
+    return number
 
 
 def head_of(script: Assistant, question: Question) -> Any:
@@ -117,7 +152,8 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
     """
     right = right_for(tool)
     if right is not None:
-        return [account for account in _online() if _has(script, account, right)]
+        here = _here(_head_of_chain(event.id))
+        return [account for account in here if _has(script, account, right)]
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
         being = find_being(event.sender_id)
@@ -141,7 +177,9 @@ def _meets(script: Assistant, account: Being, condition: str) -> bool:
 
 
 def is_here(person: str) -> bool:
-    """True while a person plays."""
+    """True while a person plays, or waits elsewhere."""
+    if any(way.is_here(person) for way in ELSEWHERE):
+        return True
     forms = {id_of(form) for account in _online() for form in (account, *account.get_all_puppets())}
     return person in forms
 

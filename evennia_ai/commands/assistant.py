@@ -70,6 +70,7 @@ class CmdAssistant(
       assistant status [<name>]            - one of them in detail
       assistant budget [<name> | game]     - tokens and money used, and caps
       assistant usage [<name>]             - calls, tokens and tools used
+      assistant peers [<account>]          - agents elsewhere that ask, and their cost
       assistant breakers [<name>]          - services that are not asked for a while
       assistant tools [<name>]             - the tools it may use
       assistant check [<name>]             - does its model answer, and how fast

@@ -19,6 +19,7 @@ from evennia_ai.operations import (
     guarding,
     monitoring,
     remote_tools,
+    peers,
     tools,
 )
 from evennia_ai.operations.budget import budget_of, raise_budget
@@ -92,6 +93,11 @@ class UpkeepWords(WordCommand):
             *map(OPEN_FILE.format, monitoring.readable_by_others()),
         ]
         self.msg(literal("\n".join(lines)))
+
+    def _peers(self, rest: str) -> None:
+        """`peers` alone, or of one account."""
+        if self.may("peers"):
+            self.show_long(peers.list_peers(rest.strip()).message)
 
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
@@ -183,6 +189,12 @@ class UpkeepWords(WordCommand):
 
 
 WORDS = {
+    "peers": Word(
+        UpkeepWords._peers,
+        "assistant peers [<account>]",
+        "Agents elsewhere that gave assistants tasks, how those stand, and what they cost. The "
+        "words of a task are private; `assistant why <name> <number>` has the rest.",
+    ),
     "check": Word(
         UpkeepWords._check,
         "assistant check [<name>]",

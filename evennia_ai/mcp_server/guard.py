@@ -21,6 +21,7 @@ from evennia_ai.core.safety.addresses import client_of
 from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls
 from evennia_ai.runtime.game_thread import run_async
+from evennia_ai.runtime.request_turns import Turn
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, api_config, trusted_proxies
 
 PATHS = ("/mcp", "/mcp/")
@@ -42,32 +43,6 @@ def security_of(config: McpServerConfig) -> TransportSecuritySettings:
         allowed_hosts=[*local, *config.allowed_hosts],
         allowed_origins=list(config.allowed_origins),
     )
-
-
-class Turn:
-    """The turn of a request: one is worked on at a time, from when it has come until its answer.
-
-    The SDK and the game are two threads of one interpreter: where both have much to do, each query
-    of the game's waits five milliseconds for the other thread. So one waits while the other works.
-
-    Args:
-        free: the one turn that there is.
-    """
-
-    def __init__(self, free: asyncio.Semaphore) -> None:
-        self._free = free
-        self._is_mine = False
-
-    async def begin(self) -> None:
-        """Wait for it."""
-        await self._free.acquire()
-        self._is_mine = True
-
-    def end(self) -> None:
-        """Let the next request have it; doing it again does nothing."""
-        if self._is_mine:
-            self._is_mine = False
-            self._free.release()
 
 
 class Guard:

@@ -6,14 +6,10 @@ No request knows of another: a client goes on over a reload of the game without 
 from __future__ import annotations
 
 import asyncio
-import errno
-import logging
-import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import uvicorn
 from mcp import MCPError
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -33,6 +29,7 @@ from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls
 from evennia_ai.mcp_server.guard import Guard, caller_of, end_turn, security_of
 from evennia_ai.mcp_server.tools import Tool, tools
+from evennia_ai.runtime.asgi_server import AsgiServer, address_of
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config
 
@@ -43,11 +40,6 @@ INSTRUCTIONS = (
     "instruction; private words are masked."
 )
 MOST_CONNECTIONS = 128
-# The server before a reload lets go of the port when it ends, which may be a moment later.
-BIND_TRIES, BIND_SECONDS = 60, 0.5
-GRACE_SECONDS = 1
-KEEP_ALIVE_SECONDS = 30
-SDK_LOGGERS = ("mcp", "uvicorn")
 
 
 class McpServer:
@@ -60,8 +52,9 @@ class McpServer:
     def __init__(self, config: McpServerConfig, log: Callable[[str], None]) -> None:
         self._config = config
         self._log = log
-        self._web: uvicorn.Server | None = None
-        self._is_stopped = False
+        self._port = AsgiServer(
+            config.host, config.port, most_connections=MOST_CONNECTIONS, loggers=("mcp",)
+        )
         self._long = asyncio.Semaphore(api_config().long_requests)
 
     async def run(self) -> None:
@@ -72,9 +65,7 @@ class McpServer:
         """
         for tool in tools().values():
             _offer(tool)
-        for name in SDK_LOGGERS:  # what they complain of is said to whoever asked
-            logging.getLogger(name).addHandler(logging.NullHandler())
-        listener = await self._bind()
+        listener = await self._port.bind()
         if listener is None:
             return
         security = security_of(self._config)
@@ -85,32 +76,13 @@ class McpServer:
             security_settings=security,
             max_request_body_size=api_config().body_bytes,
         )
-        self._web = uvicorn.Server(_settings(Guard(sessions.handle_request, security)))
-        self._web.should_exit = self._is_stopped
-        self._log(f"the MCP server answers at {_address(listener)}")
+        self._log(f"the MCP server answers at {address_of(listener)}/mcp")
         async with sessions.run():
-            await self._web.serve(sockets=[listener])
+            await self._port.serve(Guard(sessions.handle_request, security), listener)
 
     def stop(self) -> None:
         """Let go of the port, soon, and end; may be called in any thread."""
-        self._is_stopped = True
-        if self._web is not None:
-            self._web.should_exit = True
-
-    async def _bind(self) -> socket.socket | None:
-        """The listening socket; None: it was stopped meanwhile."""
-        host, port = self._config.host, self._config.port
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        for tries_left in reversed(range(BIND_TRIES)):
-            if self._is_stopped:
-                return None
-            try:
-                return socket.create_server((host, port), family=family)
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or not tries_left:
-                    raise
-            await asyncio.sleep(BIND_SECONDS)
-        return None
+        self._port.stop()
 
     def _make(self) -> Server[Any]:
         return Server(
@@ -165,24 +137,3 @@ def _offer(tool: Tool) -> Offered:
 def _schema_of(name: str) -> dict[str, Any] | None:
     tool = tools().get(name)
     return tool.input_schema if tool is not None else None
-
-
-def _settings(app: Guard) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"

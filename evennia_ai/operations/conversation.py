@@ -206,7 +206,7 @@ def _privacy(person: str | None) -> str:
     return f"   (private to {being.key if being is not None else 'somebody who is gone'})"
 
 
-_PROBLEMS = {
+PROBLEMS = {
     Reason.INVALID: Problem.INVALID,
     Reason.TAKEN: Problem.CONFLICT,
     Reason.REFUSED: Problem.FORBIDDEN,
@@ -313,4 +313,4 @@ def _failed(failure: Failure) -> Result[Told]:
 
 
 def _refusal(error: NoAnswerError) -> Result[Told]:
-    return Result(False, f"{error}.", Told("", error.number), _PROBLEMS[error.reason])
+    return Result(False, f"{error}.", Told("", error.number), PROBLEMS[error.reason])

@@ -25,6 +25,9 @@ from evennia_ai.models import (
     EntityProfile,
     Memory,
     ModelCall,
+    PeerEvent,
+    PeerHook,
+    PeerTask,
     PendingTask,
     RecordedEvent,
     RecordedSnapshot,
@@ -231,9 +234,8 @@ def _clear_tables(*, and_lore: bool) -> None:
     with transaction.atomic():
         for table in (Memory, EntityProfile, CardFile):
             table.objects.exclude(assistant__in=kept).delete()
-        AccessToken.objects.all().delete()
-        ToolPin.objects.all().delete()
-        PendingTask.objects.all().delete()
+        for table in (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook):
+            table.objects.all().delete()
 
 
 def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:

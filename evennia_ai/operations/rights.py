@@ -42,6 +42,7 @@ ACTS: dict[str, Right] = {
     "adopt": Right.STAFF,  # and a say over the being, which `adoption` asks for
     "check": Right.STAFF,
     "usage": Right.STAFF,
+    "peers": Right.STAFF,
     "events": Right.STAFF,
     "audit": Right.STAFF,
     "show configuration": Right.STAFF,

@@ -99,7 +99,8 @@ def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
     place = body.location
     if event.source in ELSEWHERE or place is None:
         return True
-    return asker.location == place or asker in (place, body)
+    where = getattr(asker, "location", None)  # an account is in no place
+    return (where is not None and where == place) or asker in (place, body)
 
 
 def is_overheard(body: GameObject, event: Event) -> bool:

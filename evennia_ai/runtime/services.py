@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from evennia_ai.core.hearing.calling import MOST_ANSWERS
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import read_value
-from evennia_ai.core.settings.services import BreakerConfig, McpServerConfig
+from evennia_ai.core.settings.services import A2aConfig, BreakerConfig, McpServerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import Pacer, as_deferred
@@ -200,6 +201,22 @@ def mcp_server_config() -> McpServerConfig:
     return config
 
 
+def a2a_config() -> A2aConfig:
+    """The setting of the A2A server for agents elsewhere.
+
+    Raises:
+        ConfigurationError: something in it is wrong, or the SDK is missing.
+    """
+    name = A2aConfig.NAME
+    config = A2aConfig.from_stored(getattr(settings, name, {}))
+    if config.port and find_spec("a2a") is None:
+        raise ConfigurationError(
+            f"{name} names a port, but the package a2a-sdk is not installed; "
+            "install it with: pip install 'evennia-ai[a2a]'"
+        )
+    return config
+
+
 def mcp_configs() -> dict[str, ServerConfig]:
     """The MCP servers of the game.
 
@@ -286,6 +303,7 @@ def check_settings() -> str:
     answers_per_line()
     mcp_configs()
     mcp_server_config()
+    a2a_config()
     HearingConfig.from_stored(
         getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
     )

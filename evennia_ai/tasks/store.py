@@ -12,6 +12,7 @@ from hashlib import sha256
 from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.models import PendingTask
+from evennia_ai.tasks import peer_store
 
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
 KEPT_SECONDS = 86_400.0
@@ -68,8 +69,10 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     tasks.filter(person=person).delete()
     for task in tasks:
         tasks.filter(pk=task.pk).update(answer=name.hidden(task.answer))
+    peer_store.forget(assistant, person, name)
 
 
 def remove_all(assistant: int) -> None:
     """Take out all that an assistant was asked."""
     PendingTask.objects.filter(assistant=assistant).delete()
+    peer_store.remove_all(assistant)

@@ -125,6 +125,8 @@ EVENTS: dict[str, EventKind] = {
     "told": EventKind("message {number}: told to do something, {characters} characters"),
     "errand_answered": EventKind("message {number} is answered after {seconds} s", is_logged=False),
     "errand_failed": EventKind("message {number} is not answered: {why}"),
+    "peer_asked": EventKind("message {number}: task {task} of a peer", is_logged=False),
+    "peer_canceled": EventKind("task {task} is called off by its peer"),
     "tool_by_hand": EventKind("{tool_name} is run by hand: success {success}"),
     "message_tried": EventKind("a message by {way} is tried as {person}, beside it {beside}"),
     "words_revealed": EventKind("private words of {person} are revealed: {count} ({kind})"),

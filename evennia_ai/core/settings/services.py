@@ -44,6 +44,10 @@ def _as_networks(value: object) -> tuple[str, ...]:
     return read_networks(f"{NAME}.trusted_proxies", value)
 
 
+def _as_hook_networks(value: object) -> tuple[str, ...]:
+    return read_networks("EVENNIA_AI_A2A_CONFIG.hook_networks", value)
+
+
 Requests = Annotated[Whole, Field(ge=1, le=1000)]
 Rate = Annotated[Count, Field(le=1_000_000, json_schema_extra=NO_LIMIT)]
 
@@ -168,6 +172,51 @@ class McpServerConfig(LenientGroup):
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "pages whose programs may call it, such as `https://game.example`; else no page may."
+    )
+
+
+class A2aConfig(LenientGroup):
+    """All settings of the A2A server, by which agents elsewhere give assistants tasks."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_A2A_CONFIG"
+
+    port: Annotated[Count, Field(le=65_535)] = setting(
+        0, "the port it answers on; 0: there is none.", note="0 for no server"
+    )
+    host: Text = setting("127.0.0.1", "the address it answers on; only this machine reaches this.")
+    address: Text = setting(
+        "", "the address that cards name, where it is another, such as `https://game.example`."
+    )
+    allowed_hosts: tuple[Text, ...] = setting(
+        (), "names by which it may be called beside those of this machine, such as `game.example`."
+    )
+    allowed_origins: tuple[Text, ...] = setting(
+        (), "pages whose programs may call it, such as `https://game.example`; else no page may."
+    )
+    assistants: tuple[Text, ...] = setting(
+        (),
+        "names of assistants that have a card; `*`: all. One whose body has a lock `peer` has a "
+        "card as well, and the lock tells who may ask it.",
+    )
+    task_seconds: Amount = setting(
+        3600.0, "how long a task may take, questions included, 1 to 86,400.", ge=1, le=86_400
+    )
+    tasks_per_peer: Count = setting(4, "tasks of one account at one time; 0: no limit.")
+    tasks_at_once: Count = setting(50, "tasks of all accounts at one time; 0: no limit.")
+    streams_per_peer: Requests = setting(250, "open streams of one account.")
+    streams_at_once: Requests = setting(500, "open streams of all accounts.")
+    hooks_per_task: Requests = setting(5, "addresses that may be told of one task.")
+    body_bytes: Whole = setting(100_000, "the longest request.", ge=1000, le=2_000_000)
+    kept_days: Amount = setting(7.0, "days for which a task that is over is kept.", ge=0.01)
+    hook_seconds: Amount = setting(10.0, "how long such an address may take.", ge=0.1, le=60)
+    hook_tries: Requests = setting(
+        8, "how often one thing is tried to be told, after 1, 2, 4 seconds and so on."
+    )
+    hook_pause_seconds: Amount = setting(
+        60.0, "how long a machine that failed three times in a row is left alone.", ge=0.1
+    )
+    hook_networks: Annotated[tuple[Text, ...], BeforeValidator(_as_hook_networks)] = setting(
+        (), "private networks where such addresses may be, such as `10.0.0.0/8`; else none may."
     )
 
 

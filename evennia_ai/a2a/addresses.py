@@ -1,0 +1,113 @@
+"""Addresses that peers want told: where they may be, and which machine one is at this moment.
+
+A name can mean another machine a moment later, so a request goes to the very address that was
+looked at, and never to where an answer points.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from a2a.utils.errors import InvalidParamsError
+
+from evennia_ai.a2a.calls import is_private
+
+LONGEST_URL = 2_000
+LOOKUP_SECONDS = 5.0
+PORTS = {"http": 80, "https": 443}
+NO_URL = (
+    "{url!r} is no address that can be told; it begins with https:// or http:// and has a host."
+)
+NO_USER = "An address has no user and no password in it: use `authentication`."
+NO_HOST = "Nobody knows the host {host!r}."
+PRIVATE = (
+    "{host!r} is in a private network, which this game does not send to; its owner can allow it: "
+    "hook_networks in EVENNIA_AI_A2A_CONFIG."
+)
+
+
+class UnknownHostError(ValueError):
+    """Nobody knows a host now; somebody may know it later."""
+
+
+class Place(NamedTuple):
+    """A machine that an address means now.
+
+    Attributes:
+        address: its number in the network.
+    """
+
+    host: str
+    address: str
+    family: int
+
+
+async def check_url(url: str, allowed: Sequence[str]) -> None:
+    """Look whether something may be sent to an address, as far as its host is known now.
+
+    Raises:
+        InvalidParamsError: it may not.
+    """
+    try:
+        with suppress(UnknownHostError):  # it is looked at again before anything is sent
+            await locate(url, allowed)
+    except ValueError as error:
+        raise InvalidParamsError(str(error)) from None
+
+
+async def locate(url: str, allowed: Sequence[str]) -> Place:
+    """The machine that an address means now.
+
+    Args:
+        allowed: private networks that it may be in.
+
+    Raises:
+        ValueError: there is none, or it may not be sent to; the text says why.
+    """
+    parts = _split(url)
+    host = parts.hostname or ""
+    found = await _look_up(host, parts.port or PORTS[parts.scheme])
+    for _, address in found:
+        if is_private(address, allowed):
+            raise ValueError(PRIVATE.format(host=host[:100]))
+    family, address = found[0]
+    return Place(host, address, family)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in PORTS and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_good = False
+    is_short = len(url) <= LONGEST_URL and url.isprintable() and " " not in url
+    if not (is_good and is_short):
+        raise ValueError(NO_URL.format(url=url[:100]))
+    if "@" in parts.netloc:
+        raise ValueError(NO_USER)
+    return parts
+
+
+async def _look_up(host: str, port: int) -> list[tuple[int, str]]:
+    try:
+        literal = ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    else:
+        family = socket.AF_INET if literal.version == 4 else socket.AF_INET6
+        return [(family, str(literal))]
+    loop = asyncio.get_running_loop()
+    try:
+        looking = loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.wait_for(looking, LOOKUP_SECONDS)
+    except (OSError, TimeoutError, UnicodeError):
+        found = []
+    if not found:
+        raise UnknownHostError(NO_HOST.format(host=host[:100]))
+    return [(family, str(address[0])) for family, _, _, _, address in found]

@@ -1,0 +1,328 @@
+"""Requests of peers in the game's thread: who may come in, what is asked, and how it stands."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from evennia.utils.ansi import strip_ansi
+from twisted.internet.defer import Deferred
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Account
+from evennia_ai.models import PeerEvent, PeerHook, PeerTask, TokenScope
+from evennia_ai.operations import Result, callers, peer_tasks, token_store, tokens
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.result import Problem
+from evennia_ai.operations.tools import list_tools
+from evennia_ai.tasks import peer_store
+
+VIA = "a2a"
+SCHEMES = ("bearer", "token")
+WHO = "Say who you are: send `Authorization: Bearer <token>`."
+BAD_TOKEN = "This token is worth nothing."
+ONLY_READS = "With this token one can only read; whoever owns it can make another."
+NO_ASSISTANT = "There is no assistant {key!r} here that agents elsewhere may ask."
+LONGEST_TOKEN = 128
+MOST_SKILLS = 50
+MOST_HOOK_TEXT = 2_000
+TOO_MANY_HOOKS = "Task {task} tells {count} addresses already; take one out first."
+LONG_HOOK = "What an address is shown may have {most} characters."
+BAD_NAME = "An address has a name of at most 64 characters, not {name!r}."
+NAME = re.compile(r"[\x21-\x7e]{1,64}")
+T = TypeVar("T")
+
+
+class RefusedError(Exception):
+    """Something is not done; the text says why.
+
+    Attributes:
+        problem: of what kind; FORBIDDEN with `is_stranger` where nobody knows who asks.
+    """
+
+    def __init__(self, problem: Problem, text: str, *, is_stranger: bool = False) -> None:
+        super().__init__(text)
+        self.problem = problem
+        self.is_stranger = is_stranger
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever sent a request, by their token.
+
+    Attributes:
+        pk: number of the account.
+        address: where they are.
+        may_change: they may do more than read.
+    """
+
+    pk: int
+    address: str
+    may_change: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A task at one moment.
+
+    Attributes:
+        seq: the number of the last event that it has in it.
+        words: the messages so far.
+        message: what was said with the last change of its state; None: nothing.
+        at: when that was, in seconds since 1970.
+        number: what `assistant why` knows it by.
+    """
+
+    id: str
+    context: str
+    state: str
+    seq: int
+    words: list[dict[str, Any]]
+    message: Mapping[str, Any] | None
+    answer: str
+    at: float
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened to a task; `kind` and `data` as `peer_store` has them."""
+
+    seq: int
+    kind: str
+    data: Mapping[str, Any]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a card: an assistant and its skills, as a stranger may know them."""
+
+    key: str
+    description: str
+    skills: list[tuple[str, str]]
+
+
+def admit(authorization: str, address: str) -> Caller:
+    """Let somebody in who sent a token.
+
+    Args:
+        authorization: the header of that name.
+
+    Raises:
+        RefusedError: they may not come in.
+    """
+    if not token_store.config().token_days:
+        raise RefusedError(Problem.UNAVAILABLE, tokens.NO_TOKENS)
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() not in SCHEMES:
+        raise RefusedError(Problem.FORBIDDEN, WHO, is_stranger=True)
+    key = key.strip()
+    is_one = key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN
+    token = token_store.find(key) if is_one else None
+    if token is None:
+        raise RefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
+    pk = token.account.pk
+    _account(pk, address)
+    return Caller(pk, address, token.scope != TokenScope.READ.value)
+
+
+def _account(pk: int, address: str) -> Account:
+    found = callers.account_of(pk, address)
+    if not found.ok:
+        raise RefusedError(Problem.FORBIDDEN, found.message, is_stranger=True)
+    return found.data
+
+
+def cards(config: A2aConfig) -> list[Facts]:
+    """The assistants that have a card, by name."""
+    return [_facts(script) for script in peer_tasks.open_assistants(config)]
+
+
+def card(key: str, config: A2aConfig) -> Facts:
+    """One of them.
+
+    Raises:
+        RefusedError: there is none of that name.
+    """
+    return _facts(_script(key, config))
+
+
+def _facts(script: AssistantScript) -> Facts:
+    described = one_line(str(strip_ansi(str(script.obj.db.desc or ""))), 300)
+    tools = list_tools(script).data.tools
+    skills = [(tool["name"], one_line(tool["description"], 300)) for tool in tools]
+    return Facts(str(script.key), described, skills[:MOST_SKILLS])
+
+
+def _script(key: str, config: A2aConfig) -> AssistantScript:
+    wanted = key.casefold()
+    for script in list_assistants():
+        if str(script.key).casefold() == wanted and peer_tasks.is_open(script, config):
+            return script
+    raise RefusedError(Problem.MISSING, NO_ASSISTANT.format(key=key[:60]))
+
+
+class Desk:
+    """All that a peer may ask of one assistant; each method is called in the game's thread."""
+
+    def __init__(self, config: A2aConfig, key: str, caller: Caller) -> None:
+        self._config, self._key = config, key
+        self.caller = caller
+
+    def send(
+        self, given: Given, task: str, hook: Mapping[str, str] | None
+    ) -> Snapshot | Deferred[Snapshot]:
+        """Give a task, or answer what one of them asks.
+
+        Args:
+            task: the id of the one that is answered; "" for a new one.
+            hook: an address that is told of it, as `put_hook` takes it.
+        """
+
+        def act(script: AssistantScript, account: Account) -> Any:
+            if not task:
+                made = _good(peer_tasks.begin(script, account, given, self._config))
+                if hook is not None:
+                    self._keep_hook(made.pk, hook)
+                return snapshot(made)
+            found = _good(peer_tasks.find(script, account, task))
+            running = peer_tasks.answer(script, account, found, given)
+            return running.addCallback(lambda outcome: snapshot(_good(outcome)))
+
+        return self._do(act, changes=True)
+
+    def get(self, task: str) -> Snapshot:
+        """A task as it stands."""
+        return self._do(
+            lambda script, account: snapshot(_good(peer_tasks.find(script, account, task)))
+        )
+
+    def cancel(self, task: str) -> Snapshot:
+        """Call a task off."""
+
+        def act(script: AssistantScript, account: Account) -> Snapshot:
+            found = _good(peer_tasks.find(script, account, task))
+            return snapshot(_good(peer_tasks.cancel(script, account, found)))
+
+        return self._do(act, changes=True)
+
+    def page(
+        self, wanted: Mapping[str, object], before: str, limit: int
+    ) -> tuple[list[Snapshot], str, int]:
+        """Tasks of the caller with the assistant, the last changed first.
+
+        Returns:
+            The page, what to send for the next one ("" at the end), and how many there are.
+        """
+
+        def act(script: AssistantScript, account: Account) -> tuple[list[Snapshot], str, int]:
+            whose = {"account": account.pk, "assistant": script.id}
+            rows, count = peer_store.page({**wanted, **whose}, before, limit)
+            shown = rows[:limit]
+            last = shown[-1] if len(rows) > limit else None
+            following = f"{last.changed_at!r} {last.pk}" if last is not None else ""
+            return [snapshot(task) for task in shown], following, count
+
+        return self._do(act)
+
+    def happenings(self, task: str, after: int) -> list[Happening]:
+        """What happened to a task since an event, in order."""
+
+        def act(script: AssistantScript, account: Account) -> list[Happening]:
+            found = _good(peer_tasks.find(script, account, task))
+            return [happening(event) for event in peer_store.events(found.pk, after)]
+
+        return self._do(act)
+
+    def put_hook(self, task: str, hook: Mapping[str, str]) -> None:
+        """Let an address be told of a task: `key`, `url`, `token`, `scheme`, `credentials`."""
+
+        def act(script: AssistantScript, account: Account) -> None:
+            self._keep_hook(_good(peer_tasks.find(script, account, task)).pk, hook)
+
+        self._do(act, changes=True)
+
+    def _keep_hook(self, task: str, hook: Mapping[str, str]) -> None:
+        if not NAME.fullmatch(hook["key"]):
+            raise RefusedError(Problem.INVALID, BAD_NAME.format(name=hook["key"][:80]))
+        if any(len(text) > MOST_HOOK_TEXT for text in hook.values()):
+            raise RefusedError(Problem.INVALID, LONG_HOOK.format(most=MOST_HOOK_TEXT))
+        others = [each for each in peer_store.hooks(task) if each.key != hook["key"]]
+        if len(others) >= self._config.hooks_per_task:
+            told = TOO_MANY_HOOKS.format(task=task, count=len(others))
+            raise RefusedError(Problem.UNAVAILABLE, told)
+        peer_store.put_hook(PeerHook(task=task, **hook))
+
+    def hooks(self, task: str) -> list[dict[str, str]]:
+        """The addresses that are told of a task."""
+
+        def act(script: AssistantScript, account: Account) -> list[dict[str, str]]:
+            found = _good(peer_tasks.find(script, account, task))
+            names = ("key", "url", "token", "scheme", "credentials")
+            return [
+                {name: getattr(hook, name) for name in names} for hook in peer_store.hooks(found.pk)
+            ]
+
+        return self._do(act)
+
+    def remove_hook(self, task: str, key: str) -> None:
+        """Tell an address no more."""
+
+        def act(script: AssistantScript, account: Account) -> None:
+            peer_store.remove_hook(_good(peer_tasks.find(script, account, task)).pk, key)
+
+        self._do(act, changes=True)
+
+    def _do(self, act: Callable[..., T], *, changes: bool = False) -> T:
+        if changes and not self.caller.may_change:
+            raise RefusedError(Problem.FORBIDDEN, ONLY_READS)
+        account = _account(self.caller.pk, self.caller.address)
+        with audit.acting(str(account.key), VIA):
+            return act(_script(self._key, self._config), account)
+
+
+def _good(result: Result[PeerTask]) -> PeerTask:
+    if not result.ok:
+        raise RefusedError(result.problem, result.message)
+    return result.data
+
+
+def snapshot(task: PeerTask) -> Snapshot:
+    """A task as it stands."""
+    events = peer_store.events(task.pk, 0)
+    status = next(e for e in reversed(events) if e.kind == peer_store.STATUS)
+    told = happening(status)
+    return Snapshot(
+        task.pk,
+        task.context,
+        task.state,
+        events[-1].pk,
+        peer_store.said(task),
+        told.data.get("message"),
+        task.answer if task.state == peer_store.COMPLETED else "",
+        told.at,
+        task.number,
+    )
+
+
+def happening(event: PeerEvent) -> Happening:
+    """An event, read."""
+    return Happening(event.pk, event.kind, peer_store.read(event), event.at)
+
+
+def is_private(address: str, allowed: Iterable[str]) -> bool:
+    """True for an address that the open network does not have, unless one of `allowed` has it."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None)
+    found = mapped or found
+    if any(found in ipaddress.ip_network(network, strict=False) for network in allowed):
+        return False
+    return not found.is_global or found.is_multicast

@@ -1,0 +1,101 @@
+"""The card of an assistant: where it is asked, what it can, and what one needs for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from email.utils import formatdate
+from urllib.parse import quote
+
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from evennia_ai.a2a.calls import Facts
+
+CARD_PATH = "/.well-known/agent-card.json"
+ROOT = "/a2a"
+PROTOCOL = "1.0"
+VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
+SCHEME = "token"
+TEXT, DATA = "text/plain", "application/json"
+SECONDS = 60
+DESCRIPTION = "An assistant of a text game: it answers what it is asked."
+ASKING = (
+    "Ask it something in plain words; it answers with text. With the metadata `order: true` it is "
+    "told to do something, which needs the right to run it. A question of its own is answered by "
+    "`choice_id` in a message's metadata."
+)
+
+
+def path_of(key: str) -> str:
+    """The address of an assistant, without the server's."""
+    return f"{ROOT}/{quote(key.casefold())}"
+
+
+def card_of(facts: Facts, base: str) -> AgentCard:
+    """A card.
+
+    Args:
+        base: the address of the server, without a slash at its end.
+    """
+    address = base + path_of(facts.key)
+    skills = [AgentSkill(id="ask", name="Ask", description=ASKING, tags=["talk"])]
+    skills += [
+        AgentSkill(id=name, name=name, description=told or name, tags=["tool"])
+        for name, told in facts.skills
+    ]
+    return AgentCard(
+        name=facts.key,
+        description=facts.description or DESCRIPTION,
+        version=VERSION,
+        supported_interfaces=[
+            AgentInterface(url=address, protocol_binding=binding, protocol_version=PROTOCOL)
+            for binding in ("JSONRPC", "HTTP+JSON")
+        ],
+        capabilities=AgentCapabilities(
+            streaming=True, push_notifications=True, extended_agent_card=False
+        ),
+        security_schemes={
+            SCHEME: SecurityScheme(
+                http_auth_security_scheme=HTTPAuthSecurityScheme(
+                    scheme="Bearer", description="A token of an account of the game."
+                )
+            )
+        },
+        security_requirements=[SecurityRequirement(schemes={SCHEME: StringList()})],
+        default_input_modes=[TEXT, DATA],
+        default_output_modes=[TEXT, DATA],
+        skills=skills,
+    )
+
+
+def respond(request: Request, card: AgentCard, changed_at: float) -> Response:
+    """A card, or word that the one which somebody has is good still.
+
+    Args:
+        changed_at: when cards last changed, as far as the server knows; seconds since 1970.
+    """
+    told = agent_card_to_dict(card)
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+    tag = f'W/"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+    headers = {
+        "ETag": tag,
+        "Cache-Control": f"public, max-age={SECONDS}",
+        "Last-Modified": formatdate(changed_at, usegmt=True),
+    }
+    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    if tag in known or "*" in known:
+        return Response(status_code=304, headers=headers)
+    return JSONResponse(told, headers=headers)

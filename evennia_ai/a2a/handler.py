@@ -1,0 +1,320 @@
+"""What peers may ask, each method of the protocol in its order; both bindings come here."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import re
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from a2a.server.context import ServerCallContext
+from a2a.server.events.event_queue import Event
+from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+    ListTasksRequest,
+    ListTasksResponse,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskPushNotificationConfig,
+    TaskState,
+)
+from a2a.utils.errors import (
+    A2AError,
+    ExtendedAgentCardNotConfiguredError,
+    InternalError,
+    InvalidParamsError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+
+from evennia_ai.a2a import wire
+from evennia_ai.a2a.addresses import check_url
+from evennia_ai.a2a.calls import Desk, RefusedError, Snapshot
+from evennia_ai.a2a.context import IDS, LAST_EVENT, desk_of, end_turn
+from evennia_ai.a2a.streams import Hub
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.operations.result import Problem
+from evennia_ai.runtime.game_thread import GameBusyError, run_async
+from evennia_ai.runtime.web_requests import api_config
+from evennia_ai.tasks import peer_store
+
+PAGE, MOST_ON_PAGE = 50, 100
+BAD_PAGE = "A page has 1 to 100 tasks, not {size}."
+BAD_HISTORY = "historyLength is a number from 0 up, not {length}."
+BAD_TOKEN = "This pageToken is none of those that were given out."
+BAD_STATE = "No task is ever in that state here."
+NO_HOOK = "Task {task} tells no address by the name {key!r}."
+NO_CARD = "There is one card of each assistant, and everybody may have it."
+IS_OVER = "Task {task} is over; get it instead."
+OTHER_CONTEXT = "Task {task} belongs to another contextId."
+MARK = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
+ERRORS: dict[Problem, type[A2AError]] = {
+    Problem.MISSING: TaskNotFoundError,
+    Problem.INVALID: InvalidParamsError,
+    Problem.CONFLICT: UnsupportedOperationError,
+    Problem.FORBIDDEN: UnsupportedOperationError,
+    Problem.UNAVAILABLE: UnsupportedOperationError,
+}
+
+
+class Handler(RequestHandler):
+    """All that the protocol knows, for every assistant of the game."""
+
+    def __init__(self, config: A2aConfig, hub: Hub) -> None:
+        self._config, self._hub = config, hub
+        # One at a time, of those that wait no longer for their turn too.
+        self._places = asyncio.Semaphore(1)
+
+    async def in_game(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function gives in the game's thread.
+
+        Raises:
+            A2AError: it was refused, or the game has no time.
+        """
+        async with self._places:
+            try:
+                return await run_async(
+                    partial(function, *arguments), api_config().long_timeout_seconds
+                )
+            except RefusedError as error:
+                raise _told(error) from None
+            except GameBusyError as error:
+                raise InternalError(f"{error}.") from None
+
+    # ---- tasks -----------------------------------------------------------------------------
+
+    @validate_request_params
+    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
+        """Give a task or answer a question, and wait until it is over or asks something."""
+        desk, length = desk_of(context), _history_of(params.configuration)
+        with self._place(desk):
+            shown = await self._send(desk, params)
+            if not params.configuration.return_immediately:
+                end_turn(context)
+                shown = await self._wait(desk, shown)
+        return wire.task_of(shown, history=length)
+
+    async def _send(self, desk: Desk, params: SendMessageRequest) -> Snapshot:
+        given, hook = wire.given_of(params), None
+        if params.configuration.HasField("task_push_notification_config"):
+            config = params.configuration.task_push_notification_config
+            await check_url(config.url, self._config.hook_networks)
+            hook = wire.hook_of(config, str(uuid4()))
+        task = params.message.task_id
+        if task and given.context:
+            known: Snapshot = await self.in_game(desk.get, task)
+            if known.context != given.context:
+                raise InvalidParamsError(OTHER_CONTEXT.format(task=task))
+        shown: Snapshot = await self.in_game(desk.send, given, task, hook)
+        return shown
+
+    async def _wait(self, desk: Desk, shown: Snapshot) -> Snapshot:
+        """A task that is over or asks something."""
+        with self._hub.watch(shown.id) as news:
+            while shown.state == peer_store.WORKING:
+                shown = await self.in_game(desk.get, shown.id)
+                if shown.state == peer_store.WORKING:
+                    await news.wait()
+                news.clear()
+        return shown
+
+    @validate_request_params
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """Give a task or answer a question, and tell all that happens until it is over."""
+        desk = desk_of(context)
+        with self._place(desk):
+            shown = await self._send(desk, params)
+            async for event in self._follow(desk, shown, shown.seq, context):
+                yield event
+
+    @validate_request_params
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """All that happens to a task, since the event that the header Last-Event-ID names."""
+        desk, since = desk_of(context), context.state[LAST_EVENT]
+        with self._place(desk):
+            shown: Snapshot = await self.in_game(desk.get, params.id)
+            if shown.state in peer_store.FINAL and since is None:
+                raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
+            after = shown.seq if since is None else since
+            async for event in self._follow(desk, shown, after, context):
+                yield event
+
+    async def _follow(
+        self, desk: Desk, shown: Snapshot, after: int, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """A task, and each thing that happened to it after an event, until it is over."""
+        context.state[IDS].append(after)
+        yield wire.task_of(shown)
+        if shown.state in peer_store.FINAL and after >= shown.seq:
+            return
+        with self._hub.watch(shown.id) as news:
+            while True:
+                news.clear()
+                for told in await self.in_game(desk.happenings, shown.id, after):
+                    after = told.seq
+                    context.state[IDS].append(after)
+                    yield wire.event_of(shown, told)
+                    if told.data.get("state") in peer_store.FINAL:
+                        return
+                await news.wait()
+
+    @validate_request_params
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+        """A task as it stands."""
+        length = _history_of(params)
+        shown: Snapshot = await self.in_game(desk_of(context).get, params.id)
+        return wire.task_of(shown, history=length)
+
+    @validate_request_params
+    async def on_list_tasks(
+        self, params: ListTasksRequest, context: ServerCallContext
+    ) -> ListTasksResponse:
+        """Tasks that the caller gave, the last changed first."""
+        size = params.page_size if params.HasField("page_size") else PAGE
+        if not 1 <= size <= MOST_ON_PAGE:
+            raise InvalidParamsError(BAD_PAGE.format(size=size))
+        history = _history_of(params) if params.HasField("history_length") else 0
+        before, wanted = _mark_of(params.page_token), _wanted(params)
+        page = desk_of(context).page
+        shown, following, count = await self.in_game(page, wanted, before, size)
+        has_artifacts = params.include_artifacts
+        return ListTasksResponse(
+            tasks=[
+                wire.task_of(each, history=history, with_artifacts=has_artifacts) for each in shown
+            ],
+            next_page_token=base64.urlsafe_b64encode(following.encode()).decode(),
+            page_size=size,
+            total_size=count,
+        )
+
+    @validate_request_params
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+        """Call a task off."""
+        try:
+            return wire.task_of(await self.in_game(desk_of(context).cancel, params.id))
+        except UnsupportedOperationError as error:
+            raise TaskNotCancelableError(error.message) from None
+
+    # ---- addresses that are told -----------------------------------------------------------
+
+    @validate_request_params
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Let an address be told of a task."""
+        desk = desk_of(context)
+        await self.in_game(desk.get, params.task_id)  # of no task no address is looked up
+        await check_url(params.url, self._config.hook_networks)
+        hook = wire.hook_of(params, str(uuid4()))
+        await self.in_game(desk.put_hook, params.task_id, hook)
+        return wire.config_of(params.task_id, hook)
+
+    @validate_request_params
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """An address of a task, by its name."""
+        hooks = await self.in_game(desk_of(context).hooks, params.task_id)
+        for config in wire.configs_of(params.task_id, hooks):
+            if config.id == params.id:
+                return config
+        raise TaskNotFoundError(NO_HOOK.format(task=params.task_id, key=params.id[:64]))
+
+    @validate_request_params
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        """The addresses of a task."""
+        hooks = await self.in_game(desk_of(context).hooks, params.task_id)
+        configs = wire.configs_of(params.task_id, hooks)
+        return ListTaskPushNotificationConfigsResponse(configs=configs)
+
+    @validate_request_params
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """Tell an address no more."""
+        await self.in_game(desk_of(context).remove_hook, params.task_id, params.id)
+
+    async def on_get_extended_agent_card(
+        self, params: GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> AgentCard:
+        """There is none."""
+        raise ExtendedAgentCardNotConfiguredError(NO_CARD)
+
+    def _place(self, desk: Desk) -> Any:
+        return _placed(self._hub, desk)
+
+
+class _placed:  # noqa: N801  used as a function
+    """A place for one that waits, whose refusal is an error of the protocol."""
+
+    def __init__(self, hub: Hub, desk: Desk) -> None:
+        self._place = hub.place(desk.caller.pk)
+
+    def __enter__(self) -> None:
+        try:
+            self._place.__enter__()
+        except RefusedError as error:
+            raise _told(error) from None
+
+    def __exit__(self, *error: Any) -> None:
+        self._place.__exit__(*error)
+
+
+def _told(error: RefusedError) -> A2AError:
+    return ERRORS.get(error.problem, UnsupportedOperationError)(str(error))
+
+
+def _history_of(params: Any) -> int | None:
+    """How many messages are wanted; None: all."""
+    if not params.HasField("history_length"):
+        return None
+    length = int(params.history_length)
+    if length < 0:
+        raise InvalidParamsError(BAD_HISTORY.format(length=length))
+    return length
+
+
+def _wanted(params: ListTasksRequest) -> dict[str, object]:
+    """The filters of a list, as rows have them."""
+    wanted: dict[str, object] = {}
+    if params.context_id:
+        wanted["context"] = params.context_id
+    if params.status != TaskState.TASK_STATE_UNSPECIFIED:
+        # A state that no task here comes into is a list of none.
+        wanted["state"] = wire.WORDS.get(params.status, "")
+    if params.HasField("status_timestamp_after"):
+        wanted["changed_at__gte"] = params.status_timestamp_after.ToDatetime().timestamp()
+    return wanted
+
+
+def _mark_of(token: str) -> str:
+    """The end of the page before."""
+    if not token:
+        return ""
+    try:
+        mark = base64.urlsafe_b64decode(token.encode()).decode()
+    except (binascii.Error, UnicodeError):
+        mark = ""
+    if not MARK.fullmatch(mark):
+        raise InvalidParamsError(BAD_TOKEN)
+    return mark

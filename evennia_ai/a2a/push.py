@@ -1,0 +1,188 @@
+"""Telling addresses of what happens to tasks, in order, until each was told or is given up.
+
+What was told is in the table, so that a restart loses nothing and tells nothing twice but what was
+on its way. An address that fails is tried again later and later; one machine that fails three times
+in a row is left alone for a while, and then asked once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from evennia_ai.a2a import wire
+from evennia_ai.a2a.addresses import Place, locate
+from evennia_ai.a2a.errands import Errand, due, failed, told
+from evennia_ai.a2a.streams import Hub
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.errors import CircuitOpenError
+from evennia_ai.resilience.circuit_breaker import CircuitBreaker, CircuitBreakerConfig
+
+LOOK_EVERY_SECONDS = 5.0
+MOST_AT_ONCE, MOST_BREAKERS = 20, 1_000
+FAILURES, SUCCESSES = 3, 1
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
+# Of the answers that are no yes these may be another one later.
+LATER = (408, 425, 429)
+TOKEN = "X-A2A-Notification-Token"
+SIGNATURE, AT, NUMBER = "X-Evennia-AI-Signature", "X-Evennia-AI-Time", "X-Evennia-AI-Event"
+_log = logging.getLogger(__name__)
+
+
+class _NeverError(Exception):
+    """An address does not want this, and will not later."""
+
+
+class _Pinned(AbstractResolver):
+    """Knows one machine, and no other."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The machine that was looked at."""
+        if host != self._place.host:
+            raise OSError(f"{host!r} was not looked at")
+        return [
+            ResolveResult(
+                hostname=host,
+                host=self._place.address,
+                port=port,
+                family=self._place.family,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+        ]
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Sender:
+    """Whoever tells addresses; one for the server."""
+
+    def __init__(self, config: A2aConfig, hub: Hub, in_game: Callable[..., Awaitable[Any]]) -> None:
+        self._config, self._hub, self._in_game = config, hub, in_game
+        self._breakers: OrderedDict[str, CircuitBreaker] = OrderedDict()
+        self._busy: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Tell whatever there is to tell, until cancelled."""
+        try:
+            while True:
+                self._hub.news.clear()
+                try:
+                    await self._look()
+                except Exception:  # the next look may succeed
+                    _log.exception("addresses could not be told")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._hub.news.wait(), LOOK_EVERY_SECONDS)
+        finally:
+            for task in self._busy.values():
+                task.cancel()
+
+    async def _look(self) -> None:
+        for errand in await self._in_game(due, time.time()):
+            if errand.hook in self._busy or len(self._busy) >= MOST_AT_ONCE:
+                continue
+            task = asyncio.create_task(self._tell(errand))
+            self._busy[errand.hook] = task
+            task.add_done_callback(partial(self._free, errand.hook))
+
+    def _free(self, hook: int, _: object) -> None:
+        del self._busy[hook]
+        self._hub.news.set()  # there may be more for it
+
+    async def _tell(self, errand: Errand) -> None:
+        try:
+            why, seconds = "", 0.0
+            try:
+                await self._post(errand)
+            except _NeverError as error:
+                why = str(error)
+            except CircuitOpenError as error:
+                why, seconds = str(error), max(1.0, error.retry_after)
+            except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
+                why, seconds = str(error) or type(error).__name__, self._pause(errand)
+            if seconds:
+                await self._in_game(failed, errand, why, time.time() + seconds)
+                return
+            await self._in_game(told, errand, why)
+        except Exception:  # it is due still
+            _log.exception("an address could not be told")
+
+    def _pause(self, errand: Errand) -> float:
+        """Seconds until the next try; 0: there is none."""
+        if errand.tries + 1 >= self._config.hook_tries:
+            return 0.0
+        return float(min(FIRST_PAUSE_SECONDS * 2**errand.tries, LONGEST_PAUSE_SECONDS))
+
+    async def _post(self, errand: Errand) -> None:
+        """Tell an address once.
+
+        Raises:
+            _NeverError: it never will take this.
+        """
+        place = await locate(errand.url, self._config.hook_networks)
+        with self._breaker(place.host).acquire():
+            status = await self._status_of(errand, place)
+            if status >= 500 or status in LATER:
+                raise OSError(f"it answered {status}")
+        if 300 <= status < 400:
+            raise _NeverError(f"it answered {status}; nothing is sent to where it points")
+        if status >= 400:
+            raise _NeverError(f"it answered {status}")
+
+    async def _status_of(self, errand: Errand, place: Place) -> int:
+        body = json.dumps(wire.told_of(errand.shown, errand.told), ensure_ascii=False).encode()
+        connector = aiohttp.TCPConnector(
+            resolver=_Pinned(place), force_close=True, use_dns_cache=False
+        )
+        timeout = aiohttp.ClientTimeout(total=self._config.hook_seconds)
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
+            session.post(
+                errand.url, data=body, headers=_headers(errand, body), allow_redirects=False
+            ) as answer,
+        ):
+            return int(answer.status)
+
+    def _breaker(self, host: str) -> CircuitBreaker:
+        """The breaker of a machine."""
+        config = CircuitBreakerConfig(
+            failure_threshold=FAILURES,
+            success_threshold=SUCCESSES,
+            timeout_seconds=self._config.hook_pause_seconds,
+            excluded_exceptions=(),
+        )
+        breaker = self._breakers.setdefault(host, CircuitBreaker(f"peer:{host}", config))
+        self._breakers.move_to_end(host)
+        while len(self._breakers) > MOST_BREAKERS:
+            self._breakers.popitem(last=False)
+        return breaker
+
+
+def _headers(errand: Errand, body: bytes) -> dict[str, str]:
+    at = str(int(time.time()))
+    headers = {"Content-Type": "application/a2a+json", NUMBER: str(errand.told.seq), AT: at}
+    if errand.token:
+        headers[TOKEN] = errand.token
+        signed = hmac.new(errand.token.encode(), f"{at}.".encode() + body, "sha256")
+        headers[SIGNATURE] = f"sha256={signed.hexdigest()}"
+    if errand.scheme and errand.credentials:
+        headers["Authorization"] = f"{errand.scheme} {errand.credentials}"
+    return headers

@@ -1,0 +1,74 @@
+"""The part of Evennia's server that starts the A2A server, where the game's settings name a port.
+
+`evennia_ai.apps` names this module in SERVER_SERVICES_PLUGIN_MODULES. Where no port is set it does
+nothing, and imports nothing that the game does not have already.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from evennia.utils import logger
+from twisted.application.service import MultiService
+from twisted.internet import reactor
+from twisted.internet.task import LoopingCall
+
+from evennia_ai import audit
+from evennia_ai.approvals import people
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations import peer_tasks
+from evennia_ai.runtime import services
+from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane
+from evennia_ai.tasks import peer_store
+
+SERVING = "evennia_ai.a2a.serving"
+# A look at every task now and then, whatever was missed; and soon after a start, for orphans.
+LOOK_EVERY_SECONDS = 10.0
+# What is recorded of a question or a request may mean that a task of a peer's stands otherwise.
+TELLING = ("question_", "errand_")
+
+
+def start_plugin_services(server: MultiService) -> None:
+    """Called by Evennia's server when it starts."""
+    try:
+        config = services.a2a_config()
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        return
+    if not config.port:
+        return
+    if missing := peer_store.missing_tables():
+        told = f"the A2A server needs the tables {', '.join(missing)}; type: evennia migrate"
+        logger.log_err(f"[assistant] {told}")
+        return
+    watch()
+    starter = Starter("A2A server", SERVING, partial(_make, config))
+    reactor.callWhenRunning(starter.start)
+
+
+def watch() -> None:
+    """Ask peers as people who play are asked, and follow what becomes of their tasks."""
+    people.ELSEWHERE.append(people.Elsewhere(peer_tasks.account_waiting, peer_tasks.is_waiting))
+    audit.LISTENERS.append(_on_fact)
+    looking = LoopingCall(_look)
+    reactor.callWhenRunning(looking.start, LOOK_EVERY_SECONDS, now=False)
+
+
+def _on_fact(event: str, subject: str, details: dict[str, Any]) -> None:
+    """Look in a moment: what is told now is stored with what follows it."""
+    if event.startswith(TELLING):
+        reactor.callLater(0, _look, subject)
+
+
+def _look(assistant: str = "") -> None:
+    try:
+        peer_tasks.follow_all(assistant)
+    except Exception:  # the next look may succeed
+        logger.log_trace("[assistant] tasks of peers could not be looked after")
+
+
+def _make(config: A2aConfig, serving: Any) -> SideServer:
+    made: SideServer = serving.A2aServer(config, log_from_lane)
+    return made

@@ -1,0 +1,125 @@
+"""The server itself, by the official SDK: the addresses of each assistant, on a port of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from evennia_ai.a2a import calls
+from evennia_ai.a2a.card import CARD_PATH, ROOT, card_of, path_of, respond
+from evennia_ai.a2a.context import ASSISTANT, Contexts, NumberedStreams
+from evennia_ai.a2a.guard import Guard
+from evennia_ai.a2a.handler import Handler
+from evennia_ai.a2a.push import Sender
+from evennia_ai.a2a.streams import Hub
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.operations import peer_states
+from evennia_ai.runtime.asgi_server import AsgiServer, address_of
+from evennia_ai.runtime.game_thread import run_async
+from evennia_ai.runtime.web_requests import api_config
+
+T = TypeVar("T")
+# Beside those that wait, as many that do not.
+MORE_CONNECTIONS = 128
+NO_ONE_CARD = "There are {count} assistants here; their cards are listed at {root}."
+
+
+class A2aServer:
+    """One server, from its start to its end. All but `stop` runs on the asyncio lane.
+
+    Args:
+        log: takes a line for the game's log.
+    """
+
+    def __init__(self, config: A2aConfig, log: Callable[[str], None]) -> None:
+        self._config, self._log = config, log
+        self._began_at = time.time()
+        self._port = AsgiServer(
+            config.host,
+            config.port,
+            most_connections=config.streams_at_once + MORE_CONNECTIONS,
+            loggers=("a2a", "sse_starlette"),
+        )
+
+    async def run(self) -> None:
+        """Serve until `stop`.
+
+        Raises:
+            OSError: the port is another's.
+        """
+        listener = await self._port.bind()
+        if listener is None:
+            return
+        hub = Hub(self._config)
+        handler = Handler(self._config, hub)
+        sender = Sender(self._config, hub, handler.in_game)
+        peer_states.CHANGED.append(hub.tell)
+        sending = asyncio.create_task(sender.run())
+        self._log(f"the A2A server answers at {address_of(listener)}{ROOT}/")
+        try:
+            await self._port.serve(self._app(handler), listener)
+        finally:
+            peer_states.CHANGED.remove(hub.tell)
+            sending.cancel()
+
+    def stop(self) -> None:
+        """Let go of the port, soon, and end; may be called in any thread."""
+        self._port.stop()
+
+    def _app(self, handler: Handler) -> Guard:
+        contexts = Contexts(self._config)
+        rpc = create_jsonrpc_routes(handler, "/", contexts)
+        rest = create_rest_routes(handler, contexts)
+        own: list[BaseRoute] = [Route(CARD_PATH, self._card, methods=["GET"]), *rpc]
+        # The SDK has each again below a tenant: here an assistant is one, by the address.
+        own += [route for route in rest if isinstance(route, Route)]
+        bare = Route(f"{ROOT}/{{{ASSISTANT}}}", rpc[0].endpoint, methods=["POST"])
+        routes: list[BaseRoute] = [
+            Route(CARD_PATH, self._only_card, methods=["GET"]),
+            Route(ROOT, self._list, methods=["GET"]),
+            Route(f"{ROOT}/", self._list, methods=["GET"]),
+            bare,
+            Mount(f"{ROOT}/{{{ASSISTANT}}}", routes=own),
+        ]
+        return Guard(NumberedStreams(Starlette(routes=routes)), self._config)
+
+    # ---- cards -----------------------------------------------------------------------------
+
+    async def _card(self, request: Request) -> Response:
+        key = request.path_params[ASSISTANT]
+        try:
+            facts = await self._ask(calls.card, key, self._config)
+        except calls.RefusedError as error:
+            return JSONResponse({"error": {"message": str(error), "code": 404}}, 404)
+        return respond(request, card_of(facts, self._base(request)), self._began_at)
+
+    async def _only_card(self, request: Request) -> Response:
+        """The card of the only assistant that has one, where a client looks for it first."""
+        found = await self._ask(calls.cards, self._config)
+        if len(found) != 1:
+            told = NO_ONE_CARD.format(count=len(found), root=f"{self._base(request)}{ROOT}/")
+            return JSONResponse({"error": {"message": told, "code": 404}}, 404)
+        return respond(request, card_of(found[0], self._base(request)), self._began_at)
+
+    async def _list(self, request: Request) -> Response:
+        found, base = await self._ask(calls.cards, self._config), self._base(request)
+        listed = [
+            {"name": facts.key, "card": f"{base}{path_of(facts.key)}{CARD_PATH}"} for facts in found
+        ]
+        return JSONResponse({"assistants": listed})
+
+    async def _ask(self, function: Callable[..., T], *arguments: object) -> T:
+        found: T = await run_async(partial(function, *arguments), api_config().timeout_seconds)
+        return found
+
+    def _base(self, request: Request) -> str:
+        return (self._config.address or str(request.base_url)).rstrip("/")

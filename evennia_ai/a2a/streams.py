@@ -1,0 +1,72 @@
+"""Who waits for news of which task: woken when something new is stored, never sooner.
+
+Nothing is told here but that there is news; whoever is woken reads it. All but `tell` is called on
+the asyncio lane.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evennia_ai.a2a.calls import RefusedError
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.operations.result import Problem
+
+TOO_MANY = "{count} requests of yours wait here already; close one of them."
+ALL_BUSY = "{count} requests wait here already; try again later."
+
+
+class Hub:
+    """Those who wait, by task, and how many of them one account may be."""
+
+    def __init__(self, config: A2aConfig) -> None:
+        self._config = config
+        self._loop = asyncio.get_running_loop()
+        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._open: Counter[int] = Counter()
+        self.news = asyncio.Event()
+
+    def tell(self, task: str) -> None:
+        """There is news of a task; may be called in any thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake, task)
+
+    def _wake(self, task: str) -> None:
+        self.news.set()
+        for event in self._waiting.get(task, ()):
+            event.set()
+
+    @contextmanager
+    def place(self, account: int) -> Iterator[None]:
+        """Hold one of the places for those who wait.
+
+        Raises:
+            RefusedError: the account has all of its own, or all are taken.
+        """
+        mine, of_all = self._open[account], self._open.total()
+        if mine >= self._config.streams_per_peer:
+            raise RefusedError(Problem.UNAVAILABLE, TOO_MANY.format(count=mine))
+        if of_all >= self._config.streams_at_once:
+            raise RefusedError(Problem.UNAVAILABLE, ALL_BUSY.format(count=of_all))
+        self._open[account] += 1
+        try:
+            yield
+        finally:
+            self._open[account] -= 1
+            if not self._open[account]:
+                del self._open[account]
+
+    @contextmanager
+    def watch(self, task: str) -> Iterator[asyncio.Event]:
+        """An event that is set whenever there is news of a task."""
+        event = asyncio.Event()
+        self._waiting[task].add(event)
+        try:
+            yield event
+        finally:
+            self._waiting[task].discard(event)
+            if not self._waiting[task]:
+                del self._waiting[task]

@@ -1,0 +1,185 @@
+"""Messages of the protocol, from what the game knows and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from a2a.server.events.event_queue import Event
+from a2a.types import (
+    Artifact,
+    AuthenticationInfo,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
+from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+from google.protobuf.json_format import MessageToDict, ParseDict
+
+from evennia_ai.a2a.calls import Happening, Snapshot
+from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.tasks import peer_store
+
+ROLES = {"user": Role.ROLE_USER, "agent": Role.ROLE_AGENT}
+NO_WORDS = "A message needs at least one word in its parts."
+NOT_TEXT = "Only text and data are understood here, no files."
+NO_ID = "A message needs an id of its own: messageId."
+LONGEST_ID = 64
+LONG_ID = "An id has at most 64 characters."
+CHOICE, QUESTION, ORDER = "choice_id", "question", "order"
+# How a task stands, by the protocol's number and by our word.
+STATES: dict[str, int] = {
+    peer_store.WORKING: TaskState.TASK_STATE_WORKING,
+    peer_store.INPUT_REQUIRED: TaskState.TASK_STATE_INPUT_REQUIRED,
+    peer_store.AUTH_REQUIRED: TaskState.TASK_STATE_AUTH_REQUIRED,
+    peer_store.COMPLETED: TaskState.TASK_STATE_COMPLETED,
+    peer_store.FAILED: TaskState.TASK_STATE_FAILED,
+    peer_store.CANCELED: TaskState.TASK_STATE_CANCELED,
+}
+WORDS = {number: word for word, number in STATES.items()}
+
+
+def given_of(request: SendMessageRequest) -> Given:
+    """A peer's message as the game takes it.
+
+    Raises:
+        A2AError: there is something in it that nobody can do anything with.
+    """
+    message = request.message
+    if not message.message_id:
+        raise InvalidParamsError(NO_ID)
+    for each in (message.message_id, message.context_id, message.task_id):
+        if len(each) > LONGEST_ID:
+            raise InvalidParamsError(LONG_ID)
+    metadata = MessageToDict(message.metadata)
+    choice, question = metadata.get(CHOICE, ""), metadata.get(QUESTION, 0)
+    text = "\n".join(filter(None, map(_words_of, message.parts))).strip()
+    if not text and not choice:
+        raise InvalidParamsError(NO_WORDS)
+    is_number = isinstance(question, int | float) and question == int(question)
+    return Given(
+        message.message_id,
+        text,
+        message.context_id,
+        metadata.get(ORDER) is True,
+        choice if isinstance(choice, str) else "",
+        int(question) if is_number else 0,
+        metadata,
+    )
+
+
+def _words_of(part: Part) -> str:
+    kind = part.WhichOneof("content")
+    if kind == "text":
+        return str(part.text)
+    if kind == "data":
+        return json.dumps(MessageToDict(part.data), ensure_ascii=False)
+    raise ContentTypeNotSupportedError(NOT_TEXT)
+
+
+def task_of(shown: Snapshot, *, history: int | None = None, with_artifacts: bool = True) -> Task:
+    """A task as the protocol has it.
+
+    Args:
+        history: how many messages of it, the last ones; None: all.
+    """
+    words = shown.words if history is None else shown.words[len(shown.words) - history :]
+    made = Task(
+        id=shown.id,
+        context_id=shown.context,
+        status=_status(shown.state, shown.message, shown.at, shown.id, shown.context),
+        history=[] if history == 0 else [_message(each, shown.id, shown.context) for each in words],
+    )
+    made.metadata.update({"number": shown.number})
+    if shown.answer and with_artifacts:
+        made.artifacts.append(_artifact({"id": "answer", "text": shown.answer}))
+    return made
+
+
+def event_of(shown: Snapshot, told: Happening) -> Event:
+    """Something that happened to a task as the protocol has it."""
+    if told.kind == peer_store.ARTIFACT:
+        return TaskArtifactUpdateEvent(
+            task_id=shown.id,
+            context_id=shown.context,
+            artifact=_artifact(told.data),
+            last_chunk=True,
+        )
+    message = told.data.get("message")
+    status = _status(str(told.data["state"]), message, told.at, shown.id, shown.context)
+    return TaskStatusUpdateEvent(task_id=shown.id, context_id=shown.context, status=status)
+
+
+def told_of(shown: Snapshot, told: Happening) -> dict[str, Any]:
+    """The same as an address is told."""
+    event = event_of(shown, told)
+    is_status = isinstance(event, TaskStatusUpdateEvent)
+    name = "status_update" if is_status else "artifact_update"
+    return dict(MessageToDict(StreamResponse(**{name: event})))
+
+
+def _status(
+    state: str, message: Mapping[str, Any] | None, at: float, task: str, context: str
+) -> TaskStatus:
+    made = TaskStatus(state=STATES[state], timestamp=datetime.fromtimestamp(at, UTC))
+    if message is not None:
+        made.message.CopyFrom(_message(message, task, context))
+    return made
+
+
+def _message(kept: Mapping[str, Any], task: str, context: str) -> Message:
+    parts = [Part(text=kept["text"])] if kept["text"] else []
+    made = Message(
+        message_id=kept["id"],
+        role=ROLES[kept["role"]],
+        task_id=task,
+        context_id=context,
+        parts=parts,
+    )
+    if kept.get("data"):
+        part = Part(media_type="application/json")
+        ParseDict(kept["data"], part.data)
+        made.parts.append(part)
+    if kept.get("metadata"):
+        made.metadata.update(kept["metadata"])
+    return made
+
+
+def _artifact(told: Mapping[str, Any]) -> Artifact:
+    return Artifact(artifact_id=told["id"], name=told["id"], parts=[Part(text=told["text"])])
+
+
+def hook_of(config: TaskPushNotificationConfig, key: str) -> dict[str, str]:
+    """An address as the game keeps it."""
+    return {
+        "key": config.id or key,
+        "url": config.url,
+        "token": config.token,
+        "scheme": config.authentication.scheme,
+        "credentials": config.authentication.credentials,
+    }
+
+
+def config_of(task: str, hook: Mapping[str, str]) -> TaskPushNotificationConfig:
+    """An address as the protocol has it; its credentials are not told again."""
+    made = TaskPushNotificationConfig(
+        id=hook["key"], task_id=task, url=hook["url"], token=hook["token"]
+    )
+    if hook["scheme"]:
+        made.authentication.CopyFrom(AuthenticationInfo(scheme=hook["scheme"]))
+    return made
+
+
+def configs_of(task: str, hooks: Iterable[Mapping[str, str]]) -> list[TaskPushNotificationConfig]:
+    """Several of them."""
+    return [config_of(task, hook) for hook in hooks]

@@ -1,0 +1,358 @@
+"""Tasks of peers, agents elsewhere that ask by A2A: begun, asked for, answered, called off, ended.
+
+A task is a request that outlasts a restart, as a program makes one by a name of its own. What a
+peer sees of it follows from that and from the questions that are open about it: `follow` looks, and
+writes down what is new. It is called whenever either may have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from evennia.accounts.models import AccountDB
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import approvals, audit
+from evennia_ai.agent import requests
+from evennia_ai.agent.requests import NoAnswerError
+from evennia_ai.approvals import store as questions
+from evennia_ai.approvals.people import task_of
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.safety.questions import Question
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.core.typed_objects import Account
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.models import PeerTask, PendingTask
+from evennia_ai.operations import peer_states
+from evennia_ai.operations.conversation import PROBLEMS
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.questions import answer as answer_question
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights import is_staff, refusal
+from evennia_ai.runtime.rights import forms_of
+from evennia_ai.tasks import peer_store, programs, store, task_waits
+from evennia_ai.tasks.programs import Reason
+
+LOCK = "peer"
+ALL = "*"
+PREFIX = "a2a:"
+NOT_YOURS = "You may not ask {name}: its lock {lock!r} lets you not."
+NO_TASK = "You have no task {number!r} with {name}."
+TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
+ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
+IS_OVER = "Task {number} is over, it is {state}; give another one."
+NOT_ASKED = "Task {number} is being worked on, and asks you nothing."
+ANSWERED = "Question {question} of task {number} is already answered: {why}."
+SENT_BEFORE = "Message {message!r} was already answered; a new one needs an id of its own."
+OTHER_QUESTION = "Question {given} is already answered or was never asked; {open} is open."
+GONE = "{name} gives no answer: the game does not know this task any more"
+CALLED_OFF = "the peer called it off"
+NOT_RUNNING = "{name} gives no answer: it is not running"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A message of a peer's.
+
+    Attributes:
+        id: the peer's own for it.
+        text: its words.
+        context: the thread that it belongs to; "" for a new one.
+        is_order: it wants something done in the world, not only an answer.
+        choice: the answer to a question, by its id; "" where the words are the answer.
+        question: the number of what it answers; 0: whatever is open.
+        metadata: as it was sent.
+    """
+
+    id: str
+    text: str
+    context: str = ""
+    is_order: bool = False
+    choice: str = ""
+    question: int = 0
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def as_word(self) -> dict[str, Any]:
+        """The same as it is kept."""
+        kept = {"id": self.id, "role": "user", "text": self.text}
+        return {**kept, "metadata": self.metadata} if self.metadata else kept
+
+
+# ---- who may ask whom --------------------------------------------------------------------------
+
+
+def is_open(script: AssistantScript, config: A2aConfig) -> bool:
+    """True where an assistant has a card: by a lock of its body, or by the setting."""
+    if script.obj is None:
+        return False
+    named = {name.casefold() for name in config.assistants}
+    is_named = ALL in named or str(script.key).casefold() in named
+    return is_named or bool(script.obj.locks.get(LOCK))
+
+
+def open_assistants(config: A2aConfig) -> list[AssistantScript]:
+    """The assistants that have a card, by name."""
+    return [script for script in list_assistants() if is_open(script, config)]
+
+
+def may_ask(script: AssistantScript, account: Account) -> bool:
+    """True where an account passes the lock of an assistant's body, if that has one."""
+    body = script.obj
+    if not body.locks.get(LOCK):
+        return True
+    return any(body.access(form, LOCK) for form in forms_of(account))
+
+
+# ---- giving a task -----------------------------------------------------------------------------
+
+
+def begin(
+    script: AssistantScript, account: Account, given: Given, config: A2aConfig
+) -> Result[PeerTask]:
+    """Give an assistant a task."""
+    refused = _refusal(script, account, given, config)
+    if refused is not None:
+        return refused
+    number, at = str(uuid4()), peer_states.now()
+    try:
+        begun = requests.begin(
+            script,
+            given.text,
+            account,
+            config.task_seconds,
+            is_order=given.is_order,
+            name=f"{PREFIX}{number}",
+        )
+    except NoAnswerError as error:
+        return Result(False, f"{error}.", problem=PROBLEMS[error.reason])
+    begun.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
+    pending = store.find(script.id, person_of(account), f"{PREFIX}{number}")
+    task = PeerTask(
+        id=number,
+        assistant=script.id,
+        account=account.pk,
+        context=given.context or str(uuid4()),
+        request=pending.pk if pending is not None else "",
+        number=begun.number,
+        is_order=given.is_order,
+        state=peer_store.WORKING,
+        words=json.dumps([given.as_word()], ensure_ascii=False),
+        made_at=at,
+        changed_at=at,
+    )
+    peer_store.begin(task, config.kept_days * 86_400)
+    audit.record("peer_asked", script, by=str(account.key), task=number, number=begun.number)
+    return Result(True, f"{script.key} has it.", task)
+
+
+def _refusal(
+    script: AssistantScript, account: Account, given: Given, config: A2aConfig
+) -> Result | None:
+    if not may_ask(script, account):
+        lock = str(script.obj.locks.get(LOCK))
+        return Result.forbidden(NOT_YOURS.format(name=script.key, lock=lock))
+    if given.is_order and (refused := refusal("tell", account, script)) is not None:
+        return refused
+    mine = peer_store.count_unfinished(account=account.pk)
+    if 0 < config.tasks_per_peer <= mine:
+        return Result.unavailable(TOO_MANY.format(count=mine))
+    of_all = peer_store.count_unfinished()
+    if 0 < config.tasks_at_once <= of_all:
+        return Result.unavailable(ALL_BUSY.format(count=of_all))
+    return None
+
+
+def find(script: AssistantScript, account: Account, number: str) -> Result[PeerTask]:
+    """A task that an account gave an assistant; one of somebody else's is none."""
+    task = peer_store.find(number, account=account.pk, assistant=script.id)
+    if task is None:
+        return Result.missing(NO_TASK.format(number=number[:64], name=script.key))
+    return Result(True, task.state, task)
+
+
+# ---- going on with it --------------------------------------------------------------------------
+
+
+def answer(
+    script: AssistantScript, account: Account, task: PeerTask, given: Given
+) -> Deferred[Result[PeerTask]]:
+    """Answer the question that a task waits for.
+
+    Whether this account may is decided as for everybody: a limit is for who runs the assistant.
+    """
+    follow(task)
+    refused = _no_answer(task, given)
+    if refused is not None:
+        return succeed(refused)
+    # To allow something dangerous takes the word for it, not a text that reads like one.
+    is_plain = task.state == peer_store.INPUT_REQUIRED
+    text = given.choice or (given.text if is_plain else "")
+    number = task.question
+    if not text:
+        told = f"Question {number} needs its answer as metadata: choice_id."
+        return succeed(Result.invalid(told))
+    running = answer_question(number, account, text, is_staff=is_staff(account))
+    return running.addCallback(_answered, script, task, given, number)
+
+
+def _no_answer(task: PeerTask, given: Given) -> Result | None:
+    """None where an answer of that kind may be given now."""
+    if task.state in peer_store.FINAL:
+        if given.choice and task.question:
+            return Result.conflict(_already(task))
+        return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
+    if any(word["id"] == given.id for word in peer_store.said(task)[1:]):
+        return Result.conflict(SENT_BEFORE.format(message=given.id[:64]))
+    if task.state not in peer_store.ASKING:
+        asked = _already(task) if task.question else NOT_ASKED.format(number=task.pk)
+        return Result.conflict(asked)
+    if given.question and given.question != task.question:
+        told = OTHER_QUESTION.format(given=given.question, open=task.question)
+        return Result.conflict(told)
+    return None
+
+
+def _already(task: PeerTask) -> str:
+    why = questions.why_closed(task.question) or "nobody waits for it any more"
+    return ANSWERED.format(question=task.question, number=task.pk, why=why)
+
+
+def _answered(
+    outcome: Result, script: AssistantScript, task: PeerTask, given: Given, number: int
+) -> Result[PeerTask]:
+    if questions.find(number) is not None:  # it is open still: that was no answer to it
+        return Result(False, outcome.message, problem=outcome.problem or Problem.INVALID)
+    peer_store.say(task, given.as_word())
+    if task.state == peer_store.AUTH_REQUIRED:
+        peer_states.end(task, peer_store.COMPLETED, outcome.message)
+    elif task.state not in peer_store.FINAL:
+        peer_states.move(task, peer_store.WORKING)
+    follow(task)
+    return Result(True, outcome.message, task)
+
+
+def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[PeerTask]:
+    """Call a task off: what is under way for it is dropped."""
+    follow(task)
+    if task.state in peer_store.FINAL:
+        return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
+    if task.state == peer_store.AUTH_REQUIRED:
+        entry = questions.find(task.question)
+        if entry is not None:
+            approvals.drop(*entry, account)
+    peer_states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
+    wait = task_waits.by_id(task.request)
+    if isinstance(wait, programs.Request):
+        task_waits.give_up(wait, wait.refusal(CALLED_OFF, Reason.STOPPED))
+    audit.record("peer_canceled", script, by=str(account.key), task=task.pk)
+    return Result(True, f"Task {task.pk} is called off.", task)
+
+
+# ---- what became of it -------------------------------------------------------------------------
+
+
+def follow_all(assistant: str = "") -> None:
+    """Look at every task that is not over, of one assistant or of all."""
+    for task in peer_store.unfinished():
+        script = _script_of(task)
+        if not assistant or script is None or str(script.key) == assistant:
+            follow(task)
+
+
+def follow(task: PeerTask) -> None:
+    """Look what became of a task, and write down what is new."""
+    if task.state in peer_store.FINAL:
+        return
+    script = _script_of(task)
+    pending = PendingTask.objects.filter(pk=task.request).first()
+    if script is None or pending is None:
+        name = "it" if script is None else script.key
+        peer_states.end(task, peer_store.FAILED, f"{GONE.format(name=name)}.")
+    elif pending.state == store.OPEN:
+        _follow_open(script, task, pending)
+    elif pending.state == store.FAILED:
+        peer_states.end(task, peer_store.FAILED, f"{pending.answer}.")
+    else:
+        _follow_answered(script, task, pending.answer)
+
+
+def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
+    """The assistant has it, unless a kill cut it off and nobody takes it up again."""
+    account = account_of(task)
+    if script.work is None:
+        if pending.ends_at < peer_states.now():
+            peer_states.end(task, peer_store.FAILED, f"{NOT_RUNNING.format(name=script.key)}.")
+        return
+    if task_waits.by_id(task.request) is None and account is not None:
+        found = programs.find(script, account, f"{PREFIX}{task.pk}")
+        if found is not None and found.state == store.FAILED:
+            peer_states.end(task, peer_store.FAILED, f"{found.answer}.")
+        return
+    question = _open_question(task, account, is_call=False)
+    if question is None:
+        if task.state != peer_store.WORKING:
+            peer_states.move(task, peer_store.WORKING)
+    elif task.question != question.number or task.state != peer_store.INPUT_REQUIRED:
+        peer_states.ask(task, peer_store.INPUT_REQUIRED, question)
+
+
+def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> None:
+    """It has reported, and perhaps somebody has to allow what it wants to do."""
+    calls = [each for each in questions.stored(script) if each.call and _is_of(each, task)]
+    if any(each.choice for each in calls):
+        return  # it is being done
+    question = _open_question(task, account_of(task), is_call=True)
+    if question is not None:
+        if task.question != question.number or task.state != peer_store.AUTH_REQUIRED:
+            peer_states.ask(task, peer_store.AUTH_REQUIRED, question)
+        return
+    closed = questions.why_closed(task.question) if task.question else ""
+    was_asked = task.state == peer_store.AUTH_REQUIRED and closed
+    text = f"{answer} (question {task.question}: {closed})" if was_asked else answer
+    peer_states.end(task, peer_store.COMPLETED, text)
+
+
+def _is_of(question: Question, task: PeerTask) -> bool:
+    return bool(task_of(question) == task.request)
+
+
+def _open_question(task: PeerTask, account: Any, *, is_call: bool) -> Question | None:
+    """The oldest open question about a task that its peer may answer."""
+    if account is None:
+        return None
+    for script, question in questions.everywhere():
+        is_meant = bool(question.call) is is_call and _is_of(question, task)
+        if is_meant and approvals.may_answer(script, question, account, is_staff=is_staff(account)):
+            return question
+    return None
+
+
+def _script_of(task: PeerTask) -> AssistantScript | None:
+    found = (script for script in list_assistants() if script.id == task.assistant)
+    return next(found, None)
+
+
+def account_of(task: PeerTask) -> Account | None:
+    """The account that gave a task; None: it is gone."""
+    account: Account | None = AccountDB.objects.filter(pk=task.account).first()
+    return account
+
+
+# ---- who waits ----------------------------------------------------------------------------------
+
+
+def account_waiting(request: str) -> Account | None:
+    """The account whose task has that event, while it is not over; None: it is no peer's."""
+    task = peer_store.by_request(request) if request else None
+    if task is None or task.state in peer_store.FINAL:
+        return None
+    return account_of(task)
+
+
+def is_waiting(person: str) -> bool:
+    """True where a person has a task that is not over."""
+    number = person.removeprefix(peer_store.ACCOUNT)
+    return number.isdecimal() and bool(peer_store.count_unfinished(account=int(number)))

@@ -1,0 +1,147 @@
+"""Peers, as staff see them: who asked whom what, how it stands, and what it cost."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from evennia.accounts.models import AccountDB
+from typing_extensions import TypedDict
+
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import BudgetSpan, Scope
+from evennia_ai.core.text.words import number
+from evennia_ai.models import PeerTask
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.times import iso
+from evennia_ai.tasks import peer_store
+
+MOST_SHOWN = 50
+NONE = "No agent elsewhere has asked anything."
+NOT_MIGRATED = (
+    "This game has no table for tasks of peers yet; its owner has to type: evennia migrate"
+)
+
+
+class PeerRow(TypedDict):
+    """An account that gave tasks, and what all its calls cost."""
+
+    account: str
+    number: int
+    tasks: Annotated[int, note("As far as they are kept.")]
+    unfinished: int
+    last_at: Annotated[str, note("When it last gave one.")]
+    tokens_today: int
+    tokens_allowed: Annotated[int, note("In a day; 0: there is no cap.")]
+    tokens_month: int
+    cost_month: Annotated[float, note("US dollars, as far as prices are known.")]
+
+
+class PeerTaskRow(TypedDict):
+    """A task, without its words: those were said in private."""
+
+    task: str
+    account: str
+    assistant: str
+    state: str
+    number: Annotated[int, note("By which `why` knows it.")]
+    made_at: str
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Those who gave tasks, the last one first, and the newest tasks."""
+
+    peers: list[PeerRow]
+    tasks: list[PeerTaskRow]
+
+
+def list_peers(name: str = "") -> Result[Peers]:
+    """Who gave assistants tasks by A2A.
+
+    Args:
+        name: of one account; "": all.
+    """
+    if peer_store.missing_tables():
+        return Result.unavailable(NOT_MIGRATED)
+    tasks = list(PeerTask.objects.order_by("-made_at"))
+    names = _names({task.account for task in tasks})
+    if name:
+        tasks = [task for task in tasks if names[task.account].casefold() == name.casefold()]
+        if not tasks:
+            return Result.missing(f"No account {name!r} has given a task that is kept.")
+    if not tasks:
+        return Result(True, NONE, Peers([], []))
+    peers = [_peer(pk, names[pk], tasks) for pk in dict.fromkeys(task.account for task in tasks)]
+    assistants = {script.id: str(script.key) for script in list_assistants()}
+    rows = [_task(task, names, assistants) for task in tasks[:MOST_SHOWN]]
+    lines = [*map(_peer_line, peers), "", *map(_task_line, rows)]
+    return Result(True, "\n".join(lines), Peers(peers, rows))
+
+
+def _names(accounts: Iterable[int]) -> dict[int, str]:
+    found = AccountDB.objects.filter(pk__in=accounts).values_list("pk", "username")
+    known = {pk: str(username) for pk, username in found}
+    return {pk: known.get(pk, f"#{pk}, who is gone") for pk in accounts}
+
+
+def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
+    mine = [task for task in tasks if task.account == pk]
+    states = Counter(task.state for task in mine)
+    now, person = time.time(), f"{peer_store.ACCOUNT}{pk}"
+    today, month = (
+        read_total(BudgetAccount(Scope.PLAYER, person, period_of(span, now)))
+        for span in (BudgetSpan.DAY, BudgetSpan.MONTH)
+    )
+    caps = ledger.config_for({}).caps_of(Scope.PLAYER)
+    return {
+        "account": name,
+        "number": pk,
+        "tasks": len(mine),
+        "unfinished": len(mine) - sum(states[state] for state in peer_store.FINAL),
+        "last_at": iso(mine[0].made_at),
+        "tokens_today": _tokens(today),
+        "tokens_allowed": int(caps.tokens_per_day),
+        "tokens_month": _tokens(month),
+        "cost_month": month.cost_nano / NANO,
+    }
+
+
+def _tokens(total: Total) -> int:
+    return int(total.prompt_tokens + total.completion_tokens)
+
+
+def _task(task: PeerTask, names: dict[int, str], assistants: dict[int, str]) -> PeerTaskRow:
+    return {
+        "task": task.pk,
+        "account": names[task.account],
+        "assistant": assistants.get(task.assistant, "one that is gone"),
+        "state": task.state,
+        "number": task.number,
+        "made_at": iso(task.made_at),
+        "changed_at": iso(task.changed_at),
+    }
+
+
+def _peer_line(row: PeerRow) -> str:
+    cap = f" of {number(row['tokens_allowed'])}" if row["tokens_allowed"] else ""
+    return (
+        f"{row['account']}: {row['tasks']} tasks, {row['unfinished']} under way; "
+        f"{number(row['tokens_today'])}{cap} tokens today, {number(row['tokens_month'])} this "
+        f"month, ${row['cost_month']:.4f}"
+    )
+
+
+def _task_line(row: PeerTaskRow) -> str:
+    return (
+        f"  {row['made_at']}  {row['account']} asked {row['assistant']} ({row['number']}): "
+        f"{row['state']}"
+    )

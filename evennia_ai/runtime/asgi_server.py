@@ -1,0 +1,92 @@
+"""An ASGI application on a port of its own: bound, served by uvicorn, and let go.
+
+Imported only by what is imported where a setting names a port: games without one need no uvicorn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import uvicorn
+
+# The server before a reload lets go of the port when it ends, which may be a moment later.
+BIND_TRIES, BIND_SECONDS = 60, 0.5
+GRACE_SECONDS = 1
+KEEP_ALIVE_SECONDS = 30
+
+
+class AsgiServer:
+    """A port, from before it is bound to its end. All but `stop` runs on the asyncio lane.
+
+    Args:
+        most_connections: beyond these a request is told to come later.
+        loggers: of libraries, which say nothing: what they complain of is said to whoever asked.
+    """
+
+    def __init__(
+        self, host: str, port: int, *, most_connections: int, loggers: Sequence[str] = ()
+    ) -> None:
+        self._host, self._port = host, port
+        self._most_connections = most_connections
+        self._loggers = (*loggers, "uvicorn")
+        self._web: uvicorn.Server | None = None
+        self._is_stopped = False
+
+    async def bind(self) -> socket.socket | None:
+        """The listening socket; None: it was stopped meanwhile.
+
+        Raises:
+            OSError: the port is another's.
+        """
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        for tries_left in reversed(range(BIND_TRIES)):
+            if self._is_stopped:
+                return None
+            try:
+                return socket.create_server((self._host, self._port), family=family)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or not tries_left:
+                    raise
+            await asyncio.sleep(BIND_SECONDS)
+        return None
+
+    async def serve(self, app: Any, listener: socket.socket) -> None:
+        """Serve until `stop`."""
+        for name in self._loggers:
+            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).propagate = False
+        self._web = uvicorn.Server(self._settings(app))
+        self._web.should_exit = self._is_stopped
+        await self._web.serve(sockets=[listener])
+
+    def stop(self) -> None:
+        """Let go of the port, soon, and end; may be called in any thread."""
+        self._is_stopped = True
+        if self._web is not None:
+            self._web.should_exit = True
+
+    def _settings(self, app: Any) -> uvicorn.Config:
+        return uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=self._most_connections,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+
+
+def address_of(listener: socket.socket) -> str:
+    """The address of a listening socket, without a path."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

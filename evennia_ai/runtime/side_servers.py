@@ -1,0 +1,77 @@
+"""Servers beside the game, each on a port of its own, which are started where a setting names one.
+
+A server stands in a module that imports what it needs, and is imported only then, in a thread: that
+may take a second, during which neither the game nor a connection waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from evennia.utils import logger
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from evennia_ai.llm.bridge import as_deferred
+from evennia_ai.runtime import services
+
+
+class SideServer(Protocol):
+    """A server, from its start to its end."""
+
+    def run(self) -> Coroutine[Any, Any, None]:
+        """Serve until `stop`, on the asyncio lane."""
+
+    def stop(self) -> None:
+        """Let go of the port, soon, and end; may be called in any thread."""
+
+
+class Starter:
+    """A server of a process, from before its module is imported to its end.
+
+    Args:
+        name: of the server, in the game's log.
+        module: dotted name of the module that it stands in.
+        make: makes it, of the module, once that is imported.
+    """
+
+    def __init__(self, name: str, module: str, make: Callable[[Any], SideServer]) -> None:
+        self._name, self._module, self._make = name, module, make
+        self._server: SideServer | None = None
+        self._is_stopped = False
+        self._ended: Deferred[None] = succeed(None)
+
+    def start(self) -> None:
+        """Begin to serve, in the background: the game does not wait for it."""
+        self._ended = as_deferred(self._run(), reactor).addErrback(self._complain)
+        services.close_at_the_end(self.stop)
+
+    def stop(self) -> Deferred[None]:
+        """Begin to end it.
+
+        Returns:
+            Fires when it has let go of its port.
+        """
+        self._is_stopped = True
+        if self._server is not None:
+            self._server.stop()
+        return self._ended
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        module = await loop.run_in_executor(None, importlib.import_module, self._module)
+        self._server = self._make(module)
+        if not self._is_stopped:
+            await self._server.run()
+
+    def _complain(self, failure: Failure) -> None:
+        logger.log_err(f"[assistant] the {self._name} ended: {failure.getErrorMessage()}")
+
+
+def log_from_lane(text: str) -> None:
+    """Write a line into the game's log, from another thread."""
+    reactor.callFromThread(logger.log_info, f"[assistant] {text}")

@@ -1,0 +1,249 @@
+"""The tables of what peers asked by A2A: tasks, what happened to them, and who is told.
+
+All is written in the game's transaction. A state that ends a task is final: `move` changes nothing
+of a task that has one, whoever comes first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from evennia_ai import models
+from evennia_ai.core.memory.forgetting import PersonNames
+from evennia_ai.models import PeerEvent, PeerHook, PeerTask
+
+WORKING = "working"
+INPUT_REQUIRED, AUTH_REQUIRED = "input-required", "auth-required"
+COMPLETED, FAILED, CANCELED = "completed", "failed", "canceled"
+FINAL = (COMPLETED, FAILED, CANCELED)
+ASKING = (INPUT_REQUIRED, AUTH_REQUIRED)
+STATUS, ARTIFACT = "status", "artifact"
+MOST_WORDS = 200
+ACCOUNT = "*#"
+
+
+def missing_tables() -> list[str]:
+    """The tables of these, if the game's database has none."""
+    return models.missing_tables(PeerTask, PeerEvent, PeerHook)
+
+
+# ---- tasks -------------------------------------------------------------------------------------
+
+
+def begin(task: PeerTask, kept_seconds: float) -> None:
+    """Put a task in with its first event, and drop those that were over long ago."""
+    with transaction.atomic():
+        old = PeerTask.objects.filter(state__in=FINAL, changed_at__lt=task.made_at - kept_seconds)
+        _remove(list(old.values_list("pk", flat=True)))
+        task.save(force_insert=True)
+        _add(task, STATUS, {"state": task.state}, task.made_at)
+
+
+def find(number: str, **where: object) -> PeerTask | None:
+    """The task of that id, if it is one of those: a peer finds no other's."""
+    task: PeerTask | None = PeerTask.objects.filter(pk=number, **where).first()
+    return task
+
+
+def by_request(request: str) -> PeerTask | None:
+    """The task whose event in an inbox has that id."""
+    task: PeerTask | None = PeerTask.objects.filter(request=request).first()
+    return task
+
+
+def unfinished(**where: object) -> list[PeerTask]:
+    """The tasks that are not over, the oldest first."""
+    return list(PeerTask.objects.filter(**where).exclude(state__in=FINAL).order_by("made_at"))
+
+
+def count_unfinished(**where: object) -> int:
+    """The number of them."""
+    return int(PeerTask.objects.filter(**where).exclude(state__in=FINAL).count())
+
+
+def page(wanted: Mapping[str, object], before: str, limit: int) -> tuple[list[PeerTask], int]:
+    """Tasks, the last changed first.
+
+    Args:
+        wanted: what is asked of the rows.
+        before: of the page before: when its last one was changed, and its id.
+
+    Returns:
+        One task more than `limit` where there are more, and how many there are on all pages.
+    """
+    rows = found = PeerTask.objects.filter(**wanted)
+    if before:
+        at, _, number = before.partition(" ")
+        earlier = Q(changed_at__lt=float(at)) | Q(changed_at=float(at), pk__lt=number)
+        rows = found.filter(earlier)
+    return list(rows.order_by("-changed_at", "-pk")[: limit + 1]), int(found.count())
+
+
+def move(
+    task: PeerTask,
+    state: str,
+    now: float,
+    *,
+    told: Mapping[str, Any],
+    question: int | None = None,
+    answer: str = "",
+    artifact: Mapping[str, Any] | None = None,
+) -> bool:
+    """Let a task come into another state, and add the events of it.
+
+    Args:
+        told: what the event says beside the state.
+        question: the number of what is asked now.
+        artifact: what it made, told before.
+
+    Returns:
+        False where it was over already: nothing is changed then.
+    """
+    changes: dict[str, Any] = {"state": state, "changed_at": now}
+    if question is not None:
+        changes["question"] = question
+    if answer:
+        changes["answer"] = answer
+    with transaction.atomic():
+        open_ones = PeerTask.objects.filter(pk=task.pk).exclude(state__in=FINAL)
+        if not open_ones.update(**changes):
+            return False
+        if artifact is not None:
+            _add(task, ARTIFACT, artifact, now)
+        _add(task, STATUS, {"state": state, **told}, now)
+    task.refresh_from_db()
+    return True
+
+
+def say(task: PeerTask, message: Mapping[str, Any]) -> None:
+    """Add a message to what was said; beyond `MOST_WORDS` the oldest but the first go."""
+    words = said(task)
+    words.append(dict(message))
+    if len(words) > MOST_WORDS:
+        del words[1]
+    task.words = json.dumps(words, ensure_ascii=False)
+    PeerTask.objects.filter(pk=task.pk).update(words=task.words)
+
+
+def said(task: PeerTask) -> list[dict[str, Any]]:
+    """The messages of a task, the oldest first."""
+    return list(json.loads(task.words))
+
+
+# ---- what happened -----------------------------------------------------------------------------
+
+
+def _add(task: PeerTask, kind: str, data: Mapping[str, Any], at: float) -> None:
+    text = json.dumps(data, ensure_ascii=False)
+    PeerEvent.objects.create(task=task.pk, kind=kind, data=text, at=at)
+
+
+def events(task: str, after: int) -> list[PeerEvent]:
+    """What happened to a task since the event of that number, in order."""
+    return list(PeerEvent.objects.filter(task=task, pk__gt=after).order_by("pk"))
+
+
+def read(event: PeerEvent) -> dict[str, Any]:
+    """What an event tells."""
+    return dict(json.loads(event.data))
+
+
+def last_event(task: str) -> PeerEvent | None:
+    """The last thing that happened to a task."""
+    event: PeerEvent | None = PeerEvent.objects.filter(task=task).order_by("-pk").first()
+    return event
+
+
+# ---- who is told -------------------------------------------------------------------------------
+
+
+def put_hook(hook: PeerHook) -> None:
+    """Keep an address, in the place of one of the same name; it is told of what comes from now."""
+    last = last_event(hook.task)
+    hook.sent = last.pk if last is not None else 0
+    with transaction.atomic():
+        PeerHook.objects.filter(task=hook.task, key=hook.key).delete()
+        hook.save(force_insert=True)
+
+
+def hooks(task: str) -> list[PeerHook]:
+    """The addresses that are told of a task."""
+    return list(PeerHook.objects.filter(task=task).order_by("pk"))
+
+
+def remove_hook(task: str, key: str) -> int:
+    """Take an address out. Returns how many there were."""
+    return int(PeerHook.objects.filter(task=task, key=key).delete()[0])
+
+
+def due_hooks(now: float) -> list[tuple[PeerHook, PeerEvent]]:
+    """The addresses that something is to be told to now, each with what comes next."""
+    found = []
+    for hook in PeerHook.objects.filter(next_at__lte=now).order_by("pk"):
+        following = PeerEvent.objects.filter(task=hook.task, pk__gt=hook.sent).order_by("pk")
+        if (event := following.first()) is not None:
+            found.append((hook, event))
+    return found
+
+
+def note_sent(hook: int, event: int) -> None:
+    """An address was told of an event, or never will be."""
+    PeerHook.objects.filter(pk=hook, sent__lt=event).update(sent=event, tries=0, next_at=0.0)
+
+
+def note_failure(hook: int, why: str, next_at: float) -> None:
+    """An address could not be told; it is tried again then."""
+    changes = {"problem": why, "next_at": next_at, "tries": F("tries") + 1}
+    PeerHook.objects.filter(pk=hook).update(**changes)
+
+
+def note_problem(hook: int, why: str) -> None:
+    """An address is not told of something, for good."""
+    PeerHook.objects.filter(pk=hook).update(problem=why)
+
+
+# ---- how it goes -------------------------------------------------------------------------------
+
+
+def forget(assistant: int, person: str, name: PersonNames) -> None:
+    """Take out all that a person asked an assistant, and their name in what others asked."""
+    account = person.removeprefix(ACCOUNT)
+    mine = PeerTask.objects.filter(assistant=assistant)
+    if account.isdecimal():
+        _remove(list(mine.filter(account=int(account)).values_list("pk", flat=True)))
+    for task in mine:
+        mine.filter(pk=task.pk).update(
+            words=_hidden(task.words, name), answer=name.hidden(task.answer)
+        )
+        for event in PeerEvent.objects.filter(task=task.pk):
+            PeerEvent.objects.filter(pk=event.pk).update(data=_hidden(event.data, name))
+
+
+def _hidden(data: str, name: PersonNames) -> str:
+    """JSON that names nobody of these names; of mappings only the values are words."""
+
+    def hide(value: object) -> object:
+        if isinstance(value, str):
+            return name.hidden(value)
+        if isinstance(value, dict):
+            return {key: hide(each) for key, each in value.items()}
+        return [hide(each) for each in value] if isinstance(value, list) else value
+
+    return json.dumps(hide(json.loads(data)), ensure_ascii=False)
+
+
+def remove_all(assistant: int) -> None:
+    """Take out all that an assistant was asked."""
+    _remove(list(PeerTask.objects.filter(assistant=assistant).values_list("pk", flat=True)))
+
+
+def _remove(tasks: Iterable[str]) -> None:
+    numbers = list(tasks)
+    for table in (PeerEvent, PeerHook):
+        table.objects.filter(task__in=numbers).delete()
+    PeerTask.objects.filter(pk__in=numbers).delete()

@@ -1,0 +1,163 @@
+"""Addresses that a game tells of tasks: those that answer, fail, hang, and lead elsewhere."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.a2a_client import Peer, owner, port, report, rested, settings_of, stranger
+from tests.journeys.game import Game
+from tests.journeys.hook_receiver import is_signed, receiving
+from tests.journeys.staging import quiet_log
+
+__all__ = ("owner", "port", "quiet_log", "rested", "stranger")
+pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
+TOKEN = "shown-to-whom-it-concerns"
+
+
+@pytest.fixture(scope="module")
+def game_settings(port: int) -> dict[str, Any]:
+    """Addresses of this machine may be told, and little time is lost on those that fail."""
+    return settings_of(
+        port, hook_networks=["127.0.0.1/32"], hook_seconds=1.0, hook_pause_seconds=2.0
+    )
+
+
+def begin(peer: Peer, model: FakeModel) -> str:
+    """A task that is at work until the model is released."""
+    model.behave(**report("Seven.", kind="hang"))
+    return peer.ask("How many lamps?", waits=False).id
+
+
+def test_a7_an_address_is_told_to_the_end(stranger: Peer, model: FakeModel) -> None:
+    """What it made and its end, in order, each signed with the token that the peer gave."""
+    with receiving() as receiver:
+        task = begin(stranger, model)
+        stranger.hook(task, receiver.url, TOKEN)
+        model.release()
+        receiver.wait_for(2)
+    assert ["COMPLETED"] == receiver.states
+    assert all(is_signed(heard, TOKEN) for heard in receiver.heard)
+    assert not any(is_signed(heard, "another") for heard in receiver.heard)
+    assert {TOKEN} == {headers["x-a2a-notification-token"] for headers, _ in receiver.heard}
+
+
+def test_a7_a_question_and_a_cancel_are_told(owner: Peer, model: FakeModel) -> None:
+    """The question with its choices, and that the task was called off."""
+    notes = [
+        {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
+        for number in range(5)
+    ]
+    model.queue({"kind": "hang", **notes[0]}, *notes[1:])
+    task = owner.ask("Look it all up.", waits=False).id
+    model.wait_for_calls(1)
+    with receiving() as receiver:
+        owner.hook(task, receiver.url)
+        model.release()
+        receiver.wait_for(1)
+        owner.cancel(task)
+        receiver.wait_for(2)
+    assert ["INPUT_REQUIRED", "CANCELED"] == receiver.states
+    asked = json.loads(receiver.heard[0][1])["statusUpdate"]["status"]["message"]["parts"][1][
+        "data"
+    ]
+    assert "safety.limit.max_iterations" == asked["kind"]
+    assert ["yes", "no"] == [choice["id"] for choice in asked["choices"]]
+
+
+@pytest.mark.parametrize("status", [500, 429, 0])
+def test_a7_one_that_fails_is_told_later(stranger: Peer, model: FakeModel, status: int) -> None:
+    """A mistake of the receiver's, or no answer at all, is tried again, and nothing is left out."""
+    with receiving(status=status) as receiver:
+        task = begin(stranger, model)
+        stranger.hook(task, receiver.url)
+        model.release()
+        receiver.wait_for(2)
+        receiver.status = 204
+        receiver.release()
+        receiver.wait_for_end()
+    numbers = [headers["x-evennia-ai-event"] for headers, _ in receiver.heard]
+    assert 2 == len(set(numbers))
+    assert numbers == sorted(numbers, key=int)
+
+
+def test_a7_after_three_failures_it_rests_and_is_probed(stranger: Peer, model: FakeModel) -> None:
+    """A machine that fails is left alone for a while; when it is well, it is told all."""
+    with receiving(status=503) as receiver:
+        task = begin(stranger, model)
+        stranger.hook(task, receiver.url)
+        model.release()
+        receiver.wait_for(4)
+        receiver.status = 204
+        receiver.wait_for(6)
+    assert ["COMPLETED"] == receiver.states[-1:]
+
+
+def test_a7_what_it_does_not_want_is_not_sent_again(stranger: Peer, model: FakeModel) -> None:
+    """A 4xx is the end of that one thing; the next is told all the same."""
+    with receiving(status=404) as receiver:
+        task = begin(stranger, model)
+        stranger.hook(task, receiver.url)
+        model.release()
+        receiver.wait_for(2)
+    numbers = [headers["x-evennia-ai-event"] for headers, _ in receiver.heard]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_a7_nothing_is_sent_to_where_an_answer_points(
+    game: Game, stranger: Peer, model: FakeModel
+) -> None:
+    """A redirect, to this machine or any other, is not followed."""
+    with receiving() as inner, receiving(status=307) as receiver:
+        receiver.location = inner.url
+        task = begin(stranger, model)
+        stranger.hook(task, receiver.url)
+        model.release()
+        receiver.wait_for(2)
+        assert [] == inner.heard
+    problems = game.query(f"SELECT problem FROM evennia_ai_peerhook WHERE task = '{task}'")
+    assert "nothing is sent to where it points" in problems[0][0]
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://127.0.0.2:80/", "is in a private network"),
+        ("http://[::1]/", "is in a private network"),
+        ("http://10.1.2.3/", "is in a private network"),
+        ("http://169.254.169.254/latest/", "is in a private network"),
+        ("http://[::ffff:10.0.0.1]/", "is in a private network"),
+        ("http://0x0a.1/", "is in a private network"),
+        ("file:///etc/passwd", "is no address that can be told"),
+        ("http://user:word@example.org/", "has no user and no password"),
+    ],
+)
+def test_a7_an_address_within_is_refused(
+    stranger: Peer, model: FakeModel, url: str, told: str
+) -> None:
+    """Private networks, this machine, and what is no address: refused when it is given."""
+    task = begin(stranger, model)
+    params = {"taskId": task, "url": url}
+    error = stranger.call("CreateTaskPushNotificationConfig", params)["error"]
+    assert (-32602, True) == (error["code"], told in error["message"])
+    stranger.cancel(task)
+    model.release()
+
+
+def test_a7_a_restart_loses_nothing(game: Game, stranger: Peer, model: FakeModel) -> None:
+    """What could not be told before a kill is told after it."""
+    with receiving(status=503) as receiver:
+        task = begin(stranger, model)
+        stranger.hook(task, receiver.url)
+        model.release()
+        receiver.wait_for(1)
+        game.kill_server()
+        receiver.status = 204
+        game.start()
+        stranger.wait()
+        failed = len(receiver.heard)
+        receiver.wait_for(failed + 2)
+    assert "COMPLETED" == receiver.states[-1]

@@ -1,0 +1,161 @@
+"""A peer that means harm: too much, too long, for ever; each is refused, and the game goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.a2a_client import (
+    Peer,
+    message,
+    owner,
+    port,
+    report,
+    rested,
+    settings_of,
+    state_of,
+    stranger,
+)
+from tests.journeys.clients import Enter, Player
+from tests.journeys.game import Game
+from tests.journeys.staging import quiet_log, run
+from tests.journeys.test_a2a import listening
+
+__all__ = ("owner", "port", "quiet_log", "rested", "stranger")
+pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
+MANY, ROUNDS, STREAMS, AT_ONCE = 100, 3, 200, 4
+# Beyond what the machine lags by itself; twenty clients of the test share its cores with the game.
+MOST_LAG_MS = 100.0
+MEASURE = """
+from twisted.internet import reactor
+lags = operations.lags = []
+def sample(due):
+    lags.append((reactor.seconds() - due) * 1000)
+    operations.sampling = reactor.callLater(0.005, sample, reactor.seconds() + 0.005)
+sample(reactor.seconds())
+"""
+MEASURED = """
+operations.sampling.cancel()
+found = sorted(operations.lags)
+told = '%.1f %d' % (found[int(len(found) * 0.99)], len(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def game_settings(port: int) -> dict[str, Any]:
+    """Four tasks of one account at one time, and 200 streams."""
+    return settings_of(port, tasks_per_peer=AT_ONCE, streams_per_peer=STREAMS)
+
+
+def quiet_lag(admin: Player) -> float:
+    """Milliseconds that the game lags where nobody asks anything of it, on this machine now."""
+    run(admin, MEASURE)
+    time.sleep(2.0)
+    return float(run(admin, MEASURED).split()[0])
+
+
+def give(peer: Peer) -> str:
+    """A task, and its id or why there is none."""
+    said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Count the lamps."}]}
+    config = {"returnImmediately": True}
+    answer = peer.call("SendMessage", {"message": said, "configuration": config})
+    if "error" in answer:
+        return str(answer["error"]["message"])
+    return str(answer["result"]["task"]["id"])
+
+
+def test_a_hundred_tasks_at_once(
+    game: Game, enter: Enter, stranger: Peer, model: FakeModel
+) -> None:
+    """Four are taken, the others told to wait; players are answered, and the game hardly lags."""
+    model.behave(**report("Seven.", kind="hang"))
+    tom = enter("Tom")
+    with game.log_in_admin() as admin:
+        quiet = quiet_lag(admin)
+        run(admin, MEASURE)
+        with ThreadPoolExecutor(20) as pool:
+            told = list(pool.map(lambda _: give(stranger), range(ROUNDS * MANY)))
+        lag, count = run(admin, MEASURED).split()
+    taken = [each for each in told if " " not in each]
+    assert AT_ONCE == len(taken)
+    assert {f"{AT_ONCE} of your tasks are under way with this game; wait until one is over."} == {
+        each for each in told if " " in each
+    }
+    tom.ask("look", "Reading Room")
+    for task in taken:
+        stranger.cancel(task)
+    model.release()
+    print(f"lag p99 {lag} ms of {count}, quiet {quiet} ms")
+    assert float(lag) - quiet < MOST_LAG_MS
+
+
+def test_a_task_of_ten_megabytes(stranger: Peer) -> None:
+    """It is refused by its length, and by what comes where its length is not said."""
+    whole = json.dumps({"text": "x" * 10_000_000}).encode()
+    for path in ("", "/message:send"):
+        refused = stranger.raw("POST", path, b"{}", length=len(whole))
+        assert (413, True) == (refused.status, "at most 100,000 bytes" in refused.text)
+
+
+def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None:
+    """Two hundred wait at the same time; one more is told so, and closed ones make room."""
+    model.behave(**report("Seven.", kind="hang"))
+    task = give(stranger)
+    with game.log_in_admin() as admin, ExitStack() as stack:
+        quiet = quiet_lag(admin)
+        run(admin, MEASURE)
+        for _ in range(STREAMS):
+            stream = stack.enter_context(listening(stranger, f"/tasks/{task}:subscribe"))
+            assert stream.readline().startswith(b"id: ")
+        lag, count = run(admin, MEASURED).split()
+        error = stranger.call("SubscribeToTask", {"id": task})["error"]
+        assert f"{STREAMS} requests of yours wait here already" in error["message"]
+    print(f"lag p99 {lag} ms of {count}, quiet {quiet} ms")
+    end = time.monotonic() + 10
+    said = {"messageId": "n", "role": "ROLE_USER", "taskId": task, "parts": [{"text": "hm"}]}
+    while "wait here" in (
+        told := stranger.call("SendMessage", {"message": said})["error"]["message"]
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert "asks you nothing" in told
+    stranger.cancel(task)
+    model.release()
+    assert float(lag) - quiet < MOST_LAG_MS
+
+
+def test_ids_of_others_and_answers_sent_again(
+    owner: Peer, stranger: Peer, model: FakeModel
+) -> None:
+    """A forged id is no task; an answer to what is over, or to something else, never counts."""
+    model.queue(report("Seven."))
+    task = owner.ask("How many lamps?")
+    assert "You have no task" in stranger.refusal(message("yes", task.id))
+    assert "You have no task" in stranger.refusal(message("yes", "' OR 1=1 --"))
+    assert "is over, it is completed" in owner.refusal(message("yes", task.id))
+    assert "belongs to another contextId" in owner.refusal(message("yes", task.id, "another"))
+    assert "COMPLETED" == state_of(owner.get(task.id))
+
+
+def test_what_makes_no_sense(stranger: Peer) -> None:
+    """Files, no words, ids and lists that are none: each says what would be right."""
+    file = {"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "AAAA"}]}
+    for said, told in (
+        (file, "Only text and data"),
+        ({**file, "parts": [{"text": " "}]}, "at least one word"),
+        ({**file, "messageId": "m" * 65, "parts": [{"text": "x"}]}, "at most 64 characters"),
+    ):
+        assert told in stranger.call("SendMessage", {"message": said})["error"]["message"]
+    for wanted, told in (
+        ({"pageSize": 0}, "1 to 100"),
+        ({"pageSize": 101}, "1 to 100"),
+        ({"pageToken": "bm8="}, "none of those"),
+        ({"historyLength": -1}, "from 0 up"),
+    ):
+        assert told in stranger.call("ListTasks", wanted)["error"]["message"]

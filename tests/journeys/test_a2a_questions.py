@@ -1,0 +1,222 @@
+"""What an assistant asks a peer before it goes on, and how that is answered, over a kill too."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.fakes.handle import FakeModel
+from tests.journeys.a2a_client import (
+    Peer,
+    answer_of,
+    game_settings,
+    message,
+    owner,
+    port,
+    question_of,
+    report,
+    rested,
+    state_of,
+    stranger,
+    text_of,
+)
+from tests.journeys.game import Game
+from tests.journeys.staging import quiet_log, run
+
+__all__ = ("game_settings", "owner", "port", "quiet_log", "rested", "stranger")
+pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
+KIND = "safety.limit.max_iterations"
+LATE_SECONDS = 30.0
+
+
+def steps(model: FakeModel, count: int, then: dict[str, Any]) -> None:
+    """Let the model look something up so many times, and do something else after that."""
+    notes = (
+        {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
+        for number in range(count)
+    )
+    model.queue(*notes)
+    model.behave(**then)
+
+
+def ask_to_the_limit(peer: Peer, model: FakeModel, then: dict[str, Any]) -> Any:
+    """A task that has met a limit, and asks."""
+    steps(model, 5, then)
+    task = peer.ask("Look it all up.")
+    assert "INPUT_REQUIRED" == state_of(task), task
+    return task
+
+
+def wait_for(peer: Peer, task: str, state: str) -> Any:
+    """A task as soon as it stands so."""
+    end = time.monotonic() + LATE_SECONDS
+    while state_of(found := peer.get(task)) != state:
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
+    return found
+
+
+def test_a2_a_limit_asks_the_peer(owner: Peer, model: FakeModel) -> None:
+    """What is asked, why, and what can be answered stand in the task, for whoever gets it."""
+    task = ask_to_the_limit(owner, model, report("All of it."))
+    asked = question_of(task)
+    assert KIND == asked["kind"]
+    assert "I have used my 5 steps" in asked["prompt"]
+    assert asked["prompt"] in text_of(task)
+    assert ["yes", "no"] == [choice["id"] for choice in asked["choices"]]
+    assert {"question", "detail"} <= set(asked)
+    assert asked == question_of(owner.get(task.id))
+    assert task.history[-1].parts == task.status.message.parts
+    owner.cancel(task.id)
+
+
+def test_a2_a_stream_tells_the_question_and_what_follows(owner: Peer, model: FakeModel) -> None:
+    """One stream sees the question, the answer's effect and the end."""
+    steps(model, 5, report("All of it."))
+    with ThreadPoolExecutor(1) as pool:
+        streaming = pool.submit(owner.stream, "Look it all up.")
+        end = time.monotonic() + LATE_SECONDS
+        while not (open_ones := owner.tasks(status="TASK_STATE_INPUT_REQUIRED")):
+            assert time.monotonic() < end
+        owner.answer(open_ones[0].id, "yes")
+        told = streaming.result()
+    states = [each.status_update.status for each in told if each.HasField("status_update")]
+    assert [6, 2, 3] == [status.state for status in states]
+    assert 2 == len(states[0].message.parts)
+
+
+def test_a3_a_yes_lets_it_go_on(owner: Peer, model: FakeModel) -> None:
+    """The task goes on with what was granted, and ends with its report."""
+    task = ask_to_the_limit(owner, model, report("All of it."))
+    ended = owner.answer(task.id, "yes")
+    assert ("COMPLETED", "All of it.") == (state_of(ended), answer_of(ended))
+    assert 6 == model.count_calls()
+
+
+def test_a3_a_no_ends_it_as_in_the_game(owner: Peer, stranger: Peer, model: FakeModel) -> None:
+    """A no, and nobody there who could say yes, end it with the limit's name and what there is."""
+    task = ask_to_the_limit(owner, model, {"content": "I found the first half."})
+    refused = owner.answer(task.id, "no")
+    steps(model, 5, {"content": "I found the first half."})
+    unasked = stranger.ask("Look it all up.")
+    for ended in (refused, unasked):
+        assert "FAILED" == state_of(ended)
+        assert "limit max_iterations; so far: I found the first half." in text_of(ended)
+
+
+def test_a4_answers_are_understood_or_asked_for_again(owner: Peer, model: FakeModel) -> None:
+    """The id in the metadata goes before the words; what is no answer leaves the question open."""
+    task = ask_to_the_limit(owner, model, report("All of it."))
+    wrong = owner.refusal(message("perhaps", task.id))
+    assert "is open still: 'perhaps' is no answer. Answer one of: yes (y), no (n)." in wrong
+    assert "INPUT_REQUIRED" == state_of(owner.get(task.id))
+    other = owner.refusal(message("yes", task.id, question=999_999))
+    assert "Question 999999 is already answered or was never asked" in other
+    ended = owner.answer(task.id, "no", choice_id="YES")
+    assert "COMPLETED" == state_of(ended)
+
+
+def test_a4_a_second_answer_comes_too_late(owner: Peer, model: FakeModel) -> None:
+    """Whoever answers again is told who answered what; the same message never counts twice."""
+    steps(model, 10, report("All of it."))
+    task = owner.ask("Look it all up.")
+    said = message("yes", task.id)
+    again = owner.send(said)
+    assert "INPUT_REQUIRED" == state_of(again)
+    assert "was already answered; a new one needs an id of its own" in owner.refusal(said)
+    model.behave(**report("All of it.", kind="hang"))
+    going = owner.answer(task.id, "yes", waits=False)
+    assert "WORKING" == state_of(going)
+    told = owner.refusal(message("yes", task.id, choice_id="yes"))
+    assert "is already answered: admin answered yes" in told
+    owner.cancel(task.id)
+    model.release()
+    assert "is already answered" in owner.refusal(message("", task.id, choice_id="yes"))
+
+
+@pytest.mark.parametrize("is_killed_working", [False, True])
+def test_a8_a_kill_while_it_asks(
+    game: Game, owner: Peer, model: FakeModel, is_killed_working: bool
+) -> None:
+    """After `kill -9` the question is open still, and its answer lets the task come to its end."""
+    task = ask_to_the_limit(owner, model, report("All of it."))
+    game.kill_server()
+    steps(model, 5, report("All of it."))
+    game.start()
+    owner.wait()
+    kept = owner.get(task.id)
+    assert question_of(task) == question_of(wait_for(owner, task.id, "INPUT_REQUIRED"))
+    assert kept.history[0] == task.history[0]
+    if is_killed_working:
+        model.behave(**report("All of it.", kind="hang"))
+        owner.answer(task.id, "yes", waits=False)
+        game.kill_server()
+        model.behave(**report("All of it."))
+        model.release()
+        game.start()
+        owner.wait()
+        end = time.monotonic() + LATE_SECONDS
+        while (found := state_of(owner.get(task.id))) == "WORKING":
+            assert time.monotonic() < end
+        if found == "INPUT_REQUIRED":  # the limit was met anew
+            owner.answer(task.id, "yes")
+        assert state_of(owner.get(task.id)) in ("COMPLETED", "FAILED")
+        return
+    ended = owner.answer(task.id, "yes")
+    assert ("COMPLETED", "All of it.") == (state_of(ended), answer_of(ended))
+
+
+def test_a8_what_nobody_takes_up_again_has_failed(
+    game: Game, owner: Peer, model: FakeModel
+) -> None:
+    """A task whose request is lost has failed, in words; it is not at work for ever."""
+    model.behave(**report("All of it.", kind="hang"))
+    task = owner.ask("Count the lamps.", waits=False)
+    model.wait_for_calls(1)
+    with game.log_in_admin() as admin:
+        run(admin, "from evennia_ai.models import PendingTask\nPendingTask.objects.all().delete()")
+    ended = wait_for(owner, task.id, "FAILED")
+    assert "the game does not know this task any more" in text_of(ended)
+    model.release()
+
+
+def test_a9_who_has_no_right_decides_nothing(owner: Peer, stranger: Peer, model: FakeModel) -> None:
+    """A peer without the right is asked of no limit, and answers none, its own or another's."""
+    task = ask_to_the_limit(owner, model, report("All of it."))
+    assert f"You have no task '{task.id}' with Ada." in stranger.refusal(message("yes", task.id))
+    number = int(question_of(task)["question"])
+    model.behave(**report("All of it.", kind="hang"))
+    own = stranger.ask("Look something up.", waits=False)
+    told = stranger.refusal(message("yes", own.id, choice_id="yes", question=number))
+    assert "asks you nothing" in told
+    assert "INPUT_REQUIRED" == state_of(owner.get(task.id))
+    for peer, each in ((owner, task), (stranger, own)):
+        peer.cancel(each.id)
+    model.release()
+
+
+def test_a9_an_order_needs_the_right_and_danger_a_word(
+    game: Game, owner: Peer, stranger: Peer, model: FakeModel
+) -> None:
+    """To act is for who may run it; before something dangerous the peer says so by `choice_id`."""
+    told = stranger.refusal(message("Dig a cellar.", order=True))
+    assert "You may not control Ada" in told
+    line = "Speak in short sentences."
+    model.queue({"calls": [{"tool": "propose_guideline", "arguments": {"text": line}}]})
+    model.behave(**report("It waits for your yes."))
+    task = owner.ask("From now on be brief.", order=True)
+    assert ("AUTH_REQUIRED", "tool.propose_guideline") == (
+        state_of(task),
+        question_of(task)["kind"],
+    )
+    assert "needs its answer as metadata: choice_id" in owner.refusal(message("yes", task.id))
+    assert "AUTH_REQUIRED" == state_of(owner.get(task.id))
+    ended = owner.answer(task.id, choice_id="yes")
+    assert "COMPLETED" == state_of(ended)
+    assert f'your guidelines are changed: + "{line}"' in answer_of(ended)
+    with game.log_in_admin() as admin:
+        assert "True" == run(admin, f"told = {line!r} in ada.db.guidelines")
+        run(admin, "ada.attributes.remove('guidelines')")
