@@ -1,0 +1,20 @@
+"""The pictures of pages in docs/workbench.md: none is missing, none is of a page long gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evennia_ai.web.tables import PAGES
+from tests.browser.workbench_pictures import LOOKS, name_of
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def test_each_page_of_a_menu_has_its_pictures() -> None:
+    """Light, dark and on a phone, each shown in the document."""
+    wanted = {
+        f"{name_of(page.title)}-{look}.webp" for page in PAGES if page.in_menu for look in LOOKS
+    }
+    assert wanted == {path.name for path in (DOCS / "workbench").iterdir()}
+    shown = (DOCS / "workbench.md").read_text("utf-8")
+    assert [] == [name for name in sorted(wanted) if f"(workbench/{name})" not in shown]
