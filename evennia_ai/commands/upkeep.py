@@ -18,8 +18,8 @@ from evennia_ai.operations import (
     control,
     guarding,
     monitoring,
-    remote_tools,
     peers,
+    remote_tools,
     tools,
 )
 from evennia_ai.operations.budget import budget_of, raise_budget

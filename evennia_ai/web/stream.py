@@ -13,6 +13,7 @@ from json import dumps
 from typing import Any
 from urllib.parse import urlencode
 
+from django.urls import get_script_prefix
 from twisted.web.server import Request
 
 from evennia_ai.core.typed_objects import Reactor
@@ -45,7 +46,7 @@ def address_of_stream(assistant: str = "") -> str:
         assistant: the one that the page is about; "" for all.
     """
     named = {"assistant": assistant} if assistant else {}
-    return f"/{child_name()}?{urlencode({**named, 'after': FEED.mark})}"
+    return f"{get_script_prefix()}{child_name()}?{urlencode({**named, 'after': FEED.mark})}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import RequestDataTooBig
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -16,10 +17,10 @@ from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.urls import reverse
+from django.urls import get_script_prefix, set_script_prefix
 from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
@@ -28,6 +29,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result, callers
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import Menu, menu_of
@@ -48,6 +50,8 @@ STATUSES: Mapping[Problem, HTTPStatus] = {
     Problem.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 OWN_FAULT = "Something went wrong in the game; its log has more."
+# The page that every account may see.
+OF_EVERYBODY = "mine"
 # What fits in a cookie beside a login.
 LONGEST_MESSAGE = 1000
 Seen = tuple[Menu, Shown]
@@ -94,15 +98,8 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
         def do(visit: Visit) -> Any:
             outcome = action.do(visit)
             if isinstance(outcome, Deferred):
-                return outcome.addCallback(come_of, visit)
-            return come_of(outcome, visit)
-
-        def come_of(result: Result, visit: Visit) -> Any:
-            if result.ok and not action.is_look:
-                there = action.goes_to
-                return result, there(visit, result) if there else _address(page, path)
-            visit.said = result
-            return _shown(page, visit)
+                return outcome.addCallback(_come_of, action, visit)
+            return _come_of(outcome, action, visit)
 
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
         if isinstance(outcome[0], Result):
@@ -123,10 +120,7 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
             if _is_revealing(request):
                 _reveal(visit)
             found = download.give(visit)
-            if found.ok:
-                return found.data
-            visit.said = found
-            return _shown(page, visit)
+            return found.data if found.ok else _shown_again(page, visit, found)
 
         given = _in_the_game(request, download.act, path, give, is_long=False)
         if not isinstance(given, File):
@@ -136,6 +130,34 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
         return response
 
     return _view(serve)
+
+
+def _come_of(result: Result, action: Action, visit: Visit) -> Any:
+    """What is shown after a button: where it leads, with what it said; or its page again."""
+    page = BY_NAME[action.page]
+    if not result.ok or action.is_look:
+        return _shown_again(page, visit, result)
+    if not _may_see(page, visit):  # it was theirs to do, and is not theirs to look at
+        return result, page_address(OF_EVERYBODY)
+    there = action.goes_to
+    return result, there(visit, result) if there else _address(page, visit.path)
+
+
+def _may_see(page: Page, visit: Visit) -> bool:
+    """True where a visitor has the page's own right, and not only that of a button on it."""
+    return is_allowed(page.act, visit.account, visit.script if page.is_of_one else None)
+
+
+def _shown_again(page: Page, visit: Visit, said: Result) -> Seen | Deferred[Seen]:
+    """The page of a button or a file that came to nothing, with what was said to it.
+
+    Raises:
+        RefusedError: the visitor may not see that page: then it is only said.
+    """
+    if not _may_see(page, visit):
+        raise RefusedError(Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal())
+    visit.said = said
+    return _shown(page, visit)
 
 
 def _is_revealing(request: HttpRequest) -> bool:
@@ -184,7 +206,11 @@ def _in_the_game(
     files = dict(request.FILES.items())
     query = {name: _typed(value) for name, value in request.GET.items()}
 
+    prefix = get_script_prefix()
+
     def enter() -> Any:
+        # Addresses are made in the game's thread, which no server told below which path they are.
+        set_script_prefix(prefix)
         known = callers.account_of(pk, address)
         if not known.ok:
             raise RefusedError(Result.forbidden(known.message))
@@ -217,28 +243,39 @@ def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseB
 
     def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            response: HttpResponseBase = _to_the_login(request)
-        else:
-            try:
-                response = serve(request, **path)
-            except Exception as error:  # a page always says what is wrong
-                response = _failed(request, error)
+            return _to_the_login(request)
+        try:
+            return serve(request, **path)
+        except Exception as error:  # a page always says what is wrong
+            return _failed(request, error)
+
+    # The middleware that looks for the token leaves it to us: its own page has no policy.
+    view: Callable[..., HttpResponseBase] = transaction.non_atomic_requests(
+        csrf_exempt(never_cache(_closed(csrf_protect(guarded))))
+    )
+    return view
+
+
+def _closed(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """A view into whose page nothing comes from elsewhere, also where the form had no token."""
+
+    def closed(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        response = view(request, **path)
         response["Content-Security-Policy"] = POLICY
         response["Referrer-Policy"] = "same-origin"
         response["X-Content-Type-Options"] = "nosniff"
         return response
 
-    view: Callable[..., HttpResponseBase] = transaction.non_atomic_requests(
-        never_cache(csrf_protect(guarded))
-    )
-    return view
+    return closed
 
 
 def _to_the_login(request: HttpRequest) -> HttpResponse:
-    there = reverse("login") + "?next=" + request.path
+    """The way to the game's own login and back to the address that was asked for."""
+    response = redirect_to_login(request.get_full_path())
     if request.headers.get("HX-Request"):  # a part of a page: the whole has to go there
-        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": there})
-    return redirect(there)
+        headers = {"HX-Redirect": response["Location"]}
+        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers=headers)
+    return response
 
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
@@ -291,6 +328,7 @@ def _text(request: HttpRequest, template: str, context: Mapping[str, Any]) -> st
         "frame": f"evennia_ai/{'part' if is_part else 'frame'}.html",
         "csrf_token": get_token(request),
         "game_name": settings.SERVERNAME,
+        "game_address": get_script_prefix(),
         "visitor": str(request.user.get_username()),
         "address": request.get_full_path(),
         "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],

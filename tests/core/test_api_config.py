@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.settings.schema import known_keys, schema_of
-from evennia_ai.core.settings.services import NAME, ApiConfig, Metrics
+from evennia_ai.core.settings.services import NAME, A2aConfig, ApiConfig, Metrics, WebConfig
 from evennia_ai.errors import ConfigurationError
 
 SCHEMAS = known_keys(schema_of(ApiConfig))
@@ -155,3 +155,19 @@ def test_old_tokens_are_kept_or_not() -> None:
     """True or False, and nothing that is only like it."""
     assert ApiConfig.from_stored({"keeps_old_tokens": True}).keeps_old_tokens
     assert "keeps_old_tokens is 1; it must be True or False" in refusal_of({"keeps_old_tokens": 1})
+
+
+@pytest.mark.parametrize(("given", "path"), [("/ai", "ai/"), ("staff/ai/", "staff/ai/")])
+def test_the_workbench_is_at_a_path(given: str, path: str) -> None:
+    """With or without slashes; what is no path is refused with its name."""
+    assert path == WebConfig.from_stored({"path": given}).path
+    with pytest.raises(ConfigurationError, match="path"):
+        WebConfig.from_stored({"path": "not a path"})
+
+
+def test_networks_of_hooks() -> None:
+    """Addresses and networks that webhooks may lead to are read as such."""
+    given = {"hook_networks": ["10.0.0.0/8"]}
+    assert ("10.0.0.0/8",) == A2aConfig.from_stored(given).hook_networks
+    with pytest.raises(ConfigurationError, match="hook_networks"):
+        A2aConfig.from_stored({"hook_networks": ["nginx"]})

@@ -71,6 +71,12 @@ def test_what_a_call_counts_towards() -> None:
     assert accounts[:8] == accounts_of("ADA", "", NOON)
 
 
+def test_what_a_call_of_the_bench_counts_towards() -> None:
+    """The game and the bench's own purse, and nobody else's."""
+    named = [account.name for account in accounts_of("", "", NOON, is_bench=True)[1::4]]
+    assert ["game 2026-11", "bench 2026-11"] == named
+
+
 @pytest.mark.parametrize("assistant", ["ada", "old tom", "tom 2026-11-21", "a  b"])
 @pytest.mark.parametrize("name", list(CAPS))
 def test_a_limit_leads_back_to_its_account(name: str, assistant: str) -> None:

@@ -216,6 +216,18 @@ def test_a_failed_call_that_is_long_is_cut_as_well() -> None:
     assert (True, prompt.messages) == (call.is_cut, call.messages)
 
 
+def test_who_listens_gets_each_record_when_it_has_ended() -> None:
+    """By the assistant's name, and whole."""
+    heard: list[tuple[str, float | None]] = []
+    ringed = Ringed(Stage(reply(HELLO)))
+    ringed.ring = TurnRing(
+        3, 100, name="Ada", listeners=[lambda name, record: heard.append((name, record.ended))]
+    )
+    record = ringed.play()
+    assert [("Ada", record.ended)] == heard
+    assert record.ended is not None
+
+
 def test_all_is_forgotten_at_once() -> None:
     """Prompts quote people in places that nobody can name."""
     ringed = Ringed(Stage(reply(HELLO)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db import connection
 from django.test.utils import override_settings
+from django.utils import translation
 from twisted.internet import reactor
 
 from evennia_ai import operations
@@ -170,3 +172,13 @@ class MoneyTest(WebTest):
         """More days than are kept are refused in words."""
         assert "the ledger keeps calls 90 days" in spending(91).message
         assert not spending(0).ok
+
+    def test_numbers_are_written_for_programs(self) -> None:
+        """A language with other signs in its numbers breaks no drawing and no field of a form."""
+        for days in range(4):
+            self.call(days_ago=days, prompt=1_234_567 + days)
+        with override_settings(USE_THOUSAND_SEPARATOR=True), translation.override("de"):
+            page = self.get("money").content.decode()
+        places = re.findall(r'<(?:rect|text|line)[^>]* (?:x|y|x1|y1)="([^"]*)"', page)
+        assert places
+        assert [] == [each for each in places if not re.fullmatch(r"-?\d+(\.\d+)?", each)]

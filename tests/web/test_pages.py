@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from django.test import Client
+import re
+from urllib.parse import parse_qs, quote, urlsplit
 
-from evennia_ai import emergency
+from django.test import Client
+from django.urls import set_script_prefix
+
+from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
 from evennia_ai.web.tables import PAGES
 from evennia_ai.web.views import POLICY
@@ -20,7 +24,31 @@ class PagesTest(WebTest):
             address = self.address(page.name, **self.path_of(page.path))
             response = self.client_of("anonymous").get(address)
             assert 302 == response.status_code
-            assert response["Location"].endswith(f"?next={address}")
+            assert response["Location"].endswith(f"?next={quote(address)}")
+
+    def test_the_login_leads_back_to_any_address(self) -> None:
+        """Also one with signs that mean something in addresses, and with what was asked there."""
+        key = "Zoë O'Neil #2?&Łucja"
+        operations.create_assistant(key, location=self.ada.location)
+        asked = f"{self.address('live', key=key)}?x=1"
+        assert 200 == self.client_of("owner").get(asked).status_code
+        client = self.client_of("anonymous")
+        for headers, name in (({}, "Location"), ({"HX-Request": "true"}, "HX-Redirect")):
+            there = client.get(asked, headers=headers)[name]
+            assert [asked] == parse_qs(urlsplit(there).query)["next"]
+
+    def test_a_game_below_a_path(self) -> None:
+        """Behind a server that gives the game a path of its own, every address begins with it."""
+        now, silence = self.address("now"), self.address("silence", key="Ada")
+        client = self.client_of("owner")
+        self.addCleanup(set_script_prefix, "/")
+        set_script_prefix("/game/")  # as the server does at each request
+        page = client.get(now).content.decode()
+        addresses = re.findall(r'(?:href|action|formaction|connect)="(/[^"]*)"', page)
+        moved = client.post(silence)
+        assert addresses
+        assert [] == [each for each in addresses if not each.startswith(("/game/", "/static/"))]
+        assert moved["Location"].startswith("/game/ai/")
 
     def test_a_page_lets_nothing_in_from_elsewhere(self) -> None:
         """No script and no picture from anywhere else, whatever a text says; and no cache."""
@@ -40,7 +68,8 @@ class PagesTest(WebTest):
         """Another site cannot press it."""
         client = Client(enforce_csrf_checks=True)
         client.force_login(self.people["owner"], BACKEND)
-        assert 403 == client.post(self.address("stop", key="Ada")).status_code
+        refused = client.post(self.address("stop", key="Ada"))
+        assert (403, POLICY) == (refused.status_code, refused["Content-Security-Policy"])
         assert not emergency.is_stopped(self.ada_script)
 
     def test_a_visit_writes_no_session(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai.web.tables import ACTIONS, DOWNLOADS, PAGES
+from evennia_ai.operations.rights import ACTS, Right
+from evennia_ai.web.tables import ACTIONS, BY_NAME, DOWNLOADS, PAGES
 from tests.web.support import WebTest
 
 WHO = ("anonymous", "guest", "player", "builder", "controller", "owner")
@@ -130,3 +131,25 @@ class RightsTest(WebTest):
                     is_refused = response.status_code == 403 or "/login/" in location
                     assert is_refused is (WHO.index(who) < WHO.index(LEAST[action.name]))
                     assert response.status_code < 500
+
+
+class HolderTest(WebTest):
+    """Somebody who is no staff, and has the locks of Ada's body all the same."""
+
+    def test_a_button_opens_no_page(self) -> None:
+        """What they may do they may do; the page around it stays for those who may see it."""
+        pia = self.people["player"]
+        for lock in ("ai_control", "ai_configure", "ai_memory", "ai_move", "ai_delete"):
+            self.ada.locks.add(f"{lock}:id({pia.id}) or pid({pia.id})")
+        seen = []
+        for row in (*ACTIONS, *DOWNLOADS):
+            page = BY_NAME[row.page]
+            if not page.act or ACTS[page.act] is not Right.STAFF or "delete" in row.name:
+                continue
+            path = self.path_of(row.path)
+            response = self.post(row.name, {"cap": "zz"}, who="player", follow=False, **path)
+            opened = b"<h1>" + page.title.encode() in response.content
+            leads = response.headers.get("Location", self.address("mine"))
+            if opened or leads != self.address("mine"):
+                seen.append((row.name, response.status_code, leads))
+        assert [] == seen
