@@ -32,8 +32,8 @@ class CmdAiAudit(StaffCommand):
       aiaudit <name> export           - write the record into a file
       aiaudit <name> archive          - the same, and drop what is old
 
-    A time is like 2026-03-01, 2026-03-01 18:30 (UTC) or 2 hours ago. Export
-    and archive need its lock `ai_configure`.
+    A time is like 2026-03-01, 2026-03-01 18:30 or 2 hours ago; without a zone
+    it is the game's. Export and archive need its lock `ai_configure`.
 
     Examples:
       aiaudit ada ConfigurationChanged

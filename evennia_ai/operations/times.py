@@ -40,6 +40,11 @@ def zone() -> tzinfo:
     return here
 
 
+def zone_name() -> str:
+    """The name of the game's time zone, such as "Europe/Berlin"."""
+    return str(zone())
+
+
 def as_shown(seconds: float) -> str:
     """A moment by the game's clock: "2026-11-21 14:03 UTC"."""
     return datetime.fromtimestamp(seconds, zone()).strftime("%Y-%m-%d %H:%M %Z")
@@ -107,7 +112,7 @@ def _day(day: date, told: str) -> Span:
     return Span(first, last, told)
 
 
-TIMES = "2026-11-21, 2026-11-21 17:00, or 2 hours ago; without a zone it is UTC"
+TIMES = "2026-11-21, 2026-11-21 17:00, or 2 hours ago; without a zone it is"
 _SO_LONG_AGO = re.compile(r"(\d{1,6}) (second|minute|hour|day|week)s? ago", re.ASCII)
 _ISO = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
@@ -115,7 +120,7 @@ _ISO = re.compile(
 
 
 def moment_of(text: str, now: datetime) -> datetime:
-    """A time as somebody typed it: ISO 8601, or so long ago.
+    """A time as somebody typed it, in UTC: ISO 8601, as the game shows it, or so long ago.
 
     Raises:
         ValueError: it is none, or not over yet; the message is for people.
@@ -124,17 +129,32 @@ def moment_of(text: str, now: datetime) -> datetime:
     try:
         moment = _read_moment(words, now)
     except (ValueError, OverflowError):
-        raise ValueError(f"{shown} is no time; a time is like {TIMES}.") from None
+        raise ValueError(f"{shown} is no time; a time is like {TIMES} {zone_name()}.") from None
     if moment > now:
-        raise ValueError(f"{shown} is not over yet: it is {now:%Y-%m-%d %H:%M} UTC.")
+        raise ValueError(f"{shown} is not over yet: it is {as_shown(now.timestamp())}.")
     return moment
 
 
 def _read_moment(words: str, now: datetime) -> datetime:
     if ago := _SO_LONG_AGO.fullmatch(words.casefold()):
         return now - timedelta(**{f"{ago[2]}s": int(ago[1])})
-    if not _ISO.fullmatch(words.upper()):
-        raise ValueError(words)
-    moment = datetime.fromisoformat(words.upper())
     # The first and the last day of all have no place in every zone.
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return _in_its_zone(words.upper()).astimezone(UTC)
+
+
+def _in_its_zone(words: str) -> datetime:
+    """A moment with its zone; without one it is the game's, which may stand there as it is shown."""
+    if _ISO.fullmatch(words):
+        moment = datetime.fromisoformat(words)
+        return moment if moment.tzinfo else moment.replace(tzinfo=zone())
+    typed, _, name = words.rpartition(" ")
+    if not _ISO.fullmatch(typed):
+        raise ValueError(words)
+    moment = datetime.fromisoformat(typed)
+    # The hour that is there twice when a summer ends is told apart by its two names.
+    zoned = [moment.replace(tzinfo=zone(), fold=fold) for fold in (0, 1)]
+    zoned.append(moment.replace(tzinfo=UTC))
+    found = [each for each in zoned if str(each.tzname()).upper() == name]
+    if moment.tzinfo or not found:
+        raise ValueError(words)
+    return found[0]

@@ -41,8 +41,40 @@ class TestMoments:
         ],
     )
     def test_what_is_a_time(self, text: str, expected: str) -> None:
-        """Without a zone it is UTC."""
+        """Without a zone it is the game's, which is UTC here."""
         assert expected == times.moment_of(text, NOW).isoformat()
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("2026-11-21 16:30", "2026-11-21T15:30:00+00:00", id="winter"),
+            pytest.param("2026-07-21 16:30", "2026-07-21T14:30:00+00:00", id="summer"),
+            pytest.param("2026-07-21", "2026-07-20T22:00:00+00:00", id="day"),
+            pytest.param("2026-11-21 16:30 CET", "2026-11-21T15:30:00+00:00", id="named"),
+            pytest.param("2026-10-25 02:30 CEST", "2026-10-25T00:30:00+00:00", id="first of two"),
+            pytest.param("2026-10-25 02:30 cet", "2026-10-25T01:30:00+00:00", id="second of two"),
+            pytest.param("2026-11-21 16:30 UTC", "2026-11-21T16:30:00+00:00", id="in UTC"),
+            pytest.param("2026-11-21T16:30Z", "2026-11-21T16:30:00+00:00", id="iso"),
+        ],
+    )
+    @override_settings(TIME_ZONE="Europe/Berlin")
+    def test_a_time_is_typed_as_it_is_shown(self, text: str, expected: str) -> None:
+        """In the game's zone, whose name may stand there, also where an hour comes twice."""
+        moment = times.moment_of(text, NOW)
+        assert expected == moment.isoformat()
+        assert moment == times.moment_of(times.as_shown(moment.timestamp()), NOW)
+
+    @override_settings(TIME_ZONE="America/Sao_Paulo")
+    def test_a_zone_without_a_name_of_its_own(self) -> None:
+        """Its hours stand there, as they are shown; of another zone no name is known."""
+        shown = times.as_shown(NOW.timestamp())
+        assert "2026-11-21 14:00 -03" == shown
+        assert times.moment_of(shown, NOW) == NOW
+        for text in ("2026-11-21 16:30 CET", "2026-11-21 10:00Z -03"):
+            with pytest.raises(ValueError, match="without a zone it is America/Sao_Paulo"):
+                times.moment_of(text, NOW)
+        with pytest.raises(ValueError, match="is not over yet: it is 2026-11-21 14:00 -03"):
+            times.moment_of("2026-11-21 14:01", NOW)
 
     @pytest.mark.parametrize(
         "text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,6 +132,17 @@ class MomentsTest(AuditPages):
             response = self.get("audit-state", key="Ada", query={"at": asked})
             assert status == response.status_code
             assert f'value="{asked}"' in response.content.decode()
+
+    @override_settings(TIME_ZONE="Europe/Berlin")
+    def test_the_zone_of_what_is_typed_is_said(self) -> None:
+        """It is the one that times are shown in."""
+        for name in ("audit", "audit-state", "audit-difference"):
+            assert "2026-11-21 17:00" in text_of(self.get(name, key="Ada")), name
+            assert "Europe/Berlin" in text_of(self.get(name, key="Ada")), name
+        shown = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d CES?T", text_of(self.get("audit", key="Ada")))
+        assert shown is not None
+        response = self.get("audit-state", key="Ada", query={"at": shown[0]})
+        assert "is no time" not in text_of(response)
 
     def test_what_changed(self) -> None:
         """Side by side, word by word; the second moment is now where it is left out."""

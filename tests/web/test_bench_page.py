@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from django.http import HttpResponse
+from django.test.utils import override_settings
 from evennia.utils import create
 
 from evennia_ai import operations
@@ -33,6 +34,8 @@ class BenchPageTest(WebTest):
         for told in ("Nobody hears the answer", "of 200,000 tokens today", "As whom", "Try it"):
             assert told in shown
         assert "What came of it" not in shown
+        with override_settings(TIME_ZONE="Europe/Berlin"):
+            assert "17:00 (Europe/Berlin)" in text_of(self.get("bench", key="Ada"))
 
     def test_an_answer(self) -> None:
         """The words, the rule, the model, the tokens, the prompt in parts; and nobody heard it."""

@@ -11,6 +11,7 @@ from evennia_ai.operations.audit_check import Unlike
 from evennia_ai.operations.exports import file_name
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.setting_rows import EditedValue
+from evennia_ai.operations.times import zone_name
 from evennia_ai.operations.undoing import MadeEdit
 from evennia_ai.web import edits
 from evennia_ai.web.pages.records import timeline
@@ -66,6 +67,7 @@ def _show(visit: Visit) -> Shown:
         checked = auditing.check_audit(script).data
     return {
         **timeline(visit, script),
+        "zone": zone_name(),
         "edits": [_edit(each) for each in made.edits],
         "undone": [_edit(each) for each in made.undone],
         "may_undo": is_allowed("undo", account, script),
@@ -99,7 +101,7 @@ def _show_state(visit: Visit) -> Shown:
         found: Result[Any] = version
     else:
         found = auditing.audit_state(visit.assistant, version)
-    shown = {"asked": asked, "told": found.message, "groups": []}
+    shown = {"asked": asked, "told": found.message, "groups": [], "zone": zone_name()}
     if not found.ok:
         visit.said = found
         return shown
@@ -128,7 +130,7 @@ def _is_group(value: object) -> bool:
 def _show_difference(visit: Visit) -> Shown:
     """What is different between two moments, where both are named, or the first alone."""
     a, b = visit.query.get("a", ""), visit.query.get("b", "")
-    shown: dict[str, Any] = {"a": a, "b": b, "changes": None}
+    shown: dict[str, Any] = {"a": a, "b": b, "changes": None, "zone": zone_name()}
     if not a.strip():
         return shown
     found = _difference(visit.assistant, a, b)

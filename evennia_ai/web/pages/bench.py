@@ -13,6 +13,7 @@ from evennia_ai.operations.dry_changes import Variant, texts_of
 from evennia_ai.operations.dry_runs import DryRun, Trial, try_message, ways
 from evennia_ai.operations.models import known_models
 from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime import state
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
@@ -59,6 +60,7 @@ def _shown(
             for each in (models.data if models.ok else ())
             if each.provider
         ],
+        "zone": zone_name(),
         "purse": today_of(None),
         "may_reveal": is_allowed("reveal", visit.account, script),
         "run": tried.data if tried is not None and tried.ok else None,
