@@ -143,7 +143,7 @@ def _read_moment(words: str, now: datetime) -> datetime:
 
 
 def _in_its_zone(words: str) -> datetime:
-    """A moment with its zone; without one it is the game's, which may stand there as it is shown."""
+    """A moment with its zone; without one it is the game's, which may be named as it is shown."""
     if _ISO.fullmatch(words):
         moment = datetime.fromisoformat(words)
         return moment if moment.tzinfo else moment.replace(tzinfo=zone())

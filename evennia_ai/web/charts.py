@@ -15,6 +15,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 32, 12, 28
 MOST_SERIES = 5
 OTHERS = "all others"
 GAP = 0.2
+NOTHING = "Nothing was used in these days."
 TICKS = 4
 LABELS = 6
 
@@ -62,6 +63,7 @@ class Chart:
         desc: the same in a sentence with its figures, for who cannot see it.
         cap: the height of the line of a cap; None: there is none, or it is out of sight.
         is_empty: there is nothing to draw.
+        nothing: a sentence that stands in the place of an empty one.
     """
 
     key: str
@@ -73,6 +75,7 @@ class Chart:
     legend: tuple[Legend, ...]
     cap: float | None
     is_empty: bool
+    nothing: str = NOTHING
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -88,6 +91,7 @@ def bars(
     form: Callable[[float], str],
     *,
     cap: float = 0,
+    nothing: str = NOTHING,
 ) -> Chart:
     """A chart with a bar for each day, in which each series is a part of it.
 
@@ -96,6 +100,7 @@ def bars(
         series: by name, a value of each day.
         form: a value as people read it.
         cap: a line is drawn there where it is not far above all bars; 0: none.
+        nothing: a sentence that stands in the place of an empty chart.
     """
     drawn = few(series)
     sums = [sum(values) for values in zip(*drawn.values(), strict=True)] or [0.0] * len(days)
@@ -113,6 +118,7 @@ def bars(
         legend=tuple(Legend(name, look) for look, name in enumerate(drawn)),
         cap=HEIGHT - BOTTOM - cap * scale if has_line else None,
         is_empty=not highest,
+        nothing=nothing,
     )
 
 

@@ -80,6 +80,17 @@ class MoneyTest(WebTest):
         assert "openai/big 1 600 400 1,000 33 % unknown" in shown
         assert "3 model calls, 3,000 tokens, $0.02 + unknown" in shown
 
+    def test_what_has_no_price_is_not_called_nothing(self) -> None:
+        """Of calls whose price nobody set the chart of dollars says so, and of no call at all."""
+        nothing = "Nothing was used in these days."
+        assert 2 == text_of(self.get("money")).count(nothing)
+        self.call(is_priced=False, cost_nano=0)
+        shown = text_of(self.get("money"))
+        assert nothing not in shown
+        assert "No call of these days had a price that is known." in shown
+        self.call(cost_nano=0)
+        assert "cost nothing that is known." in text_of(self.get("money"))
+
     def test_a_day_is_one_of_utc(self) -> None:
         """The last second of yesterday is yesterday's, and the first of today today's."""
         seconds = int(reactor.seconds())

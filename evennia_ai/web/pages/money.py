@@ -11,10 +11,12 @@ from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.spending import DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.charts import Chart, bars
+from evennia_ai.web.charts import NOTHING, Chart, bars
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 
 SPANS = (7, DAYS, 90)
+UNPRICED = "No call of these days had a price that is known."
+FREE = "What was used in these days cost nothing that is known."
 CAP_NAMES = {
     "tokens_per_day": "tokens today",
     "tokens_per_month": "tokens this month",
@@ -152,8 +154,24 @@ def _charts(
     cost = [day["cost_dollars"] for day in days]
     return (
         bars("tokens", "Tokens a day, by assistant", dates, tokens, "{:,.0f}".format, cap=cap),
-        bars("cost", "US dollars a day", dates, {"all models": cost}, _dollars),
+        bars(
+            "cost",
+            "US dollars a day",
+            dates,
+            {"all models": cost},
+            _dollars,
+            nothing=_no_cost(days),
+        ),
     )
+
+
+def _no_cost(days: Sequence[SpentDay]) -> str:
+    """Why nothing was paid in some days, where nothing was."""
+    calls = sum(day["calls"] for day in days)
+    unpriced = sum(day["unpriced_calls"] for day in days)
+    if not calls:
+        return NOTHING
+    return UNPRICED if calls == unpriced else FREE
 
 
 def _dollars(amount: float) -> str:
