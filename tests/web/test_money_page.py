@@ -15,6 +15,7 @@ from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import ModelCall
+from evennia_ai.operations.budget import raise_budget
 from evennia_ai.operations.spending import MOST_ROWS, spending
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, text_of
@@ -169,6 +170,21 @@ class MoneyTest(WebTest):
         shown = text_of(self.post("raise-game", {**form, "of": ""}))
         assert "The whole game: tokens_per_day is raised by 1,500" in shown
         assert "of 6,500" in shown
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1200}})
+    def test_the_line_of_a_cap_is_that_of_every_day(self) -> None:
+        """What is added today holds today alone, and the line goes through all days."""
+        self.call()
+        drawn = self.line()
+        assert drawn
+        raise_budget(None, "tokens_per_day", "700", "Astrid")
+        assert drawn == self.line()
+
+    def line(self) -> str:
+        """The line of the cap in the chart of tokens, with what is said of it."""
+        body = self.get("money").content.decode()
+        assert "The line is the cap of a day, without what was added by hand." in body
+        return body.partition('<line class="cap"')[2].partition("/>")[0]
 
     def test_what_is_no_amount_is_told_and_kept(self) -> None:
         """With the words of the game, and nothing typed is lost."""

@@ -113,9 +113,10 @@ def _show(visit: Visit) -> Shown:
 
 
 def _daily_cap(budget: Result[BudgetReport]) -> float:
-    """The tokens that may be used in a day; 0: as many as there are."""
+    """The tokens that may be used in any day, whatever was added today; 0: as many as there are."""
     rows = budget.data.standings if budget.ok else ()
-    return next((row["cap"] for row in rows if row["name"] == "tokens_per_day"), 0)
+    days = (row for row in rows if row["name"] == "tokens_per_day" and row["cap"])
+    return next((row["cap"] - row["granted"] for row in days), 0)
 
 
 def _days_of(visit: Visit) -> int:
