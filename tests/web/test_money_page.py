@@ -92,6 +92,13 @@ class MoneyTest(WebTest):
         self.call(cost_nano=0)
         assert "cost nothing that is known." in text_of(self.get("money"))
 
+    def test_names_stand_there_as_they_are(self) -> None:
+        """A model's, an assistant's; only purposes, the ledger's own, are put in words."""
+        self.call(model="local/my_model", assistant="old_bea", purpose="wrap_up")
+        shown = text_of(self.get("money"))
+        for told in ("local/my_model 1", "old_bea 1", "wrap up 1"):
+            assert told in shown
+
     def test_a_day_is_one_of_utc(self) -> None:
         """The last second of yesterday is yesterday's, and the first of today today's."""
         seconds = int(reactor.seconds())

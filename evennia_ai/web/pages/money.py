@@ -143,7 +143,7 @@ def _figures(found: Result[Spending], cap: float) -> Shown:
                 "Who spoke to it pays; what it did by itself is nobody's.",
             ),
             _side("By model", "Model", data.models, whole),
-            _side("By purpose", "Purpose", data.purposes, whole),
+            _side("By purpose", "Purpose", list(map(_in_words, data.purposes)), whole),
         ),
     }
 
@@ -183,10 +183,14 @@ def _side(title: str, column: str, rows: Sequence[SpentOn], whole: SpentOn, note
     return Side(title, column, tuple(_line(row, whole) for row in rows), note)
 
 
+def _in_words(purpose: SpentOn) -> SpentOn:
+    return {**purpose, "name": purpose["name"].replace("_", " ")}
+
+
 def _line(row: SpentOn, whole: SpentOn) -> Line:
     cost = row["cost_dollars"]
     return Line(
-        name=row["name"].replace("_", " "),
+        name=row["name"],
         calls=f"{row['calls']:,}",
         prompt=f"{row['prompt_tokens']:,}",
         completion=f"{row['completion_tokens']:,}",
