@@ -36,6 +36,7 @@ class ModelCall:
         error: why there is no reply, or "".
         seconds: how long it took; None while it is waited for.
         nano: nano-dollars that it cost.
+        is_priced: somebody set what it costs; so it is taken to be while it is waited for.
         is_cut: what was sent is no longer kept in full.
     """
 
@@ -47,6 +48,7 @@ class ModelCall:
     error: str = ""
     seconds: float | None = None
     nano: int = 0
+    is_priced: bool = True
     is_cut: bool = False
 
 
@@ -279,7 +281,8 @@ class RecordedModel:
         """See `Model`."""
         record, began = self._record, self._clock()
         spent = record.turn.spent
-        call, before = ModelCall(began, self._prompt, messages, tools), spent.nano
+        call = ModelCall(began, self._prompt, messages, tools)
+        before, unpriced = spent.nano, spent.unpriced
         record.steps.append(call)
         self._tell()
         try:
@@ -290,6 +293,7 @@ class RecordedModel:
             raise
         finally:
             call.seconds, call.nano = self._clock() - began, spent.nano - before
+            call.is_priced = spent.unpriced == unpriced
             record.keep_call(call)
             self._tell()
 

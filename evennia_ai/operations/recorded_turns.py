@@ -73,6 +73,7 @@ class RecordedStep(TypedDict):
     prompt_tokens: int
     completion_tokens: int
     cost_nano: Annotated[int, note("Nano-dollars.")]
+    is_priced: Annotated[bool, note("Somebody set what it costs.")]
     blocks: list[Block]
     messages: list[Sent]
     tools: Annotated[list[str], note("Names of those that the model was shown.")]
@@ -214,6 +215,7 @@ def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> Record
 
 
 _NOTHING: Any = {
+    "is_priced": True,
     **dict.fromkeys(("thoughts", "arguments", "result", "fault"), ""),
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_nano"), 0),
     **dict.fromkeys(("blocks", "messages", "tools", "calls"), ()),
@@ -233,6 +235,7 @@ def _asked(call: ModelCall, record: RecordedTurn, words: _Words) -> dict[str, An
         "prompt_tokens": usage.prompt_tokens or prompt.tokens,
         "completion_tokens": usage.completion_tokens,
         "cost_nano": call.nano,
+        "is_priced": call.is_priced,
         "blocks": _blocks(call, words),
         "messages": [_sent(message, words) for message in call.messages],
         "tools": [spec.name for spec in call.tools],

@@ -104,7 +104,8 @@ def _anchor(turn: Recorded) -> str:
 
 def _steps(turn: Recorded) -> Iterable[ShownStep]:
     for number, step in enumerate(turn["steps"], start=1):
-        cost = _cost(step["cost_nano"]) if step["kind"] == "model" else ""
+        unpriced = int(not step["is_priced"])
+        cost = _cost(step["cost_nano"], unpriced) if step["kind"] == "model" else ""
         yield ShownStep(number, f"{_anchor(turn)}-{number}", cost, step)
 
 

@@ -88,6 +88,21 @@ def test_what_a_call_cost_is_its_own() -> None:
     assert [7, 7] == [step.nano for step in record.steps if isinstance(step, ModelCall)]
 
 
+def test_whether_a_call_had_a_price_is_its_own() -> None:
+    """The first call had none, the second had one."""
+    ringed = Ringed(Stage(reply(LOOK), reply(HELLO)))
+    stage, ask = ringed.stage, ringed.stage.model.ask
+    priced = iter((False, True))
+
+    async def paid(*asked: Any) -> Reply:
+        stage.turn.spent.add(0, is_priced=next(priced))
+        return await ask(*asked)
+
+    stage.model.ask = paid  # type: ignore[method-assign]
+    steps = ringed.play().steps
+    assert [False, True] == [step.is_priced for step in steps if isinstance(step, ModelCall)]
+
+
 def test_the_newest_are_kept() -> None:
     """No more than there is room for, the newest first; they are found by their message."""
     ring = TurnRing(2, 100)

@@ -52,6 +52,15 @@ class LiveTest(WebTest):
         assert 4 == sent.count("<rect ")
         assert "The steps in time; the table below says the same" in sent
 
+    def test_a_step_whose_price_is_not_known_is_not_called_free(self) -> None:
+        """It says so of that call alone."""
+        self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
+        assert "nobody set" not in text_of(self.get("live", key="Ada"))
+        first = self.ada_script.work.recorded.newest()[0].steps[0]
+        first.is_priced = False
+        rows = html_of(self.get("live", key="Ada"))
+        assert (1, 1) == (rows.count("<td>at a price nobody set"), rows.count("<td>free"))
+
     def test_it_follows_from_where_it_was_made(self) -> None:
         """The stream begins at the moment the page was made of, so that nothing is missed."""
         mark = FEED.mark
@@ -203,7 +212,8 @@ class TurnsTest(WebTest):
 
 def test_bars_stay_within_the_drawing() -> None:
     """However short a step is, it is seen; however long, it ends within."""
-    step: Any = {"kind": "tool", "name": "look", "state": "worked", "cost_nano": 0}
+    step: Any = {"kind": "tool", "name": "look", "state": "worked"}
+    step |= {"cost_nano": 0, "is_priced": True}
     steps = [{**step, "begin": b, "seconds": s} for b, s in ((0.0, 0.0), (2.0, 9.0), (4.0, 0.0))]
     turn: Any = {
         **dict.fromkeys(("heard", "limits"), ()),
