@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from evennia.utils import create
 
+from evennia_ai import operations
 from evennia_ai.memory_store import rows
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
+from tests.shell.rp_world import RoleGolem
 from tests.web.remembering import OPEN, SECRET, RememberingPages
 from tests.web.support import intruders, text_of
 
@@ -104,6 +107,55 @@ class LookingTest(OwnPage):
             query = {"of": case.written}
             assert [] == intruders(self.get("one-of-mine", who="player", query=query)), case.name
         assert [] == intruders(self.get("one-of-mine", who="player", query={"of": "Ada"}))
+
+
+class AlikeTest(OwnPage):
+    """Two that look the same to Pia, who never learned their names."""
+
+    def setUp(self) -> None:
+        """One of them she does not hear any more."""
+        super().setUp()
+        self.pair = [self.make(name, typeclass=RoleGolem)[0] for name in ("Greta", "Gunda")]
+        for script in self.pair:
+            script.obj.sdesc.add("a stone giant")
+            operations.set_muted(script, self.people["player"], True)
+
+    def addresses(self) -> list[str]:
+        """What the links of both say."""
+        body = self.get("mine", who="player").content.decode()
+        return re.findall(r"\?of=([^\"]+)\">a stone giant</a>", body)
+
+    def test_each_has_a_page_of_its_own(self) -> None:
+        """By its link; their name alone means none of them."""
+        assert "(one of 2 that look alike)" in text_of(self.get("mine", who="player"))
+        marks = self.addresses()
+        assert [str(script.pk) for script in self.pair] == marks
+        for mark in marks:
+            assert "do not hear each other" in self.mine(of=mark)
+        response = self.get("one-of-mine", who="player", query={"of": "a stone giant"})
+        assert 404 == response.status_code
+
+    def test_what_is_pressed_there_is_done_to_that_one(self) -> None:
+        """And to no other; the file is that one's too."""
+        first, second = self.pair
+        self.post("my-remember", {"of": str(second.pk), "remembered": "no"}, who="player")
+        assert [] == state.read(first, "unremembered")
+        assert [self.pia] == state.read(second, "unremembered")
+        assert 200 == self.get("my-export", who="player", query={"of": second.pk}).status_code
+        assert [] != self.facts("memories_exported", second)
+        self.post("my-remember", {"of": str(second.pk), "remembered": "yes"}, who="player")
+        # With this she has nothing to do with it any more, and is back at the list.
+        shown = text_of(self.act("my-mute", of=str(second.pk), muted="no"))
+        assert "Assistants that you have to do with" in shown
+        assert [] == state.read(second, "muted_by")
+        assert [str(first.pk)] == self.addresses()
+
+    def test_a_mark_of_one_that_she_did_not_meet_means_nothing(self) -> None:
+        """Nobody learns by trying numbers which assistants there are."""
+        for who, of in (("owner", self.ada_script.pk), ("builder", self.pair[0].pk)):
+            response = self.get("one-of-mine", who=who, query={"of": str(of)})
+            assert 404 == response.status_code
+            assert f"There is no assistant named '{of}' that you know." in text_of(response)
 
 
 class SayTest(OwnPage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -18,10 +19,17 @@ OF = "of"
 
 def _show(visit: Visit) -> Shown:
     known = who_knows(visit.account).data.assistants
-    return {"assistants": [{**asdict(each), "query": address_with(of=each.name)} for each in known]}
+    named = Counter(each.name for each in known)
+    return {
+        "assistants": [
+            {**asdict(each), "query": address_with(of=each.mark), "alike": named[each.name]}
+            for each in known
+        ]
+    }
 
 
 def _name(visit: Visit) -> str:
+    """The name or the mark of the assistant that is meant."""
     return visit.form.get(OF) or visit.query.get(OF, "")
 
 
@@ -92,6 +100,9 @@ def _export(visit: Visit) -> Result[File]:
 
 
 def _back(visit: Visit, _: Any) -> str:
+    """Where it was done; the list where the mark means nothing any more, for all is forgotten."""
+    if not find_named(_name(visit), visit.account).ok:
+        return page_address("mine")
     return f"{page_address('one-of-mine')}{address_with(of=_name(visit))}"
 
 
