@@ -71,22 +71,28 @@ class BudgetReport:
     unpriced: int
 
 
-def budget_of(script: AssistantScript | None) -> Result[BudgetReport]:
+def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Result[BudgetReport]:
     """Use and caps of an assistant, by player, and those of the game; with None the game alone.
 
     The shares of players are for staff only.
+
+    Args:
+        is_bench: with None: of the test bench, and those of the game.
     """
     now = _now(script)
     try:
         config = ledger.config_for(_own(script))
         game = ledger.report(None, config, now)
-        own = game if script is None else ledger.report(script.key, config, now)
+        own = game
+        if script is not None or is_bench:
+            key = None if script is None else str(script.key)
+            own = ledger.report(key, config, now, is_bench=is_bench)
     except ConfigurationError as error:
         return Result.invalid(f"No model call is made: {error}.")
-    head = f"{_name(script):<14}{'used':>14}{'cap':>16}   resets"
+    head = f"{_name(script, is_bench=is_bench):<14}{'used':>14}{'cap':>16}   resets"
     lines = [head, *_rows(own, now)]
     lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
-    if script is not None:
+    if own is not game:
         lines += ["The whole game", *_rows(game, now)]
     if unpriced := own.unpriced[BudgetSpan.MONTH]:
         lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
@@ -123,8 +129,10 @@ def _own(script: AssistantScript | None) -> Any:
     return {} if script is None else state.read(script, "budget_config")
 
 
-def _name(script: AssistantScript | None) -> str:
-    return "The whole game" if script is None else str(script.key)
+def _name(script: AssistantScript | None, *, is_bench: bool = False) -> str:
+    if script is not None:
+        return str(script.key)
+    return "The test bench" if is_bench else "The whole game"
 
 
 def known_cost(shown: str, amount: float, unpriced: int) -> str:
@@ -197,29 +205,35 @@ def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> CapRow
     return row
 
 
-def raise_budget(script: AssistantScript | None, name: str, amount: str, by: str) -> Result:
+def raise_budget(
+    script: AssistantScript | None, name: str, amount: str, by: str, *, is_bench: bool = False
+) -> Result:
     """Add to a cap of an assistant, or with None of the whole game, until its period ends.
 
     Args:
         name: of the cap, such as `tokens_per_day`.
         amount: as it was typed: tokens, US dollars or calls.
+        is_bench: with None: of the test bench.
     """
+    whose = _name(script, is_bench=is_bench)
     cap, more = CAPS.get(name), _read_amount(amount)
     if cap is None:
         return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
     if more is None:
         return Result.invalid(f"{amount!r} is no amount; it must be a number above 0.")
-    scope, key = (Scope.ASSISTANT, script.key.casefold()) if script else (Scope.GAME, "")
+    scope, key = Scope.BENCH if is_bench else Scope.GAME, ""
+    if script is not None:
+        scope, key = Scope.ASSISTANT, script.key.casefold()
     account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
         if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
-            return Result.invalid(f"{_name(script)} has no cap {name}: there is nothing to raise.")
+            return Result.invalid(f"{whose} has no cap {name}: there is nothing to raise.")
         ledger.raise_cap(ledger.Raise(account, name, more, by))
     except ConfigurationError as error:
         return Result.invalid(f"That was not done: {error}.")
     shown = _amount(cap, as_units(cap.measure, more))
     until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
-    return Result(True, f"{_name(script)}: {name} is raised by {shown}, {until}.")
+    return Result(True, f"{whose}: {name} is raised by {shown}, {until}.")
 
 
 def _read_amount(text: str) -> float | None:

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
-from evennia_ai.core.safety.budget import DAY, CallState
+from evennia_ai.core.safety.budget import DAY, CallState, Purpose
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
@@ -30,12 +30,15 @@ DAYS = 30
 MOST_ROWS = 50
 OTHERS = "all others"
 AUTONOMOUS = "nobody (by itself)"
+# A key that no assistant and no player has.
+BENCH = "=bench"
+THE_BENCH, THE_GAME = "the test bench", "the game itself"
 
 
 class SpentOn(TypedDict):
     """Model calls that have something in common, and what they cost."""
 
-    key: Annotated[str, note("Of a player such as `*#3`; empty: nobody.")]
+    key: Annotated[str, note("Of a player such as `*#3`; empty: nobody; `=bench`: the test bench.")]
     name: Annotated[str, note("For people.")]
     calls: int
     prompt_tokens: int
@@ -98,10 +101,13 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     try:
         with tables_wanted():
             rows = list(dated.values("day", "assistant", "purpose", "model").annotate(**_COUNTED))
-            people = list(calls.values("person").annotate(**_COUNTED))
+            people = list(calls.values("person", "purpose").annotate(**_COUNTED))
     except ConfigurationError as error:
         return Result.unavailable(f"That cannot be told: {error}.")
+    _to_the_bench(rows, "assistant")
+    _to_the_bench(people, "person")
     names = {str(script.key).casefold(): str(script.key) for script in list_assistants()}
+    names |= {"": THE_GAME, BENCH: THE_BENCH}
     data = Spending(
         days=_days(rows, range(first, today + 1), names),
         assistants=_by(rows, "assistant", names),
@@ -114,6 +120,13 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     cost = known_cost(f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], _unpriced(whole))
     told = f"{days} days: {whole['calls']:,} model calls, {whole['tokens']:,} tokens, {cost}."
     return Result(True, told, data)
+
+
+def _to_the_bench(rows: Iterable[dict[str, Any]], column: str) -> None:
+    """Let what is tried on the test bench, which is nobody's in the ledger, be the bench's."""
+    for row in rows:
+        if row["purpose"] == Purpose.BENCH:
+            row[column] = BENCH
 
 
 def _unpriced(row: SpentOn) -> int:
@@ -175,8 +188,9 @@ def _days(
 
 def _names_of_people(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Names of the players with the most tokens; the others are not looked up."""
-    used = {row["person"]: (row["prompt"] or 0) + (row["completion"] or 0) for row in rows}
+    sums = {person: _summed(part) for person, part in _grouped(rows, "person").items()}
+    used = {person: each["prompt"] + each["completion"] for person, each in sums.items()}
     most = sorted(used, key=lambda person: -used[person])[:MOST_ROWS]
-    beings = {person: find_being(person) for person in most if person}
+    beings = {person: find_being(person) for person in most if person not in ("", BENCH)}
     found = {person: str(being.key) for person, being in beings.items() if being is not None}
-    return {"": AUTONOMOUS, **found}
+    return {"": AUTONOMOUS, BENCH: THE_BENCH, **found}

@@ -11,11 +11,12 @@ from django.utils import translation
 from twisted.internet import reactor
 
 from evennia_ai import operations
-from evennia_ai.core.safety.budget import DAY, CallState
+from evennia_ai.core.safety.budget import DAY, CallState, period_of
 from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
-from evennia_ai.models import ModelCall
-from evennia_ai.operations.budget import raise_budget
+from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.operations.budget import raise_budget, today_of
 from evennia_ai.operations.spending import MOST_ROWS, spending
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, text_of
@@ -68,18 +69,44 @@ class MoneyTest(WebTest):
         self.call(days_ago=40)
         self.call(state=CallState.OPEN)
         self.call(state=CallState.RELEASED)
+        self.call(person="", assistant="", purpose="bench")
+        self.call(person="", assistant="", purpose="bench", days_ago=3)
+        self.call(person="", assistant="", purpose="embedding")
         data = spending().data
-        assert (3, 3000) == (data.whole["calls"], data.whole["tokens"])
+        assert (6, 6000) == (data.whole["calls"], data.whole["tokens"])
         assert 30 == len(data.days)
         for side in (data.days, data.assistants, data.players, data.models, data.purposes):
             for name in ("calls", "prompt_tokens", "tokens", "unpriced_calls"):
                 assert data.whole[name] == sum(row[name] for row in side)
         shown = text_of(self.get("money"))
         mira = str(find_being(person_of(self.mira)).key)
-        for told in ("Ada 2", "gone 1", f"{mira} 2", "nobody (by itself) 1", "reflection 1"):
+        for told in ("Ada 2", "gone 1", f"{mira} 2", "nobody (by itself) 2", "reflection 1"):
             assert told in shown
-        assert "openai/big 1 600 400 1,000 33 % unknown" in shown
-        assert "3 model calls, 3,000 tokens, $0.02 + unknown" in shown
+        assert "openai/big 1 600 400 1,000 17 % unknown" in shown
+        assert "6 model calls, 6,000 tokens, $0.05 + unknown" in shown
+        for side in (data.assistants, data.players):
+            assert [2] == [row["calls"] for row in side if row["name"] == "the test bench"]
+            assert all(row["name"] for row in side)
+        assert 1000 == data.days[-1]["by_assistant"]["the test bench"]
+        assert 1 == shown.count("the game itself 1")
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"bench": {"tokens_per_day": 3000}})
+    def test_the_purse_of_the_bench(self) -> None:
+        """Its caps have a card, and whoever may raise those of the game may raise them."""
+        day = period_of(BudgetSpan.DAY, reactor.seconds())
+        BudgetTotal.objects.create(scope="bench", key="", period=day, prompt_tokens=900)
+        assert "The test bench tokens today: 900 of 3,000" in text_of(self.get("money"))
+        form = {"cap": "tokens_per_day", "amount": "500", "of": "=bench"}
+        assert 403 == self.post("raise-bench", form, who="controller").status_code
+        shown = text_of(self.post("raise-bench", form))
+        assert "The test bench: tokens_per_day is raised by 500, until the day ends." in shown
+        assert "900 of 3,500 (500 of it added)" in shown
+        assert "900 of 3,500" == today_of(None)
+        row = BudgetTotal.objects.get(scope="bench", key="", period=day)
+        assert 500 == row.granted_tokens
+        assert not BudgetTotal.objects.filter(scope="game", granted_tokens__gt=0).exists()
+        body = self.post("raise-bench", {**form, "amount": "lots"}).content.decode()
+        assert 1 == body.count('value="lots"')
 
     def test_what_has_no_price_is_not_called_nothing(self) -> None:
         """Of calls whose price nobody set the chart of dollars says so, and of no call at all."""

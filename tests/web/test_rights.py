@@ -48,6 +48,7 @@ LEAST = {
     "release": "controller",
     "money": "builder",
     "raise-game": "owner",
+    "raise-bench": "owner",
     "raise": "controller",
     "make": "builder",
     "create": "builder",

@@ -80,10 +80,12 @@ def start_anew() -> None:
     store.cache_clear()
 
 
-def report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
+def report(
+    assistant: str | None, config: BudgetConfig, now: float, *, is_bench: bool = False
+) -> Report:
     """The report on an assistant, or with None on the game, with all that has ended by now."""
     store().flush()
-    return read_report(assistant, config, now)
+    return read_report(assistant, config, now, is_bench=is_bench)
 
 
 def config_for(own: object) -> BudgetConfig:

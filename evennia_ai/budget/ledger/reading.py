@@ -11,6 +11,7 @@ from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CallState,
     CapStanding,
+    Purpose,
     Total,
     period_of,
     standings,
@@ -63,27 +64,34 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
     return next(standing for standing in told if standing.name == "tokens_per_day")
 
 
-def read_report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
+def read_report(
+    assistant: str | None, config: BudgetConfig, now: float, *, is_bench: bool = False
+) -> Report:
     """The report on an assistant, or with None on the whole game.
+
+    Args:
+        is_bench: with None: on the test bench.
 
     Raises:
         ConfigurationError: the tables do not exist.
     """
     with tables_wanted():
-        return _read_report(assistant, config, now)
+        if assistant is not None:
+            return _read_report(Scope.ASSISTANT, assistant.casefold(), config, now)
+        return _read_report(Scope.BENCH if is_bench else Scope.GAME, "", config, now)
 
 
-def _read_report(assistant: str | None, config: BudgetConfig, now: float) -> Report:
-    scope = Scope.GAME if assistant is None else Scope.ASSISTANT
-    key = "" if assistant is None else assistant.casefold()
+def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Report:
     caps = config.caps_of(scope)
     rows: list[CapStanding] = []
     for span in BudgetSpan:
         account = BudgetAccount(scope, key, period_of(span, now))
         rows += standings(account, span, read_total(account), caps)
     calls = ModelCall.objects.filter(at__gte=int(start_of(BudgetSpan.MONTH, now)))
-    if assistant is not None:
+    if scope is Scope.ASSISTANT:
         calls = calls.filter(assistant=key)
+    elif scope is Scope.BENCH:
+        calls = calls.filter(purpose=Purpose.BENCH)
     calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
     return Report(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
 

@@ -9,14 +9,16 @@ from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise_budget
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.spending import DAYS, Spending, SpentDay, SpentOn, spending
+from evennia_ai.operations.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.charts import NOTHING, Chart, bars
-from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
+from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 
 SPANS = (7, DAYS, 90)
 UNPRICED = "No call of these days had a price that is known."
 FREE = "What was used in these days cost nothing that is known."
+# What is no assistant, by its key: its name, and the button that raises a cap of it.
+GAMES = {"": ("The whole game", "raise-game"), BENCH: ("The test bench", "raise-bench")}
 CAP_NAMES = {
     "tokens_per_day": "tokens today",
     "tokens_per_month": "tokens this month",
@@ -46,15 +48,17 @@ class ShownCap:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The caps of an assistant, or with key "" of the game.
+    """The caps of an assistant, with key "" of the game, or with `BENCH` of the test bench.
 
     Attributes:
+        address: of the button that raises one.
         problem: why they cannot be told, or "".
         typed: the amount that was typed for one of them and refused.
     """
 
     key: str
     name: str
+    address: str
     rows: tuple[ShownCap, ...]
     may_raise: bool
     problem: str
@@ -98,9 +102,11 @@ def _show(visit: Visit) -> Shown:
     assistant, days = named if named in scripts else "", _days_of(visit)
     whose = {"": None, **scripts}
     budgets = {key: operations.budget_of(script) for key, script in whose.items()}
+    bench = _caps(BENCH, None, operations.budget_of(None, is_bench=True), visit)
+    caps = [_caps(key, script, budgets[key], visit) for key, script in whose.items()]
     found = spending(days, assistant)
     shown = {
-        "caps": [_caps(key, script, budgets[key], visit) for key, script in whose.items()],
+        "caps": [*caps[:1], bench, *caps[1:]],
         "assistants": [(key, name_before(each, visit.account)) for key, each in scripts.items()],
         "assistant": assistant,
         "spans": SPANS,
@@ -140,7 +146,8 @@ def _figures(found: Result[Spending], cap: float) -> Shown:
                 "Player",
                 data.players,
                 whole,
-                "Who spoke to it pays; what it did by itself is nobody's.",
+                "Who spoke to it pays; what it did by itself is nobody's, and what staff try on "
+                "the test bench is paid from the bench's own purse.",
             ),
             _side("By model", "Model", data.models, whole),
             _side("By purpose", "Purpose", list(map(_in_words, data.purposes)), whole),
@@ -203,12 +210,18 @@ def _line(row: SpentOn, whole: SpentOn) -> Line:
 def _caps(
     key: str, script: AssistantScript | None, budget: Result[BudgetReport], visit: Visit
 ) -> Caps:
-    act = "raise budget" if script is not None else "raise budget of the game"
+    if script is not None:
+        act, address = "raise budget", page_address("raise", key=key)
+        name = name_before(script, visit.account)
+    else:
+        act, (name, button) = "raise budget of the game", GAMES[key]
+        address = page_address(button)
     is_meant = visit.said is not None and visit.form.get("of", "") == key
     typed = {name: visit.form.get(name, "") for name in ("cap", "amount")}
     return Caps(
         key=key,
-        name=name_before(script, visit.account) if script is not None else "The whole game",
+        name=name,
+        address=address,
         rows=tuple(sorted(map(_cap, budget.data.standings), key=_place)) if budget.ok else (),
         may_raise=is_allowed(act, visit.account, script),
         problem="" if budget.ok else budget.message,
@@ -242,8 +255,14 @@ def _raise(visit: Visit) -> Result:
     return raise_budget(visit.script, cap, amount, visit.by)
 
 
+def _raise_bench(visit: Visit) -> Result:
+    cap, amount = visit.form.get("cap", ""), visit.form.get("amount", "")
+    return raise_budget(None, cap, amount, visit.by, is_bench=True)
+
+
 PAGES = (Page("money/", "money", "Money", "usage", _show),)
 ACTIONS = (
     Action("money/raise/", "raise-game", "money", "raise budget of the game", _raise),
+    Action("money/raise-bench/", "raise-bench", "money", "raise budget of the game", _raise_bench),
     Action(f"{ONE}raise/", "raise", "money", "raise budget", _raise),
 )
