@@ -70,11 +70,13 @@ class HeldTool:
     def difference(self) -> list[str]:
         """The lines that went (-) and that came (+)."""
         before = self.before.lines() if self.before is not None else []
-        found = [
-            line
-            for line in difflib.unified_diff(before, self.now.lines(), n=0, lineterm="")
-            if not line.startswith(("---", "+++", "@@"))
-        ]
+        now = self.now.lines()
+        found: list[str] = []
+        matcher = difflib.SequenceMatcher(None, before, now)
+        for kind, gone, gone_end, come, come_end in matcher.get_opcodes():
+            if kind != "equal":
+                found += [f"-{line}" for line in before[gone:gone_end]]
+                found += [f"+{line}" for line in now[come:come_end]]
         cut = [f"({len(found) - MOST_LINES} more lines)"] if len(found) > MOST_LINES else []
         return [*found[:MOST_LINES], *cut]
 
