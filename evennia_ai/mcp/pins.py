@@ -21,7 +21,6 @@ from evennia_ai.mcp.listing import Listing, RemoteTool
 
 MARK_CHARS = 12
 LINE_CHARS = 76
-MOST_LINES = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class HeldTool:
     now: Pin
 
     def difference(self) -> list[str]:
-        """The lines that went (-) and that came (+)."""
+        """The lines that went (-) and that came (+), without a cut."""
         before = self.before.lines() if self.before is not None else []
         now = self.now.lines()
         found: list[str] = []
@@ -77,8 +76,7 @@ class HeldTool:
             if kind != "equal":
                 found += [f"-{line}" for line in before[gone:gone_end]]
                 found += [f"+{line}" for line in now[come:come_end]]
-        cut = [f"({len(found) - MOST_LINES} more lines)"] if len(found) > MOST_LINES else []
-        return [*found[:MOST_LINES], *cut]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

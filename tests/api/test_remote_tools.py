@@ -141,6 +141,17 @@ class TestHeldTools(ApiTest):
         self.learn(read=POISON)
         assert "No tool is held back." in self.typed("tools held")
 
+    def test_a_long_one_is_shown_whole(self) -> None:
+        """However long it is, what allows it stands after its last line: it was paged through."""
+        self.learn(read="\n".join(f"{number} Read a page." for number in range(70)))
+        self.learn(read="\n".join([*map(str, range(200)), POISON]))
+        row = self.held()["wiki__read"]
+        for line in (*map(str, range(200)), POISON.partition(". ")[0]):
+            assert f"+{line}" in " ".join(row["difference"])
+        said = self.typed("tools held")
+        places = [said.index(f"\n  {line}\n") for line in row["difference"]]
+        assert said.index(f"= {row['mark']}") > max(places)
+
     def typed(self, line: str) -> str:
         """What Tom, who owns the game, reads after `assistant <line>`."""
         before = len(self.heard(self.tom))
