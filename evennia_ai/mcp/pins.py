@@ -19,7 +19,8 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import Listing, RemoteTool
 
-MARK_CHARS = 12
+# A server writes both texts: fewer, and it could make two that have the same mark.
+MARK_CHARS = 32
 LINE_CHARS = 76
 
 
@@ -41,7 +42,7 @@ class Pin:
 
     @property
     def mark(self) -> str:
-        """A few digits that only this description and this schema have."""
+        """Digits that only this description and this schema have."""
         digest = sha256(f"{len(self.description)} {self.description}{self.parameters}".encode())
         return digest.hexdigest()[:MARK_CHARS]
 

@@ -135,7 +135,8 @@ class TestHeldTools(ApiTest):
         assert "|rBefore that|n" in said
         mark = self.held()["wiki__read"]["mark"]
         assert f"assistant tools allow wiki__read = {mark}" in said
-        assert "not the mark" in self.typed("tools allow wiki__read = 123")
+        for short in ("123", mark[:12], mark[:-1]):
+            assert "not the mark" in self.typed(f"tools allow wiki__read = {short}")
         assert "offered from now on" in self.typed(f"tools allow wiki__read = {mark}")
         assert {"wiki__read"} == self.offered()
         self.learn(read=POISON)

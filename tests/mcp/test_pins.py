@@ -133,6 +133,8 @@ def test_marks_are_of_one_text_and_one_schema() -> None:
     assert len(pins) == len({pin.mark for pin in pins})
     held = [HeldTool("x", None, pin) for pin in pins]
     assert mark_of(held[:2]) != mark_of(held[:3])
+    # A server writes what is marked: fewer than 128 bits would be found twice by trying.
+    assert all(128 <= 4 * len(mark) for mark in (pins[0].mark, mark_of(held)))
 
 
 def test_a_server_that_changes_its_mind_while_the_game_runs(running_reactor: SelectReactor) -> None:
