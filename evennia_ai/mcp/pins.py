@@ -22,6 +22,8 @@ from evennia_ai.mcp.listing import Listing, RemoteTool
 # A server writes both texts: fewer, and it could make two that have the same mark.
 MARK_CHARS = 32
 LINE_CHARS = 76
+# The name of the pin, of no tool, that says that a server was seen.
+SEEN = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Sifted:
     Attributes:
         offered: those that are as they were allowed, and those that are allowed by being there.
         held: the others.
-        fresh: pins to be kept, by the name of the tool.
+        fresh: pins to be kept, by the name of the tool; of a server that was never seen one more.
     """
 
     offered: Listing
@@ -108,13 +110,16 @@ class Pins(Protocol):
 def sift(config: ServerConfig, listing: Listing, pins: Mapping[str, Pin]) -> Sifted:
     """Sort what a server lists by what is pinned of it.
 
-    Whatever a server has when it is first seen was allowed by naming the server, and a tool that
-    the setting names was allowed by that; any other that comes later was not.
+    Whatever a server has when it is first seen, be it nothing, was allowed by naming the server,
+    and a tool that the setting names was allowed by that; any other that comes later was not.
     """
     offered: dict[str, RemoteTool] = {}
     held: list[HeldTool] = []
     fresh: dict[str, Pin] = {}
-    takes_new = not pins or config.new_tools or config.tools is not None
+    is_seen = bool(pins)
+    takes_new = not is_seen or config.new_tools or config.tools is not None
+    if not is_seen:
+        fresh[SEEN] = Pin("", "{}")
     for name, tool in listing.tools.items():
         now, before = Pin.of(tool.spec), pins.get(name)
         if before is None and takes_new:

@@ -142,6 +142,15 @@ class TestHeldTools(ApiTest):
         self.learn(read=POISON)
         assert "No tool is held back." in self.typed("tools held")
 
+    def test_one_that_comes_after_nothing_waits(self) -> None:
+        """A server that had no tool when it was first seen was seen, over restarts too."""
+        ToolPin.objects.all().delete()
+        self.start()
+        for _ in range(2):
+            self.start(read=POISON)
+            assert set() == self.offered()
+            assert {"wiki__read"} == set(self.held())
+
     def test_a_long_one_is_shown_whole(self) -> None:
         """However long it is, what allows it stands after its last line: it was paged through."""
         self.learn(read="\n".join(f"{number} Read a page." for number in range(70)))
