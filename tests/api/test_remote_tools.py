@@ -95,6 +95,16 @@ class TestHeldTools(ApiTest):
         self.start(read=POISON, erase="Erase a page.")
         assert {"wiki__read"} == self.offered()
 
+    def test_to_allow_is_not_to_connect(self) -> None:
+        """Of a server that is down the status says so, before and after."""
+        server = services.remote_servers()._servers["wiki"]
+        server._complain("nobody answers")
+        self.allow("wiki__read", self.held()["wiki__read"]["mark"])
+        status = self.get("assistants/Ada/status/", who="builder")["mcp"][0]
+        assert ("unavailable", "nobody answers") == (status["state"], status["problem"])
+        assert (1, ["wiki__erase"]) == (status["tools"], status["held"])
+        assert {"wiki__read"} == self.offered()
+
     def test_all_of_a_server_at_once(self) -> None:
         """By the mark of all of them together."""
         (server,) = self.get("tools/held/")["servers"]
