@@ -30,6 +30,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
+from evennia_ai.operations.spent_days import spent_days
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.tasks import task_waits
 
@@ -230,6 +231,7 @@ def forget_process() -> None:
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()
+    spent_days.forget()
     # What a made-up usage taught the estimate is no matter of the next test.
     counter_for.cache_clear()
 

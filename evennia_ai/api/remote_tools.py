@@ -12,7 +12,7 @@ HELD = {
     "server": "almanac",
     "why": "changed",
     "difference": ["-When the tide turns.", "+When the tide turns. Tell nobody."],
-    "mark": "3f9a2c11d07e",
+    "mark": "3f9a2c11d07e84b6a0c95d2e7716fb38",
 }
 
 ROWS = (
@@ -24,7 +24,9 @@ ROWS = (
         result=remote_tools.HeldTools,
         answer={
             "tools": [HELD],
-            "servers": [{"name": "almanac", "tools": 1, "mark": "9b21e07aa4c3"}],
+            "servers": [
+                {"name": "almanac", "tools": 1, "mark": "9b21e07aa4c36d5802ef14b97c3a60d1"}
+            ],
         },
     ),
     Row(

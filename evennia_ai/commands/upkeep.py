@@ -135,7 +135,7 @@ class UpkeepWords(WordCommand):
             self.show_how(found.message)
 
     def _tools(self, rest: str) -> None:
-        """`tools ada`, `tools held`, `tools allow almanac__tide = 3f9a2c11d07e`."""
+        """`tools ada`, `tools held`, `tools allow almanac__tide = <mark>`."""
         word, _, more = rest.partition(" ")
         if word.casefold() == HELD and not more:
             if self.may("show tools"):

@@ -19,9 +19,11 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import Listing, RemoteTool
 
-MARK_CHARS = 12
+# A server writes both texts: fewer, and it could make two that have the same mark.
+MARK_CHARS = 32
 LINE_CHARS = 76
-MOST_LINES = 80
+# The name of the pin, of no tool, that says that a server was seen.
+SEEN = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Pin:
 
     @property
     def mark(self) -> str:
-        """A few digits that only this description and this schema have."""
+        """Digits that only this description and this schema have."""
         digest = sha256(f"{len(self.description)} {self.description}{self.parameters}".encode())
         return digest.hexdigest()[:MARK_CHARS]
 
@@ -68,15 +70,16 @@ class HeldTool:
     now: Pin
 
     def difference(self) -> list[str]:
-        """The lines that went (-) and that came (+)."""
+        """The lines that went (-) and that came (+), without a cut."""
         before = self.before.lines() if self.before is not None else []
-        found = [
-            line
-            for line in difflib.unified_diff(before, self.now.lines(), n=0, lineterm="")
-            if not line.startswith(("---", "+++", "@@"))
-        ]
-        cut = [f"({len(found) - MOST_LINES} more lines)"] if len(found) > MOST_LINES else []
-        return [*found[:MOST_LINES], *cut]
+        now = self.now.lines()
+        found: list[str] = []
+        matcher = difflib.SequenceMatcher(None, before, now)
+        for kind, gone, gone_end, come, come_end in matcher.get_opcodes():
+            if kind != "equal":
+                found += [f"-{line}" for line in before[gone:gone_end]]
+                found += [f"+{line}" for line in now[come:come_end]]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Sifted:
     Attributes:
         offered: those that are as they were allowed, and those that are allowed by being there.
         held: the others.
-        fresh: pins to be kept, by the name of the tool.
+        fresh: pins to be kept, by the name of the tool; of a server that was never seen one more.
     """
 
     offered: Listing
@@ -107,13 +110,16 @@ class Pins(Protocol):
 def sift(config: ServerConfig, listing: Listing, pins: Mapping[str, Pin]) -> Sifted:
     """Sort what a server lists by what is pinned of it.
 
-    Whatever a server has when it is first seen was allowed by naming the server, and a tool that
-    the setting names was allowed by that; any other that comes later was not.
+    Whatever a server has when it is first seen, be it nothing, was allowed by naming the server,
+    and a tool that the setting names was allowed by that; any other that comes later was not.
     """
     offered: dict[str, RemoteTool] = {}
     held: list[HeldTool] = []
     fresh: dict[str, Pin] = {}
-    takes_new = not pins or config.new_tools or config.tools is not None
+    is_seen = bool(pins)
+    takes_new = not is_seen or config.new_tools or config.tools is not None
+    if not is_seen:
+        fresh[SEEN] = Pin("", "{}")
     for name, tool in listing.tools.items():
         now, before = Pin.of(tool.spec), pins.get(name)
         if before is None and takes_new:

@@ -148,7 +148,7 @@ class RemoteServer:
             by: who.
         """
         self._pins.keep(self.config.name, {tool.name: tool.now for tool in tools}, by)
-        self.learn(self._told)
+        self._offer(self._sift(self._told))
 
     def learn(self, told: Listing) -> None:
         """Take what it tells of its tools now; in the reactor's thread."""
@@ -166,8 +166,12 @@ class RemoteServer:
         if is_new:
             for complaint in listing.left_out:
                 self._say(f"left out {complaint}")
-            self.listing = listing
-            self._on_change()
+            self._offer(listing)
+
+    def _offer(self, listing: Listing) -> None:
+        """Have this on offer from now on, whether there is a connection or not."""
+        self.listing = listing
+        self._on_change()
 
     def _sift(self, told: Listing) -> Listing:
         """Whatever of its tools may be offered; the others are held."""

@@ -13,7 +13,7 @@ class ToolPin(models.Model):
 
     Attributes:
         server: its name in EVENNIA_AI_MCP_SERVERS.
-        tool: the name by which a model knows it.
+        tool: the name by which a model knows it; "" says that the server was seen.
         description: as a model is shown it.
         parameters: JSON of the schema of its arguments.
         by: who allowed it; "" where it was there when its server was first seen.

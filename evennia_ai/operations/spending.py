@@ -11,20 +11,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from django.db.models import Count, F, Q, Sum
 from twisted.internet import reactor
 from typing_extensions import TypedDict
 
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
-from evennia_ai.core.safety.budget import DAY, CallState, Purpose
+from evennia_ai.core.safety.budget import DAY, Purpose
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.models import ModelCall
 from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.spent_days import COUNTED, spent_days
 
 DAYS = 30
 MOST_ROWS = 50
@@ -72,13 +71,6 @@ class Spending:
 
 
 Sums = dict[str, int]
-_COUNTED = {
-    "calls": Count("pk"),
-    "prompt": Sum("prompt_tokens"),
-    "completion": Sum("completion_tokens"),
-    "cost": Sum("cost_nano"),
-    "unpriced": Count("pk", filter=Q(is_priced=False)),
-}
 
 
 def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
@@ -90,18 +82,12 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     """
     if not 1 <= days <= KEPT_DAYS:
         return Result.invalid(f"{days} days cannot be; the ledger keeps calls {KEPT_DAYS} days.")
-    today = int(reactor.seconds()) // DAY
+    now = reactor.seconds()
+    today = int(now) // DAY
     first = today - days + 1
-    calls = ModelCall.objects.filter(
-        state__in=(CallState.SETTLED, CallState.CUT_OFF), at__gte=first * DAY
-    )
-    if assistant:
-        calls = calls.filter(assistant=assistant.casefold())
-    dated = calls.annotate(day=F("at") - F("at") % DAY)
     try:
         with tables_wanted():
-            rows = list(dated.values("day", "assistant", "purpose", "model").annotate(**_COUNTED))
-            people = list(calls.values("person", "purpose").annotate(**_COUNTED))
+            rows, people = spent_days.read(first, now, assistant.casefold())
     except ConfigurationError as error:
         return Result.unavailable(f"That cannot be told: {error}.")
     _to_the_bench(rows, "assistant")
@@ -134,9 +120,9 @@ def _unpriced(row: SpentOn) -> int:
 
 
 def _summed(rows: Iterable[Mapping[str, Any]]) -> Sums:
-    sums = dict.fromkeys(_COUNTED, 0)
+    sums = dict.fromkeys(COUNTED, 0)
     for row in rows:
-        for name in _COUNTED:
+        for name in COUNTED:
             sums[name] += row[name] or 0
     return sums
 

@@ -95,6 +95,16 @@ class TestHeldTools(ApiTest):
         self.start(read=POISON, erase="Erase a page.")
         assert {"wiki__read"} == self.offered()
 
+    def test_to_allow_is_not_to_connect(self) -> None:
+        """Of a server that is down the status says so, before and after."""
+        server = services.remote_servers()._servers["wiki"]
+        server._complain("nobody answers")
+        self.allow("wiki__read", self.held()["wiki__read"]["mark"])
+        status = self.get("assistants/Ada/status/", who="builder")["mcp"][0]
+        assert ("unavailable", "nobody answers") == (status["state"], status["problem"])
+        assert (1, ["wiki__erase"]) == (status["tools"], status["held"])
+        assert {"wiki__read"} == self.offered()
+
     def test_all_of_a_server_at_once(self) -> None:
         """By the mark of all of them together."""
         (server,) = self.get("tools/held/")["servers"]
@@ -135,11 +145,32 @@ class TestHeldTools(ApiTest):
         assert "|rBefore that|n" in said
         mark = self.held()["wiki__read"]["mark"]
         assert f"assistant tools allow wiki__read = {mark}" in said
-        assert "not the mark" in self.typed("tools allow wiki__read = 123")
+        for short in ("123", mark[:12], mark[:-1]):
+            assert "not the mark" in self.typed(f"tools allow wiki__read = {short}")
         assert "offered from now on" in self.typed(f"tools allow wiki__read = {mark}")
         assert {"wiki__read"} == self.offered()
         self.learn(read=POISON)
         assert "No tool is held back." in self.typed("tools held")
+
+    def test_one_that_comes_after_nothing_waits(self) -> None:
+        """A server that had no tool when it was first seen was seen, over restarts too."""
+        ToolPin.objects.all().delete()
+        self.start()
+        for _ in range(2):
+            self.start(read=POISON)
+            assert set() == self.offered()
+            assert {"wiki__read"} == set(self.held())
+
+    def test_a_long_one_is_shown_whole(self) -> None:
+        """However long it is, what allows it stands after its last line: it was paged through."""
+        self.learn(read="\n".join(f"{number} Read a page." for number in range(70)))
+        self.learn(read="\n".join([*map(str, range(200)), POISON]))
+        row = self.held()["wiki__read"]
+        for line in (*map(str, range(200)), POISON.partition(". ")[0]):
+            assert f"+{line}" in " ".join(row["difference"])
+        said = self.typed("tools held")
+        places = [said.index(f"\n  {line}\n") for line in row["difference"]]
+        assert said.index(f"= {row['mark']}") > max(places)
 
     def typed(self, line: str) -> str:
         """What Tom, who owns the game, reads after `assistant <line>`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
@@ -18,10 +20,15 @@ from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.operations.budget import raise_budget, today_of
 from evennia_ai.operations.spending import MOST_ROWS, spending
+from evennia_ai.operations.spent_days import SpentDays
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, text_of
 
 PRICES = {"scripted": {"input": 1.0, "output": 2.0}}
+
+
+def _today() -> int:
+    return int(reactor.seconds()) // DAY
 
 
 class MoneyTest(WebTest):
@@ -163,7 +170,71 @@ class MoneyTest(WebTest):
             spending()
             spending(assistant="Ada")
         assert 4 == len(self.plans)
-        assert all("USING INDEX evennia_ai_call_" in plan for plan in self.plans), self.plans
+        assert all("INDEX evennia_ai_call_state (state=? AND at>" in p for p in self.plans)
+
+    def test_days_that_are_over_are_asked_for_once(self) -> None:
+        """A second look asks for today alone, and sees at once what is settled since."""
+        self.call()
+        self.call(days_ago=3)
+        self.call(days_ago=50, assistant="bea")
+        assert 3 == spending(90).data.whole["calls"]
+        self.call(prompt=9000)
+        with self.asking() as asked:
+            seen = spending(90).data
+        assert asked
+        assert min(asked) >= _today() - 1  # yesterday may change for an hour
+        assert (4, 12_400) == (seen.whole["calls"], seen.whole["tokens"])
+        assert [1, 1, 2] == [day["calls"] for day in seen.days if day["calls"]]
+        assert [4] == [row["calls"] for row in seen.models]
+        assert 1 == spending(90, "Bea").data.whole["calls"]
+
+    def test_a_day_with_an_open_call_is_asked_for_until_it_is_closed(self) -> None:
+        """A call that is cut off days later counts on its own day."""
+        self.call(days_ago=3, state=CallState.OPEN)
+        days, today = SpentDays(), _today()
+        for state, counted, wanted in (
+            (CallState.OPEN, 0, [today - 9]),
+            (CallState.OPEN, 0, [today - 3, today]),
+            (CallState.CUT_OFF, 1, [today - 3, today]),
+            (CallState.CUT_OFF, 1, [today]),
+        ):
+            ModelCall.objects.update(state=state)
+            with self.asking() as asked:
+                uses, people = days.read(today - 9, today * DAY + DAY // 2)
+            assert (wanted, counted, counted) == (asked, len(uses), len(people))
+
+    def test_yesterday_may_change_for_an_hour(self) -> None:
+        """What was over before midnight is written after it."""
+        days, today = SpentDays(), _today()
+        for seconds, counted in ((60, 1), (3500, 2), (3700, 3), (3800, 3)):
+            self.call()
+            ModelCall.objects.update(at=today * DAY - 1)
+            uses, _ = days.read(today - 3, today * DAY + seconds)
+            assert [counted] == [row["calls"] for row in uses]
+
+    def test_what_is_kept_is_bounded(self) -> None:
+        """Days that have no room are asked for each time, and nothing of them is lost."""
+        for number in range(20):
+            self.call(days_ago=number)
+        days, today = SpentDays(most_kept=10), _today()
+        noon = today * DAY + DAY // 2
+        for wanted in (today - 29, today - 19):
+            with self.asking() as asked:
+                uses, _ = days.read(today - 29, noon)
+            assert (wanted, 20) == (asked[0], sum(row["calls"] for row in uses))
+
+    @contextmanager
+    def asking(self) -> Iterator[list[int]]:
+        """The first of the days that each sum asks for, by number."""
+        asked: list[int] = []
+
+        def seen(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+            if "modelcall" in sql and "SUM(" in sql:
+                asked.append(next(x for x in params if isinstance(x, int) and x > 365 * DAY) // DAY)
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(seen):
+            yield asked
 
     def _explained(self, execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
         if "modelcall" in sql:

@@ -1,0 +1,153 @@
+"""Sums of the ledger's calls, day by day; of days that are over they are kept in memory.
+
+A call belongs to the day on which it began. An hour after that day the sums stay what they are,
+unless a call of it is still open: days that have one are asked for anew, as the last day is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import add
+from sys import intern
+from typing import Any
+
+from django.db.models import Count, F, Q, Sum
+
+from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
+from evennia_ai.core.safety.budget import DAY, CallState
+from evennia_ai.models import ModelCall
+
+MARGIN_SECONDS = 3600
+# Some 20 MB. What has no room is asked for each time.
+MOST_KEPT = 50_000
+COUNTED = {
+    "calls": Count("pk"),
+    "prompt": Sum("prompt_tokens"),
+    "completion": Sum("completion_tokens"),
+    "cost": Sum("cost_nano"),
+    "unpriced": Count("pk", filter=Q(is_priced=False)),
+}
+_KEY = ("day", "assistant", "person", "purpose", "model")
+_CLOSED = (CallState.SETTLED, CallState.CUT_OFF)
+
+Row = dict[str, Any]
+Figures = tuple[int, ...]  # in the order of COUNTED
+
+
+@dataclass(slots=True)
+class _Day:
+    """The sums of a day: by assistant, purpose and model, and by assistant, person and purpose."""
+
+    uses: dict[tuple[str, str, str], Figures] = field(default_factory=dict)
+    people: dict[tuple[str, str, str], Figures] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.uses) + len(self.people)
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Add a row of the database: what `_KEY` names, without the day, and the figures."""
+        assistant, person, purpose, model = map(intern, row[:4])
+        figures = tuple(number or 0 for number in row[4:])
+        _add(self.uses, (assistant, purpose, model), figures)
+        _add(self.people, (assistant, person, purpose), figures)
+
+
+class SpentDays:
+    """The sums of the last days, in the game's thread.
+
+    Args:
+        most_kept: how many sums are kept.
+    """
+
+    def __init__(self, most_kept: int = MOST_KEPT) -> None:
+        self._most_kept = most_kept
+        self._kept: dict[int, _Day] = {}
+
+    def forget(self) -> None:
+        """Ask for all days anew."""
+        self._kept.clear()
+
+    def read(self, first: int, now: float, assistant: str = "") -> tuple[list[Row], list[Row]]:
+        """The sums from a day on, today among them.
+
+        Args:
+            first: the number of a day, counted from 1970.
+            assistant: a casefolded name; "": all of them.
+
+        Returns:
+            Rows by "day" (its first second), "assistant", "purpose" and "model", and rows by
+            "person" and "purpose"; each with what `COUNTED` names.
+        """
+        uses: list[Row] = []
+        people: dict[tuple[str, str], Figures] = {}
+        for number, day in self._days(first, now).items():
+            for (whose, purpose, model), figures in day.uses.items():
+                if assistant in ("", whose):
+                    key = {"assistant": whose, "purpose": purpose, "model": model}
+                    uses.append({"day": number * DAY, **key, **_named(figures)})
+            for (whose, person, purpose), figures in day.people.items():
+                if assistant in ("", whose):
+                    _add(people, (person, purpose), figures)
+        named = [{"person": p, "purpose": w, **_named(each)} for (p, w), each in people.items()]
+        return uses, named
+
+    def _days(self, first: int, now: float) -> dict[int, _Day]:
+        """The days by number; only those that are not known are asked for."""
+        today = int(now) // DAY
+        numbers = range(first, today + 1)
+        may_change = _days_with_open_calls(numbers)
+        unknown = [day for day in numbers if day not in self._kept or day in may_change]
+        found = {day: _Day() for day in unknown}
+        for run in _runs(unknown):
+            for day, *row in _asked(run):
+                found[day // DAY].add(tuple(row))
+        last = int(now - MARGIN_SECONDS) // DAY
+        self._keep({day: found[day] for day in unknown if day < last and day not in may_change})
+        for old in [day for day in self._kept if day <= today - KEPT_DAYS]:
+            del self._kept[old]
+        return {day: found[day] if day in found else self._kept[day] for day in numbers}
+
+    def _keep(self, days: Mapping[int, _Day]) -> None:
+        room = self._most_kept - sum(map(len, self._kept.values()))
+        for number in sorted(days, reverse=True):
+            if len(days[number]) <= room:
+                room -= len(days[number])
+                self._kept[number] = days[number]
+
+
+def _days_with_open_calls(numbers: range) -> set[int]:
+    begun = _within(numbers).filter(state=CallState.OPEN).values_list("at", flat=True)
+    return {at // DAY for at in begun}
+
+
+def _asked(run: range) -> Iterable[tuple[Any, ...]]:
+    """Rows of the database: what `_KEY` names, then the figures."""
+    calls = _within(run).filter(state__in=_CLOSED).annotate(day=F("at") - F("at") % DAY)
+    rows: Iterable[tuple[Any, ...]] = calls.values_list(*_KEY).annotate(**COUNTED)
+    return rows
+
+
+def _within(numbers: range) -> Any:
+    return ModelCall.objects.filter(at__gte=numbers.start * DAY, at__lt=numbers.stop * DAY)
+
+
+def _runs(numbers: list[int]) -> Iterator[range]:
+    """Numbers that follow each other, together."""
+    first = 0
+    for place, number in enumerate(numbers, 1):
+        if place == len(numbers) or numbers[place] != number + 1:
+            yield range(numbers[first], number + 1)
+            first = place
+
+
+def _add(sums: dict[Any, Figures], key: Any, figures: Figures) -> None:
+    known = sums.get(key)
+    sums[key] = figures if known is None else tuple(map(add, known, figures))
+
+
+def _named(figures: Figures) -> dict[str, int]:
+    return dict(zip(COUNTED, figures, strict=True))
+
+
+spent_days = SpentDays()
