@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -290,6 +291,17 @@ class PeopleTest(RememberingPages):
         assert [OPEN] == self.texts()
         assert not EntityProfile.objects.filter(entity=self.pia).exists()
         assert "Astrid" == self.facts("person_forgotten")[0]["by"]
+
+    def test_after_a_refusal_the_same_person_is_revealed(self) -> None:
+        """The form has the person in its address, by which the button to reveal has it too."""
+        body = self.get("people", key="Ada", query={"who": "Pia"}).content.decode()
+        forget = body.partition(f'action="{self.address("person-forget", key="Ada")}')[2]
+        query = html.unescape(forget.partition('"')[0])
+        assert query.startswith("?who=")
+        address = self.address("person-forget", key="Ada") + query
+        refused = self.client_of("owner").post(address, {"who": "Pia"}).content.decode()
+        found = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', refused)
+        assert f"{self.address('people', key='Ada')}{query}" in map(html.unescape, found)
 
 
 class NightsTest(RememberingPages):

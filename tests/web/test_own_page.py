@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from typing import Any
@@ -176,6 +177,27 @@ class SayTest(OwnPage):
         assert "<details open>" in body
         assert ">Ada is a fool.</textarea>" in body
         assert SECRET in self.texts()
+
+    def test_what_is_typed_further_down_is_kept_too(self) -> None:
+        """The forms of the second part lead back to it, whether they are refused or not."""
+        for number in range(60):
+            self.kept(f"Pia sold loaf {number}.", person=self.people["player"])
+        query = {"of": "Ada", "after": "50"}
+        body = self.get("one-of-mine", who="player", query=query).content.decode()
+        here = html.unescape(body.partition(f'action="{self.address("my-correct")}')[2])
+        query_of_form = here.partition('"')[0]
+        assert "?of=Ada&after=50" == query_of_form
+        number = here.partition('name="number" value="')[2].partition('"')[0]
+        address, form = self.address("my-correct") + query_of_form, {"of": "Ada", "number": number}
+        client = self.client_of("player")
+        refused = client.post(address, {**form, "text": "Ada is a fool."}).content.decode()
+        assert ">Ada is a fool.</textarea>" in refused
+        done = client.post(address, {**form, "text": "She sold two loaves."})
+        assert f"{self.address('one-of-mine')}?of=Ada&after=50" == done["Location"]
+
+    def test_where_the_last_of_a_part_is_gone_the_first_is_shown(self) -> None:
+        """Instead of nothing at all."""
+        assert SECRET in self.mine(after="50")
 
     def test_one_thing_forgotten(self) -> None:
         """And nothing of others, whatever number is typed."""

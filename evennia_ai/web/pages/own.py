@@ -40,9 +40,12 @@ def _show_one(visit: Visit) -> Shown:
         visit.said = visit.said or found
         return {"one": None, OF: _name(visit)}
     known, first = own_memory.what_is_known(found.data, visit.account).data, after_in(visit)
+    if first >= len(known.known):  # the last of them may just be forgotten
+        first = 0
     return {
         "one": how_it_stands(found.data, visit.account),
         OF: _name(visit),
+        "here": address_with(of=_name(visit), after=first or None),
         "known": [
             {**row, "at": time_shown(row["at"]), "superseded": time_shown(row["superseded"])}
             for row in known.known[first : first + AT_ONCE]
@@ -103,7 +106,8 @@ def _back(visit: Visit, _: Any) -> str:
     """Where it was done; the list where the mark means nothing any more, for all is forgotten."""
     if not find_named(_name(visit), visit.account).ok:
         return page_address("mine")
-    return f"{page_address('one-of-mine')}{address_with(of=_name(visit))}"
+    first = after_in(visit)
+    return f"{page_address('one-of-mine')}{address_with(of=_name(visit), after=first or None)}"
 
 
 def _button(name: str, do: Callable[[AssistantScript, Visit], Result]) -> Action:

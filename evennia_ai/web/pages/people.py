@@ -78,6 +78,7 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
         "more": more_than(len(known.known), first, who=person),
         "is_remembered": known.is_remembered,
         "query": address_with(who=person),
+        "here": address_with(who=person, after=first or None),
     }
     if not profile.ok:
         return {"one": {**one, "title": _who(visit)}}
