@@ -8,11 +8,21 @@ from evennia_ai import operations
 from evennia_ai.operations import Result
 from evennia_ai.operations.rights import is_staff
 from evennia_ai.web.rows import Action, Page, Shown, Visit
+from evennia_ai.web.typed import time_shown
 
 
 def _show(visit: Visit) -> Shown:
     found = operations.questions(visit.account, is_staff=is_staff(visit.account))
-    return {"questions": found.data.questions}
+    return {
+        "questions": [
+            {
+                **each,
+                "asked_shown": time_shown(each["asked_at"]),
+                "until_shown": time_shown(each["until"] or ""),
+            }
+            for each in found.data.questions
+        ]
+    }
 
 
 def _answer(visit: Visit) -> Deferred[Result]:

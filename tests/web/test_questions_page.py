@@ -1,0 +1,32 @@
+"""The page of open questions."""
+
+from __future__ import annotations
+
+from evennia_ai import approvals
+from evennia_ai.core.safety.questions import ApprovalRequest
+from evennia_ai.operations.times import as_shown, iso
+from tests.web.support import WebTest, text_of
+
+
+class QuestionsTest(WebTest):
+    """Ada asks whoever has a say over her."""
+
+    def setUp(self) -> None:
+        """She asks; an hour later it counts as a no."""
+        super().setUp()
+        asking = ApprovalRequest("tick 1", "safety.limit.max_iterations", "May I go on?")
+        waiting = approvals.ask(self.ada_script, asking, timeout_seconds=3600)
+        waiting.addErrback(lambda _: None)
+        self.addCleanup(waiting.cancel)
+        self.question = approvals.pending(self.ada_script)[0]
+
+    def test_times_are_by_the_games_clock(self) -> None:
+        """Those that are read; programs find ISO 8601."""
+        page = self.get("questions")
+        shown = text_of(page)
+        assert "May I go on?" in shown
+        assert f"Asked {as_shown(self.question.asked_at)} " in shown
+        assert f"A no from {as_shown(self.question.expires_at)} " in shown
+        assert "+00:00" not in shown
+        for moment in (self.question.asked_at, self.question.expires_at):
+            assert f'<time datetime="{iso(moment)}">' in page.content.decode()
