@@ -144,8 +144,10 @@ def _database() -> Iterator[Part]:
     else:
         yield _part("Database", GOOD, told)
     for path in monitoring.readable_by_others():
-        told = f"Other users of the machine may read {Path(path).name}; passwords are in it."
-        yield _part("Database file", BAD, told, f"Type: chmod 600 {path}")
+        # Where the game's files are is nobody's business.
+        name = Path(path).name
+        told = f"Other users of the machine may read {name}; passwords are in it."
+        yield _part("Database file", BAD, told, f"Type where it is: chmod 600 {name}")
 
 
 def _servers() -> Iterator[Part]:

@@ -12,7 +12,7 @@ from twisted.internet.defer import succeed
 
 from evennia_ai import operations
 from evennia_ai.llm.check import Line, Report
-from evennia_ai.operations import equipment
+from evennia_ai.operations import equipment, monitoring
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
@@ -114,6 +114,14 @@ class HealthTest(WebTest):
             assert "ada-0" in shown
             rows = equipment.equipment().data.archives
             assert equipment.MOST_ARCHIVES == len(rows)
+
+    def test_a_file_that_others_may_read_is_named_without_its_folder(self) -> None:
+        """Builders read that page, and where the game's files are is nobody's business."""
+        path = "/srv/games/harbour/evennia.db3"
+        with mock.patch.object(monitoring, "readable_by_others", return_value=[path]):
+            shown = text_of(self.get("health", who="builder"))
+        assert "chmod 600 evennia.db3" in shown
+        assert "/srv" not in shown
 
     def test_hostile_texts_are_read_as_they_are(self) -> None:
         """An error of a service may say what it likes."""
