@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from io import BytesIO
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
+from evennia.accounts.accounts import DefaultAccount
 from evennia.utils import create
 
 from evennia_ai import operations
@@ -92,6 +94,20 @@ class MakingTest(WebTest):
                 assert "A bird.</textarea>" in body
                 assert typed["persona"].replace("<", "&lt;").replace(">", "&gt;") in body
         assert ["Ada"] == [str(script.key) for script in operations.list_assistants()]
+
+    def test_the_room_stays_where_another_form_was_sent(self) -> None:
+        """That of the form for a new one: here, or what was typed, be it nothing."""
+
+        def room(name: str, form: dict[str, str]) -> str:
+            body = self.post(name, form).content.decode()
+            return body.partition('id="location" name="location" value="')[2].partition('"')[0]
+
+        with mock.patch.object(DefaultAccount, "get_all_puppets", return_value=[self.mira]):
+            here = str(self.mira.location.dbref)
+            assert here == room("look-at-card", {})
+            assert here == room("copy", {"source": "", "copy_name": "Bea"})
+            assert "#1x" == room("create", {"key": "Bea", "location": "#1x"})
+            assert "" == room("create", {"key": "", "location": ""})
 
     def test_a_copy(self) -> None:
         """Of one that he may configure; of others he may not."""

@@ -27,7 +27,7 @@ def _show(visit: Visit) -> Shown:
     ]
     form = visit.form
     return {
-        "here": _here(visit),
+        "location": form.get("location", _here(visit)),
         "templates": prompts.game_templates(),
         "copied": known,
         "may_adopt": is_allowed("adopt", visit.account),
@@ -156,16 +156,8 @@ def _copy(visit: Visit) -> Result:
     refused = refusal("clone", visit.account, script)
     if refused is not None:
         return refused
-    place = _place(visit)
-    if not place.ok:
-        return place
-    made = lifecycle.clone_assistant(
-        script,
-        visit.form.get("copy_name", ""),
-        location=place.data,
-        by=visit.by,
-        person=visit.account,
-    )
+    name = visit.form.get("copy_name", "")
+    made = lifecycle.clone_assistant(script, name, by=visit.by, person=visit.account)
     return made if made.ok else at_field("copy_name", made)
 
 
