@@ -103,7 +103,9 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
         whole=_row("", "in all", _summed(rows)),
     )
     whole = data.whole
-    cost = known_cost(f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], _unpriced(whole))
+    cost = known_cost(
+        f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], whole["unpriced_calls"]
+    )
     told = f"{days} days: {whole['calls']:,} model calls, {whole['tokens']:,} tokens, {cost}."
     return Result(True, told, data)
 
@@ -113,10 +115,6 @@ def _to_the_bench(rows: Iterable[dict[str, Any]], column: str) -> None:
     for row in rows:
         if row["purpose"] == Purpose.BENCH:
             row[column] = BENCH
-
-
-def _unpriced(row: SpentOn) -> int:
-    return row["unpriced_calls"]
 
 
 def _summed(rows: Iterable[Mapping[str, Any]]) -> Sums:

@@ -24,7 +24,6 @@ AROUND_SECONDS, MOST_AROUND = 300.0, 40
 KIND = "what its model was sent"
 OUTCOMES = ("answered", "silent", "failed")
 NOT_RUNNING = "{name} is not running."
-NO_LONGER = "What its model was sent is no longer in memory."
 
 
 @dataclass(frozen=True, slots=True)

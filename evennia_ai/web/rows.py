@@ -29,7 +29,6 @@ class Visit:
         look: the view of private words: masked, unless "reveal" was pressed.
         query: what stands in the address after `?`.
         form: the fields of the form, where something is done.
-        lists: the same of fields that may be given more than once.
         files: what was uploaded, by the field's name.
         path: the names in the address.
         said: the outcome of an action that was refused, or that only looked: its form is shown
@@ -41,7 +40,6 @@ class Visit:
     look: Look
     query: Mapping[str, str]
     form: Mapping[str, str] = field(default_factory=dict)
-    lists: Mapping[str, list[str]] = field(default_factory=dict)
     files: Mapping[str, UploadedFile] = field(default_factory=dict)
     path: Mapping[str, Any] = field(default_factory=dict)
     said: Result | None = None

@@ -202,7 +202,6 @@ def _in_the_game(
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
     form = {name: _typed(value) for name, value in request.POST.items()}
-    lists = {name: [*map(_typed, request.POST.getlist(name))] for name in request.POST}
     files = dict(request.FILES.items())
     query = {name: _typed(value) for name, value in request.GET.items()}
 
@@ -219,7 +218,7 @@ def _in_the_game(
             found = callers.find_allowed(act, account, path.get("key"))
             if not found.ok:
                 raise RefusedError(found)
-            visit = Visit(account, found.data, Look.of(account), query, form, lists, files, path)
+            visit = Visit(account, found.data, Look.of(account), query, form, files, path)
             return do(visit)
 
     own_room = LONG.place(config.long_requests) if is_long else nullcontext()

@@ -71,7 +71,7 @@ class MemoryPageTest(RememberingPages):
 
     def test_older_ones_come_by_a_link(self) -> None:
         """Each once, with what they are chosen by."""
-        for number in range(30):
+        for number in range(60):
             self.kept(f"Boat {number} lies in the harbour.")
         shown, query = "", "?text=boat"
         pages = 0
@@ -82,7 +82,7 @@ class MemoryPageTest(RememberingPages):
             query = found[0].rpartition('href="')[2].replace("&amp;", "&") if found[1] else ""
             pages += 1
         assert 2 == pages
-        assert [1] * 30 == [shown.count(f"Boat {number} lies") for number in range(30)]
+        assert [1] * 60 == [shown.count(f"Boat {number} lies") for number in range(60)]
 
     def test_hostile_texts_stay_texts(self) -> None:
         """Whatever somebody made her remember, nothing of it becomes a part of the page."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evennia_ai.operations import control, turns
+from evennia_ai.operations import turns
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.pages.now import card_of, reason_of
+from evennia_ai.web.pages.now import card_of, clear, stop
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
 from evennia_ai.web.waterfall import shown_turn
@@ -26,18 +26,6 @@ def _show(visit: Visit) -> Shown:
 
 PAGES = (Page(ONE, "live", "Live", "status", _show),)
 ACTIONS = (
-    Action(
-        f"{ONE}live/stop/",
-        "live-stop",
-        "live",
-        "emergency stop",
-        lambda visit: control.stop(visit.assistant, reason_of(visit), by=visit.by),
-    ),
-    Action(
-        f"{ONE}live/clear/",
-        "live-clear",
-        "live",
-        "emergency clear",
-        lambda visit: control.clear(visit.assistant, by=visit.by),
-    ),
+    Action(f"{ONE}live/stop/", "live-stop", "live", "emergency stop", stop),
+    Action(f"{ONE}live/clear/", "live-clear", "live", "emergency clear", clear),
 )

@@ -18,6 +18,7 @@ from evennia_ai.operations.memory_rows import Remembered, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 from evennia_ai.web.typed import (
+    AT_ONCE,
     address_with,
     number_in,
     time_shown,
@@ -26,7 +27,7 @@ from evennia_ai.web.typed import (
     wrong,
 )
 
-AT_ONCE, FOUND = 25, 20
+FOUND = 20
 RECALL, ALIKE = "recall", "alike"
 FILTERS = ("person", "kind", "text")
 TRIED = ("q", "way", "who", "aloud")

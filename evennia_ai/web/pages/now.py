@@ -160,13 +160,23 @@ def _to_all(
     return done if isinstance(done, Deferred) else succeed(done)
 
 
-def reason_of(visit: Visit) -> str:
+def stop(visit: Visit) -> Result:
+    """Stop the assistant in the address."""
+    return control.stop(visit.assistant, _reason(visit), by=visit.by)
+
+
+def clear(visit: Visit) -> Result:
+    """Clear its stop or lockout."""
+    return control.clear(visit.assistant, by=visit.by)
+
+
+def _reason(visit: Visit) -> str:
     """Why somebody stops an assistant, as it was typed; else who did."""
     return visit.form.get("reason", "").strip()[:200] or f"stopped on the workbench by {visit.by}"
 
 
 def _stop_all(visit: Visit) -> Deferred[Result]:
-    stop = partial(control.stop_all, reason=reason_of(visit), by=visit.by)
+    stop = partial(control.stop_all, reason=_reason(visit), by=visit.by)
     return _to_all(visit, "emergency stop", stop)
 
 
@@ -182,20 +192,8 @@ PAGES = (Page("", "now", "Now", "list", _show, otherwise="mine"),)
 ACTIONS = (
     Action("stop/", "stop-all", "now", "list", _stop_all),
     Action("clear/", "clear-all", "now", "list", _clear_all),
-    Action(
-        f"{ONE}stop/",
-        "stop",
-        "now",
-        "emergency stop",
-        lambda visit: control.stop(visit.assistant, reason_of(visit), by=visit.by),
-    ),
-    Action(
-        f"{ONE}clear/",
-        "clear",
-        "now",
-        "emergency clear",
-        lambda visit: control.clear(visit.assistant, by=visit.by),
-    ),
+    Action(f"{ONE}stop/", "stop", "now", "emergency stop", stop),
+    Action(f"{ONE}clear/", "clear", "now", "emergency clear", clear),
     Action(f"{ONE}start/", "start", "now", "start", partial(_enable, enabled=True)),
     Action(f"{ONE}silence/", "silence", "now", "stop", partial(_enable, enabled=False)),
 )
