@@ -96,9 +96,13 @@ def sentence(name: str, row: Row, now: float, *, whom: str = "") -> str:
 
 def listed(row: Row, now: float) -> str:
     """The same for a list: shorter, with its number and its words."""
+    return f"{row['number'] or '-':>5}  {brief(row, now)}"
+
+
+def brief(row: Row, now: float) -> str:
+    """The same by itself, without its number."""
     words = f' "{row["text"]}"' if row["text"] else ""
-    told = f"{spoken(row['at_seconds'], now)} {_heard(row, '')}{words}; {_did(row)[0]}"
-    return f"{row['number'] or '-':>5}  {told}"
+    return f"{spoken(row['at_seconds'], now)} {_heard(row, '')}{words}; {_did(row)[0]}"
 
 
 def cost_of(row: Row) -> str:

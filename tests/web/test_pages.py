@@ -12,6 +12,7 @@ from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
 from evennia_ai.web.tables import PAGES
 from evennia_ai.web.views import POLICY
+from tests.shell.support import says
 from tests.web.support import BACKEND, WebTest, text_of
 
 
@@ -95,6 +96,12 @@ class NowTest(WebTest):
         shown = text_of(self.get("now"))
         for told in ("Ada", "awake", self.ada.location.key, "tokens today"):
             assert told in shown
+
+    def test_what_was_heard_last(self) -> None:
+        """By which way, in which words, and what came of it; without its number in a list."""
+        self.ask("say Ada, hello there", says("Hello."))
+        told = self.get("now").content.decode().partition('<p class="words">')[2]
+        assert "Tom spoke to me &quot;Ada, hello there&quot;" in told.partition("</p>")[0]
 
     def test_stop_and_clear(self) -> None:
         """A stop is told with its reason, is in the record, and is cleared from the same page."""

@@ -16,6 +16,7 @@ from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.control import Status
 from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
+from evennia_ai.operations.traces import brief
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
@@ -116,7 +117,7 @@ def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) ->
     if not is_brief:
         newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
         if newest.data.messages:
-            last = newest.message.splitlines()[1].split(maxsplit=1)[1]
+            last = brief(newest.data.messages[0], script.clock.seconds())
     return Card(
         key=data.key,
         name=name_before(script, visit.account),
