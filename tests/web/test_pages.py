@@ -121,6 +121,16 @@ class NowTest(WebTest):
         self.post("stop-all", who="controller")
         assert emergency.is_stopped(self.ada_script)
 
+    def test_those_of_others_are_named(self) -> None:
+        """Whoever stops or clears all is told which were left out."""
+        script, body = self.make("Bea")
+        body.locks.add("ai_control:perm(Admin)")
+        for button in ("stop-all", "clear-all"):
+            assert "Not yours: Bea." in text_of(self.post(button, who="controller"))
+            assert "Not yours" not in text_of(self.post(button))
+        self.post("stop-all", who="controller")
+        assert not emergency.is_stopped(script)
+
     def test_silence_and_start(self) -> None:
         """She is silent until she is started again."""
         self.post("silence", key="Ada")

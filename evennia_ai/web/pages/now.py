@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -154,11 +154,19 @@ def _show(visit: Visit) -> Shown:
 def _to_all(
     visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], Any]
 ) -> Deferred[Result]:
+    """Do something to all that the visitor has a say over, and name the others."""
     mine, refused = callers.find_all_allowed(act, visit.account)
     if refused and not mine:
         return succeed(Result.forbidden(callers.NOT_YOURS))
-    done = do(mine)
-    return done if isinstance(done, Deferred) else succeed(done)
+    doing = do(mine)
+    doing = doing if isinstance(doing, Deferred) else succeed(doing)
+    return doing.addCallback(_told_of, refused)
+
+
+def _told_of(done: Result, refused: Sequence[str]) -> Result:
+    if not refused:
+        return done
+    return replace(done, message=f"{done.message} Not yours: {', '.join(refused)}.")
 
 
 def stop(visit: Visit) -> Result:
