@@ -13,6 +13,7 @@ from evennia_ai.operations.setting_rows import EditedValue, shown
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.undoing import MadeEdit
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
+from evennia_ai.web.typed import whole_in
 
 MOST_SHOWN = 10
 
@@ -55,10 +56,11 @@ def actions(page: str) -> tuple[Action, ...]:
 
 
 def _undo(visit: Visit) -> Result:
-    typed = visit.form.get("number", "").strip()
-    if typed and not (typed.isascii() and typed.isdecimal() and len(typed) <= 18):
-        return Result.invalid(f"{typed[:40]!r} is no number of an edit.")
-    found = undoing.find_undo(visit.assistant, int(typed) if typed else None)
+    try:
+        number = whole_in(visit.form, "number")
+    except ValueError:
+        return Result.invalid(f"{visit.form['number'][:40]!r} is no number of an edit.")
+    found = undoing.find_undo(visit.assistant, number)
     return _edited(visit, found, undoing.undo)
 
 

@@ -298,7 +298,7 @@ class LookTest(SettingsTest):
         for kind, begins in (("json", b"{"), ("png", b"\x89PNG")):
             response = self.get(f"card-{kind}", key="Ada")
             assert response.content.startswith(begins)
-            assert f'attachment; filename="card-Ada.{kind}"' == response["Content-Disposition"]
+            assert f'attachment; filename="card-ada.{kind}"' == response["Content-Disposition"]
             assert "nosniff" == response["X-Content-Type-Options"]
         assert 403 == self.get("card-json", who="player", key="Ada").status_code
         response = self.get("card-json", key="Nobody")

@@ -16,6 +16,7 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime import state
 from evennia_ai.runtime.web_requests import api_config
+from evennia_ai.web.fields import clean
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 
 # Of the time that a request may take; the rest is for the page.
@@ -24,7 +25,7 @@ WORDS, LOAD = "words", "load"
 
 
 def _show(visit: Visit) -> Shown | Deferred[Shown]:
-    form = {name: value.replace("\r\n", "\n") for name, value in visit.form.items()}
+    form = {name: clean(value) for name, value in visit.form.items()}
     if LOAD in form:
         form = {**form, "text": _text_of(visit, form.get("part", ""))}
     if WORDS not in form or LOAD in form:

@@ -5,7 +5,6 @@ These stand on the page of its settings.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +15,13 @@ from evennia.comms.models import ChannelDB
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result, assistants, cards, lifecycle, listening
+from evennia_ai.operations.exports import file_name
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
 from evennia_ai.web.fields import at_field, clean
 from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, page_address
 
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
-_UNSAFE = re.compile(r"\W+")
 ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 
 
@@ -117,7 +116,7 @@ def _end(visit: Visit, *, is_release: bool) -> Result:
 
 
 def _card(visit: Visit, *, kind: str) -> Result[File]:
-    name = f"card-{_UNSAFE.sub('-', str(visit.assistant.key))}.{kind}"
+    name = file_name("card", visit.assistant.key, ending=kind)
     content = cards.export_card(visit.assistant, kind)
     return Result(True, f"The card of {visit.assistant.key}", File(name, content, MEDIA[kind]))
 

@@ -17,6 +17,7 @@ from evennia_ai.web import edits
 from evennia_ai.web.fields import clean, field_of
 from evennia_ai.web.pages.settings import set_settings
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
+from evennia_ai.web.typed import whole_in
 
 TOOLS = -1
 
@@ -191,10 +192,14 @@ def _save(visit: Visit) -> Result:
 
 
 def _of_number(visit: Visit, do: Callable[[AssistantScript, int], Result]) -> Result:
-    typed = visit.form.get("number", "").strip()
-    if not (typed.isascii() and typed.isdecimal() and len(typed) <= 9):
-        return Result.invalid(f"{typed[:40]!r} is no number of a component, such as 250.")
-    return do(visit.assistant, int(typed))
+    try:
+        number = whole_in(visit.form, "number")
+    except ValueError:
+        number = None
+    if number is None:
+        typed = visit.form.get("number", "")[:40]
+        return Result.invalid(f"{typed!r} is no number of a component, such as 250.")
+    return do(visit.assistant, number)
 
 
 def _switch(visit: Visit) -> Result:

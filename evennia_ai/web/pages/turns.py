@@ -12,6 +12,7 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.traces import NOBODY, Traced, cost_of
 from evennia_ai.operations.turns import OUTCOMES, Sought
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
+from evennia_ai.web.typed import whole_in
 from evennia_ai.web.waterfall import LEVELS, shown_turn
 
 SOUGHT = ("sender", "words", "outcome", "day")
@@ -61,12 +62,19 @@ def _row(turn: Traced, own: dict[float, int]) -> Row:
     )
 
 
+def _whole(visit: Visit, name: str) -> int | None:
+    """A whole number in the address; what is none is as if it were not there."""
+    try:
+        return whole_in(visit.query, name)
+    except ValueError:
+        return None
+
+
 def _show_list(visit: Visit) -> Shown:
     script, query = visit.assistant, visit.query
     given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
-    before = query.get("before", "")
-    is_page = before.isascii() and before.isdigit() and len(before) < 19
-    sought = Sought(**given, before=int(before) if is_page else None)
+    before = _whole(visit, "before")
+    sought = Sought(**given, before=before)
     found = turns.listing(script, sought, visit.look, visit.account)
     own = turns.own_ticks(script)
     named = {name: text for name, text in given.items() if text}
@@ -79,17 +87,15 @@ def _show_list(visit: Visit) -> Shown:
         "outcomes": OUTCOMES,
         "is_sought": bool(named),
         "older": urlencode({**named, "before": older}) if older else "",
-        "newest": urlencode(named) if is_page else None,
+        "newest": urlencode(named) if before is not None else None,
         "key": str(script.key),
         "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
 
 def _show_one(visit: Visit) -> Shown:
-    script, tick = visit.assistant, visit.query.get("tick", "")
-    number = int(visit.path["number"])
-    wanted = int(tick) if tick.isascii() and tick.isdigit() and len(tick) < 19 else None
-    found = turns.in_full(script, number, visit.look, tick=wanted, asker=visit.account)
+    script, number, tick = visit.assistant, int(visit.path["number"]), _whole(visit, "tick")
+    found = turns.in_full(script, number, visit.look, tick=tick, asker=visit.account)
     data = found.data if found.ok else turns.TurnInFull("", [], [], [])
     return {
         "said": None if found.ok else found,
