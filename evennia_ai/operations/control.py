@@ -224,7 +224,7 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
         script.beat_soon()
         return Result(True, f"{name} is awake.")
     approvals.discard_all(script, f"{name} is silent")
-    return Result(True, f"{name} is silent until: assistant start {name}")
+    return Result(True, f"{name} is silent").with_typed(f" until: assistant start {name}")
 
 
 def set_all_enabled(
@@ -235,19 +235,22 @@ def set_all_enabled(
     mood = "awake" if enabled else "silent"
     if not count:
         return Result(True, f"All of them are {mood} already; nothing is changed.", ChangedAll(0))
-    until = "" if enabled else ", until: assistant start all"
-    return Result(True, f"{_some(count)} {mood}{until or '.'}", ChangedAll(count))
+    if enabled:
+        return Result(True, f"{_some(count)} awake.", ChangedAll(count))
+    told = Result(True, f"{_some(count)} silent", ChangedAll(count))
+    return told.with_typed(", until: assistant start all")
 
 
 def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stopped]:
     """Emergency stop: whatever is under way is dropped, and it stays stopped over restarts."""
     name = script.key
     dropped = emergency.trigger_emergency_stop(script, reason, by=by)
-    until = f"assistant emergency clear {name}"
-    if not dropped.is_new:
-        return Result(True, f"{name} is stopped already, until: {until}", _stopped(dropped))
-    told = (f"{name} is stopped.", dropped.describe(), "That holds over restarts, until:")
-    return Result(True, " ".join(filter(None, (*told, until))), _stopped(dropped))
+    told = f"{name} is stopped already"
+    if dropped.is_new:
+        parts = (f"{name} is stopped.", dropped.describe(), "That holds over restarts")
+        told = " ".join(filter(None, parts))
+    result = Result(True, told, _stopped(dropped))
+    return result.with_typed(f", until: assistant emergency clear {name}")
 
 
 def _stopped(dropped: Dropped) -> Stopped:
@@ -269,8 +272,8 @@ def stop_all(
 def _all_stopped(count: int) -> Result[StoppedAll]:
     if not count:
         return Result(True, "None of them was running; nothing is changed.", StoppedAll(0))
-    told = f"{_some(count)} stopped, over restarts too, until: assistant emergency clear <name>"
-    return Result(True, told, StoppedAll(count))
+    told = Result(True, f"{_some(count)} stopped, over restarts too", StoppedAll(count))
+    return told.with_typed(", until: assistant emergency clear <name>")
 
 
 def clear(script: AssistantScript, *, by: str = "") -> Result:

@@ -27,7 +27,7 @@ from evennia_ai.operations.memory_rows import (
     problem_of_text,
     rows_of,
 )
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings import signed
 
 LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20
@@ -254,5 +254,5 @@ def _room(number: str) -> tuple[str, str, str]:
 
 
 def _missing(key: str | int) -> Result:
-    told = f"There is no lore {one_line(str(key), 40)}: aimemory lore"
-    return Result(False, told, problem=Problem.MISSING)
+    told = f"There is no lore {one_line(str(key), 40)}"
+    return Result.missing(told).with_typed(": aimemory lore")

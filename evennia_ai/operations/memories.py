@@ -223,9 +223,8 @@ def _percent(similarity: float | None) -> str:
 
 def missing(script: AssistantScript, key: str | int) -> Result:
     """There is no such memory."""
-    return Result.missing(
-        f"{script.key} has no memory {one_line(str(key), 40)}: aimemory {script.key} list"
-    )
+    told = Result.missing(f"{script.key} has no memory {one_line(str(key), 40)}")
+    return told.with_typed(f": aimemory {script.key} list")
 
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)

@@ -264,7 +264,8 @@ def put_to_sleep(
     if hours is not None and not (0 < hours <= MOST_HOURS):
         return Result.invalid(f"{hours:g} hours cannot be; a night is up to {MOST_HOURS:g} hours.")
     if state.is_stopped(script):
-        return Result.conflict(f"{script.key} is stopped: assistant emergency clear {script.key}")
+        stopped = Result.conflict(f"{script.key} is stopped")
+        return stopped.with_typed(f": assistant emergency clear {script.key}")
     until = modes.hour(script) + timedelta(hours=hours) if hours is not None else None
     with signed(by):
         wakes = scheduler.put_to_sleep(script, "somebody put it to sleep", until=until, by=by)

@@ -317,8 +317,8 @@ def _own_attribute(
 
 
 def _unknown(name: str, number: str | int) -> Result:
-    told = f"{name} remembers nothing of you by the number {one_line(str(number), 30)}. "
-    return Result.missing(f"{told}See: assistant memory {name}")
+    told = f"{name} remembers nothing of you by the number {one_line(str(number), 30)}."
+    return Result.missing(told).with_typed(f" See: assistant memory {name}")
 
 
 # ---- being forgotten ---------------------------------------------------------------------------
@@ -338,11 +338,9 @@ def set_remembered(
         state.write(script, told, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} remembers what you do again.")
-    return Result(
-        True,
-        f"{name} remembers nothing new of you. What is known already stays; to drop that too: "
-        f"assistant forget everything {name}. Back: assistant memory on {name}",
-    )
+    done = Result(True, f"{name} remembers nothing new of you. What is known already stays")
+    forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
+    return done.with_typed(f"; to drop that too: {forget}. Back: {back}")
 
 
 def forget_everything(

@@ -84,10 +84,10 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
         shown.append(_as_data(question, name, today_of(script), is_stalled=is_stalled))
-    lines.append("Answer with: assistant answer <number> yes | no")
+    typed = "\nAnswer with: assistant answer <number> yes | no"
     if any(item["is_stalled"] for item in shown):
-        lines.append("One that is stalled can also be taken or dropped: take | drop")
-    return Result(True, "\n".join(lines), Questions(shown))
+        typed += "\nOne that is stalled can also be taken or dropped: take | drop"
+    return Result(True, "\n".join(lines), Questions(shown)).with_typed(typed)
 
 
 def _as_data(question: Question, name: str, today: str, *, is_stalled: bool) -> AskedQuestion:
@@ -138,8 +138,8 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
     entry = approvals.find(number)
     if entry is None:
         why = approvals.why_closed(number)
-        told = f"No question {number} is open{f': {why}' if why else ''}."
-        return succeed(Result.invalid(f"{told} List them with: assistant questions"))
+        told = Result.invalid(f"No question {number} is open{f': {why}' if why else ''}.")
+        return succeed(told.with_typed(" List them with: assistant questions"))
     script, question = entry
     if not approvals.may_answer(script, question, person, is_staff=is_staff):
         return succeed(Result.invalid(f"Question {number} was not put to you."))

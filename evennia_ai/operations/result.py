@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Generic
 
@@ -40,6 +40,8 @@ class Result(Generic[T]):
             and its schema. Where it is not ok there is mostly nothing.
         problem: what kind of thing was wrong; of what is ok, none.
         errors: what is wrong with each thing that was given, by its name.
+        typed: the end of the message that says which command to type next; pages, which have
+            buttons, leave it out.
     """
 
     ok: bool
@@ -47,6 +49,7 @@ class Result(Generic[T]):
     data: T = field(default_factory=nothing)
     problem: Problem = Problem.NONE
     errors: Mapping[str, str] = field(default_factory=dict)
+    typed: str = ""
 
     def __post_init__(self) -> None:
         if not self.ok and not self.problem:
@@ -79,11 +82,22 @@ class Result(Generic[T]):
 
     def as_refusal(self) -> Result[Any]:
         """The same refusal, of an operation that gives another kind of value."""
-        return Result(False, self.message, problem=self.problem, errors=self.errors)
+        return replace(self, ok=False, data=nothing())
 
     def holding(self, data: U) -> Result[U]:
         """The same with another value."""
-        return Result(self.ok, self.message, data, self.problem, self.errors)
+        return Result(self.ok, self.message, data, self.problem, self.errors, self.typed)
+
+    def untyped(self) -> Result[T]:
+        """The same without the command to type."""
+        if not self.typed:
+            return self
+        told = self.message.removesuffix(self.typed)
+        return replace(self, message=f"{told.rstrip('.')}.", typed="")
+
+    def with_typed(self, typed: str) -> Result[T]:
+        """The same with a command to type at the end."""
+        return replace(self, message=f"{self.message}{typed}", typed=typed)
 
 
 def note(text: str) -> Any:

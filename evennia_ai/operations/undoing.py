@@ -126,24 +126,23 @@ def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
     if edit := next((each for each in found.made if each.number == number), None):
         return edit
     if any(each.number == number for each in found.undone):
-        return Result.conflict(
-            f"{name}: edit {number} is taken back already. Again: assistant redo {name}"
-        )
-    return Result.conflict(
-        f"{name} has no edit {number} to take back. See: assistant undo {name} list"
-    )
+        told = Result.conflict(f"{name}: edit {number} is taken back already.")
+        return told.with_typed(f" Again: assistant redo {name}")
+    told = Result.conflict(f"{name} has no edit {number} to take back.")
+    return told.with_typed(f" See: assistant undo {name} list")
 
 
 def _final(found: Edits, name: str) -> Result:
     """The refusal where the last that somebody did is no edit, with the edit before it."""
     act = found.last_act
     assert act is not None
-    why = FINAL[act.event].format(name=name)
+    why, _, instead = FINAL[act.event].format(name=name).partition(". ")
     told = f"The last that {act.details['by']} did to {name} cannot be taken back: {why}."
+    typed = f" {instead}." if instead else ""
     if found.made:
         edit = found.made[0]
-        told += f" The edit before it can: assistant undo {name} {edit.number} ({_in_words(edit)})"
-    return Result.conflict(told)
+        typed += f" The edit before it can: assistant undo {name} {edit.number} ({_in_words(edit)})"
+    return Result.conflict(told).with_typed(typed)
 
 
 # ---- taking back, and making again -------------------------------------------------------------
@@ -158,16 +157,18 @@ def undo(
         person: whom a room must let in, where the edit was of a place; None for code.
     """
     changes = [ChangedValue(each.name, each.new, each.old) for each in edit.changes]
-    end = f"Edit {edit.number} of {edit.by}'s is taken back. Again: assistant redo {script.key}"
-    return _apply(script, edit, changes, UNDONE, end, by, person)
+    end = f"Edit {edit.number} of {edit.by}'s is taken back."
+    done = _apply(script, edit, changes, UNDONE, end, by, person)
+    return done.with_typed(f" Again: assistant redo {script.key}") if done.ok else done
 
 
 def redo(
     script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
 ) -> Result[Undone]:
     """Make an edit again that was taken back; the arguments are those of `undo`."""
-    end = f"Edit {edit.number} is made again. Back: assistant undo {script.key} {edit.number}"
-    return _apply(script, edit, edit.changes, REDONE, end, by, person)
+    end = f"Edit {edit.number} is made again."
+    done = _apply(script, edit, edit.changes, REDONE, end, by, person)
+    return done.with_typed(f" Back: assistant undo {script.key} {edit.number}") if done.ok else done
 
 
 def _apply(
@@ -186,7 +187,8 @@ def _apply(
     """
     wanted = list(changes)
     if problem := _problem_of(script, edit, wanted):
-        return Result.conflict(f"{script.key}: nothing is changed: {problem}")
+        why, typed = problem
+        return Result.conflict(f"{script.key}: nothing is changed: {why}").with_typed(typed)
     writes = 1 if edit.is_of_look else len(wanted)
     told = fact(event, edit=edit.number, names=edit.names, writes=writes)
     if edit.is_of_look:
@@ -220,7 +222,10 @@ def _target(change: ChangedValue) -> Any:
     return None if change.new == _kept(change.name, state.DEFAULTS[change.name]) else change.new
 
 
-def _problem_of(script: AssistantScript, edit: Edit, changes: list[ChangedValue]) -> str:
+def _problem_of(
+    script: AssistantScript, edit: Edit, changes: list[ChangedValue]
+) -> tuple[str, str] | None:
+    """Why an edit cannot be changed back, and what to type then; None where it can be."""
     look = look_of(script) if edit.is_of_look else {}
     for each in changes:
         if edit.is_of_look:
@@ -228,23 +233,18 @@ def _problem_of(script: AssistantScript, edit: Edit, changes: list[ChangedValue]
         else:
             is_as_left = each.name in state.DEFAULTS and _is_now(script, each.name, each.old)
         if not is_as_left:
-            return (
-                f"{each.name} was changed again since edit {edit.number}. "
-                f"See: assistant undo {script.key} list"
-            )
+            told = f"{each.name} was changed again since edit {edit.number}."
+            return told, f" See: assistant undo {script.key} list"
         if not is_whole(each.new):
-            return (
-                f"the record has not all of what {each.name} was, since it was secret or too long; "
-                "set it by hand"
-            )
+            what = f"the record has not all of what {each.name} was, since it was secret or too"
+            return f"{what} long; set it by hand", ""
         if each.name == CHANNELS and set(each.old or ()) != set(each.new or ()):
-            return (
-                "which channels it listens to is no mere setting; "
-                f"type: assistant channel {script.key} <channel> = trigger | context | leave"
-            )
+            modes = "trigger | context | leave"
+            typed = f"; type: assistant channel {script.key} <channel> = {modes}"
+            return "which channels it listens to is no mere setting", typed
         if each.new is None and edit.is_of_look:
-            return "it stood nowhere, and is not put there again"
-    return ""
+            return "it stood nowhere, and is not put there again", ""
+    return None
 
 
 def _is_now(script: AssistantScript, name: str, recorded: object) -> bool:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from twisted.internet.defer import Deferred
+
+from evennia_ai.operations import Result
 from evennia_ai.web.pages import (
     audit,
     bench,
@@ -22,14 +27,30 @@ from evennia_ai.web.pages import (
     settings,
     turns,
 )
-from evennia_ai.web.rows import Action, Download, Page
+from evennia_ai.web.rows import Action, Download, Page, Visit
 
 _MODULES = (
     *(now, questions, money, make, lore, records, health, own),
     *(live, turns, bench, memory, people, nights, audit, prompt, settings, looks),
 )
+
+
+def _without_commands(action: Action) -> Action:
+    """A button whose sentence names no command to type: a page has a button for each."""
+
+    def do(visit: Visit) -> Result | Deferred[Result]:
+        outcome = action.do(visit)
+        if isinstance(outcome, Deferred):
+            return outcome.addCallback(Result.untyped)
+        return outcome.untyped()
+
+    return replace(action, do=do)
+
+
 PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
-ACTIONS: tuple[Action, ...] = tuple(action for module in _MODULES for action in module.ACTIONS)
+ACTIONS: tuple[Action, ...] = tuple(
+    _without_commands(action) for module in _MODULES for action in module.ACTIONS
+)
 DOWNLOADS: tuple[Download, ...] = tuple(
     each for module in _MODULES for each in getattr(module, "DOWNLOADS", ())
 )

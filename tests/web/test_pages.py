@@ -131,6 +131,25 @@ class NowTest(WebTest):
         self.post("stop-all", who="controller")
         assert not emergency.is_stopped(script)
 
+    def test_what_is_said_names_no_command(self) -> None:
+        """There is a button for each; whoever types a command is told the next one."""
+        for button, told in (
+            ("stop-all", "One assistant is stopped, over restarts too."),
+            ("stop", "Ada is stopped already."),
+            ("clear", "Ada: "),
+            ("stop", "That holds over restarts."),
+            ("clear", "Ada: "),
+            ("silence", "Ada is silent."),
+        ):
+            path = {} if button == "stop-all" else {"key": "Ada"}
+            shown = text_of(self.post(button, **path))
+            assert told in shown
+            for word in ("assistant emergency", "assistant start", "until:"):
+                assert word not in shown
+        operations.set_enabled(self.ada_script, True)
+        typed = operations.set_enabled(self.ada_script, False)
+        assert "Ada is silent until: assistant start Ada" == typed.message
+
     def test_silence_and_start(self) -> None:
         """She is silent until she is started again."""
         self.post("silence", key="Ada")

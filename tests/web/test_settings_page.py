@@ -201,6 +201,7 @@ class SavingTest(SettingsTest):
         shown = text_of(self.post("settings-undo", key="Ada"))
         assert 5 == state.read(self.ada_script, "tick_rate")
         assert "Make it again" in shown
+        assert "assistant redo" not in shown
         self.post("settings-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
         response = self.post("settings-undo", {"number": "<i>"}, key="Ada")

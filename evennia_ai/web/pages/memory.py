@@ -210,7 +210,7 @@ def _show_one(visit: Visit) -> Shown:
     script = visit.assistant
     found = operations.show_memory(script, visit.path["number"], look=visit.look)
     if not found.ok:
-        visit.said = visit.said or found
+        visit.said = visit.said or found.untyped()
         return {"memory": None}
     data = found.data
     return {
