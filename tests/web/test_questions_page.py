@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia_ai import approvals
 from evennia_ai.core.safety.questions import ApprovalRequest
 from evennia_ai.operations.times import as_shown, iso
+from evennia_ai.runtime.watching import FEED
 from tests.web.support import WebTest, text_of
 
 
@@ -19,6 +20,14 @@ class QuestionsTest(WebTest):
         waiting.addErrback(lambda _: None)
         self.addCleanup(waiting.cancel)
         self.question = approvals.pending(self.ada_script)[0]
+
+    def test_it_follows_what_is_asked(self) -> None:
+        """From where it was made; whoever may not list all assistants has no stream of all."""
+        mark = FEED.mark
+        page = self.get("questions").content.decode()
+        assert f'sse-connect="/ai-stream?after={mark}"' in page
+        assert "May I go on?" in page.partition('id="fresh"')[2]
+        assert "sse-connect" not in self.get("questions", who="player").content.decode()
 
     def test_times_are_by_the_games_clock(self) -> None:
         """Those that are read; programs find ISO 8601."""

@@ -143,6 +143,21 @@ class TurnsTest(WebTest):
         nothing = text_of(self.get("turns", key="Ada", query={"outcome": "failed"}))
         assert "There is no such turn" in nothing
 
+    def test_the_list_follows_and_what_is_typed_stays(self) -> None:
+        """Only the list is renewed; not what is older, and not what was revealed."""
+        self.ask("say Ada, where is the lamp?", says("There."))
+        mark = FEED.mark
+        page = html_of(self.get("turns", key="Ada", query={"words": "lamp"}))
+        assert [f"/ai-stream?assistant=Ada&amp;after={mark}"] == FOLLOWED.findall(page)
+        assert "?words=lamp" in page.partition('hx-get="')[2].partition('"')[0]
+        before, _, fresh = page.partition('id="fresh"')
+        assert 'name="words"' in before
+        assert "<input" not in fresh
+        assert "where is the lamp?" in fresh
+        older = self.get("turns", key="Ada", query={"before": "1000"})
+        assert [] == FOLLOWED.findall(html_of(older))
+        assert [] == FOLLOWED.findall(html_of(self.post("turns", {"reveal": "yes"}, key="Ada")))
+
     def test_what_makes_no_sense_is_said_and_kept(self) -> None:
         """With what was typed still in its field."""
         page = self.get("turns", key="Ada", query={"day": "some time", "words": "lamp"})

@@ -6,14 +6,18 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.operations import Result
-from evennia_ai.operations.rights import is_staff
+from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.web.rows import Action, Page, Shown, Visit
+from evennia_ai.web.stream import address_of_stream
 from evennia_ai.web.typed import time_shown
 
 
 def _show(visit: Visit) -> Shown:
+    # Before anything is read: nothing is missed. The stream of all is for whoever may list all.
+    stream = address_of_stream() if is_allowed("list", visit.account) else ""
     found = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
+        "stream": stream,
         "questions": [
             {
                 **each,
@@ -21,7 +25,7 @@ def _show(visit: Visit) -> Shown:
                 "until_shown": time_shown(each["until"] or ""),
             }
             for each in found.data.questions
-        ]
+        ],
     }
 
 

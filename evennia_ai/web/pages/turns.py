@@ -12,6 +12,7 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.traces import NOBODY, Traced, cost_of
 from evennia_ai.operations.turns import OUTCOMES, Sought
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
+from evennia_ai.web.stream import address_of_stream
 from evennia_ai.web.typed import whole_in
 from evennia_ai.web.waterfall import LEVELS, shown_turn
 
@@ -75,6 +76,8 @@ def _show_list(visit: Visit) -> Shown:
     given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
     before = _whole(visit, "before")
     sought = Sought(**given, before=before)
+    # Before anything is read: nothing is missed. To what is older nothing is added.
+    stream = address_of_stream(str(script.key)) if before is None else ""
     found = turns.listing(script, sought, visit.look, visit.account)
     own = turns.own_ticks(script)
     named = {name: text for name, text in given.items() if text}
@@ -89,6 +92,7 @@ def _show_list(visit: Visit) -> Shown:
         "older": urlencode({**named, "before": older}) if older else "",
         "newest": urlencode(named) if before is not None else None,
         "key": str(script.key),
+        "stream": stream,
         "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
