@@ -4,47 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import Result, undoing
 from evennia_ai.operations.edits import Edit
 from evennia_ai.operations.rights import is_allowed, refusal
-from evennia_ai.operations.setting_rows import EditedValue, shown
-from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.undoing import MadeEdit
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
-from evennia_ai.web.typed import whole_in
+from evennia_ai.web.typed import Part, compared, time_shown, value_shown, whole_in
 
-MOST_SHOWN = 10
+MOST_SHOWN, LONGEST_WORDS = 10, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value as it was and as it is."""
+
+    name: str
+    old: str
+    new: str
+
+    @property
+    def words(self) -> str:
+        """Both in a line."""
+        old, new = (one_line(text, LONGEST_WORDS) for text in (self.old, self.new))
+        return f"{self.name}: {old} -> {new}"
+
+    @property
+    def parts(self) -> list[Part]:
+        """Both as one text, word by word; compared when the page is written, in a web thread."""
+        return compared(self.old, self.new)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownEdit:
-    """An edit, as people read it."""
+    """What somebody changed at once."""
 
     number: int
     at: str
     by: str
-    changes: tuple[str, ...]
+    changes: list[Change]
+
+    @property
+    def title(self) -> str:
+        """A heading for its changes."""
+        return f"Edit {self.number}"
 
 
-def edits_of(visit: Visit) -> Shown:
-    """The edits of the assistant, for a template that includes `edits.html`."""
+def change_of(name: str, old: object, new: object) -> Change:
+    """A change of values of any kind."""
+    return Change(name, value_shown(old), value_shown(new))
+
+
+def edits_of(visit: Visit, most: int | None = MOST_SHOWN) -> Shown:
+    """The edits of the assistant, for a template that includes `edits.html`.
+
+    Args:
+        most: so many of the newest; None: all that can be taken back.
+    """
     found = undoing.list_edits(visit.assistant).data
     return {
-        "edits": [_shown(edit) for edit in found.edits[:MOST_SHOWN]],
+        "edits": [_shown(edit) for edit in found.edits[:most]],
         "undone": [_shown(edit) for edit in found.undone[:1]],
         "may_undo": is_allowed("undo", visit.account, visit.assistant),
     }
 
 
 def _shown(edit: MadeEdit) -> ShownEdit:
-    at = as_shown(datetime.fromisoformat(edit["at"]).timestamp())
-    return ShownEdit(edit["number"], at, edit["by"], tuple(map(_in_words, edit["changes"])))
-
-
-def _in_words(change: EditedValue) -> str:
-    return f"{change['name']}: {shown(change['old'])} -> {shown(change['value'])}"
+    changes = [change_of(each["name"], each["old"], each["value"]) for each in edit["changes"]]
+    return ShownEdit(edit["number"], time_shown(edit["at"]), edit["by"], changes)
 
 
 def actions(page: str) -> tuple[Action, ...]:

@@ -197,7 +197,7 @@ class SavingTest(SettingsTest):
         """Edits are listed with who made them, taken back and made again."""
         self.set(tick_rate="9")
         shown = text_of(self.get("settings", key="Ada"))
-        assert "Astrid tick_rate: 5 -> 9" in shown
+        assert "Astrid: tick_rate: 5 -> 9 Edit" in shown
         shown = text_of(self.post("settings-undo", key="Ada"))
         assert 5 == state.read(self.ada_script, "tick_rate")
         assert "Make it again" in shown

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.operations import AssistantScript, Result, auditing, exports, undoing
+from evennia_ai.operations import AssistantScript, Result, auditing, exports
 from evennia_ai.operations.audit_check import Unlike
 from evennia_ai.operations.exports import file_name
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.setting_rows import EditedValue
 from evennia_ai.operations.times import zone_name
-from evennia_ai.operations.undoing import MadeEdit
 from evennia_ai.web import edits
+from evennia_ai.web.edits import change_of
 from evennia_ai.web.pages.records import timeline
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
 from evennia_ai.web.typed import (
-    Part,
-    compared,
     time_shown,
     unsure,
     value_shown,
@@ -27,67 +23,24 @@ from evennia_ai.web.typed import (
 LINES = "application/jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A value as it was and as it is."""
-
-    name: str
-    old: str
-    new: str
-
-    @property
-    def parts(self) -> list[Part]:
-        """Both as one text, word by word; compared when the page is written, in a web thread."""
-        return compared(self.old, self.new)
-
-
-@dataclass(frozen=True, slots=True)
-class ShownEdit:
-    """What somebody changed at once."""
-
-    number: int
-    title: str
-    at: str
-    by: str
-    changes: list[Change]
-
-
-def _change(name: str, old: object, new: object) -> Change:
-    return Change(name, value_shown(old), value_shown(new))
-
-
 # ---- the timeline ------------------------------------------------------------------------------
 
 
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
-    made = undoing.list_edits(script).data
     checked: list[Unlike] | None = None
     if visit.query.get("check"):
         checked = auditing.check_audit(script).data
     return {
         **timeline(visit, script),
         "zone": zone_name(),
-        "edits": [_edit(each) for each in made.edits],
-        "undone": [_edit(each) for each in made.undone],
-        "may_undo": is_allowed("undo", account, script),
+        **edits.edits_of(visit, None),
         "may_export": is_allowed("export audit", account, script),
         "checked": checked,
-        "differences": [_change(each["path"], each["record"], each["state"]) for each in checked]
+        "differences": [change_of(each["path"], each["record"], each["state"]) for each in checked]
         if checked
         else [],
     }
-
-
-def _edit(edit: MadeEdit) -> ShownEdit:
-    changes = [_changed(each) for each in edit["changes"]]
-    return ShownEdit(
-        edit["number"], f"Edit {edit['number']}", time_shown(edit["at"]), edit["by"], changes
-    )
-
-
-def _changed(value: EditedValue) -> Change:
-    return _change(value["name"], value["old"], value["value"])
 
 
 # ---- moments -----------------------------------------------------------------------------------
@@ -142,7 +95,7 @@ def _show_difference(visit: Visit) -> Shown:
         **shown,
         "first": f"Version {data['from']}",
         "last": f"Version {data['to']}",
-        "changes": [_change(row["path"], row["before"], row["after"]) for row in data["changes"]],
+        "changes": [change_of(row["path"], row["before"], row["after"]) for row in data["changes"]],
     }
 
 
