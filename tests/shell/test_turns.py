@@ -9,10 +9,27 @@ from evennia_ai.operations import turns
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.turns import Sought
+from evennia_ai.runtime import state
 from evennia_ai.testing import calls
+from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import ShellTest, says, whispers
 
 SECRET = "the key is under the stone"
+
+
+class RecalledTest(RememberingTest):
+    """Ada answers Tom, of whom she remembers something."""
+
+    def test_a_head_that_tells_memories_is_masked(self) -> None:
+        """A game's own rules may have them in it: then no block of the head is open."""
+        rules = "You are {name}. You remember: {memories}"
+        state.write(self.ada_script, system_prompt=rules, system_prompt_native=rules)
+        self.remember(f"Tom told me: {SECRET}.", self.toms)
+        self.ask("whisper Ada = where is the key?", whispers("I know."))
+        assert SECRET in str(self.model.bodies[-1])
+        for look, is_shown in ((Look.of(self.mira), False), (Look.of(self.tom), True)):
+            (turn,) = turns.recent(self.ada_script, look).data.turns
+            assert is_shown is (SECRET in repr(turn))
 
 
 class TurnsTest(ShellTest):
