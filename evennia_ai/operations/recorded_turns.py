@@ -20,7 +20,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.recording import ModelCall, RecordedTurn, Step, ToolUse
-from evennia_ai.memory.consent import wants_no_words
+from evennia_ai.memory.consent import tells_unwanted
 from evennia_ai.operations.explaining import row_of
 from evennia_ai.operations.result import note, one_of
 from evennia_ai.operations.revealing import Look
@@ -115,8 +115,7 @@ class _Words:
         turn = record.turn
         alone = map(person_audience, turn.asides.values())
         self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
-        unwanted = any(wants_no_words(script, event) for event in turn.events)
-        self.is_unkept = unwanted and not is_tried
+        self.is_unkept = not is_tried and tells_unwanted(script, turn)
         seen = [look.may_see(audience) for audience in sorted(self.held)]
         self.is_shown = all(seen) and not self.is_unkept
 

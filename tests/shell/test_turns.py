@@ -8,6 +8,7 @@ from evennia_ai import audit
 from evennia_ai.operations import turns
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.traces import UNWANTED
 from evennia_ai.operations.turns import Sought
 from evennia_ai.runtime import state
 from evennia_ai.testing import calls
@@ -93,6 +94,33 @@ class TurnsTest(ShellTest):
         (turn,) = self.recent(Look.of(self.mira, is_revealing=True))
         assert SECRET not in repr(turn["steps"])
         assert turn["is_masked"]
+
+    def test_words_of_the_talk_that_nobody_may_keep_are_not_shown(self) -> None:
+        """Neither in a later turn for somebody else, nor around one."""
+        self.ask(f"say Ada, {SECRET}", says("Well."))
+        self.ask("say Ada, what did he say?", says("Well."), person=self.mira)
+        number = self.ada_script.work.decisions.newest()[0].number
+        look = Look.of(self.mira, is_revealing=True)
+        assert SECRET in repr(self.recent(look)[0])
+        assert SECRET in repr(turns.in_full(self.ada_script, number, look).data)
+        self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
+        assert SECRET not in repr([turn["steps"] for turn in self.recent(look)])
+        full = turns.in_full(self.ada_script, number, look).data
+        assert SECRET not in repr(full.around)
+        assert UNWANTED in [line.text for line in full.around]
+
+    def test_words_of_a_place_that_nobody_may_keep_are_not_shown(self) -> None:
+        """Nor once she talks elsewhere, while the talk has them."""
+        self.room1.tags.add("ai_no_memory")
+        self.ask(f"say Ada, {SECRET}", says("Well."))
+        for person in (self.tom, self.ada):
+            person.location = self.room2
+        self.ask("say Ada, what did I say?", says("Well."))
+        assert SECRET in str(self.model.bodies[-1])
+        number = self.ada_script.work.decisions.newest()[0].number
+        full = turns.in_full(self.ada_script, number, Look.of(self.tom)).data
+        assert SECRET not in repr(full.around), full.around
+        assert SECRET not in repr(full.recorded)
 
     def test_a_turn_that_goes_on(self) -> None:
         """While the model is waited for its time grows; after a stop it says so."""
