@@ -93,7 +93,8 @@ def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
         return True
     if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):
         record.note("hushed", "somebody asked it to be quiet here")
-        state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+        place, trust = place_of(script, heard), record.verdict.trust
+        state.overhear(script, Overheard.from_heard(heard, trust, place))
         _turn_away(script, record, outgoing.HUSHED_LINE)
         return True
     return False
@@ -296,7 +297,8 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
         + denial_text(LimitKind.AGENT_HOPS, cap, hit.scope, decision.reason, has_partial=False),
     )
     audit.record("hop_limit", script, sender=heard.sender_name, hops=heard.hops, cap=cap)
-    state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+    place, trust = place_of(script, heard), record.verdict.trust
+    state.overhear(script, Overheard.from_heard(heard, trust, place))
 
 
 def _chain_of(script: Assistant, heard: Heard) -> str:

@@ -129,7 +129,8 @@ def _leave(candidates: Sequence[Candidate], whom: str) -> None:
     """Let others answer; what was said is known all the same when these answer next."""
     for each in candidates:
         each.record.note(LEFT, whom)
-        state.overhear(each.script, Overheard.from_heard(each.heard, each.record.verdict.trust))
+        place, trust = place_of(each.script, each.heard), each.record.verdict.trust
+        state.overhear(each.script, Overheard.from_heard(each.heard, trust, place))
 
 
 def _most(candidate: Candidate) -> int:

@@ -186,6 +186,7 @@ def _act(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     elif record.verdict.name == "hop_limit":
         end_or_extend(script, record, heard)
     elif outcome is CONTEXT:
-        state.overhear(script, Overheard.from_heard(heard, record.verdict.trust))
+        place, trust = place_of(script, heard), record.verdict.trust
+        state.overhear(script, Overheard.from_heard(heard, trust, place))
     elif capture is not None and len(capture) < MOST_CAPTURED:
         capture.append(heard.body)

@@ -17,13 +17,12 @@ from twisted.internet import reactor
 
 from evennia_ai.agent.telemetry_spans import span_of
 from evennia_ai.core.hearing.audience import Held
-from evennia_ai.core.memory.recollection import behind, person_audience
+from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.settings.services import OtelConfig
 from evennia_ai.core.turn.compaction import summary_text
-from evennia_ai.core.turn.conversation import OF, PRIVATE_TO
 from evennia_ai.engine.recording import RecordedTurn
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.memory.consent import is_unwanted, wants_no_words
+from evennia_ai.memory.consent import tells_unwanted
 from evennia_ai.runtime import signals
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.watching import ENDED
@@ -113,16 +112,9 @@ def may_tell(script: Assistant, record: RecordedTurn, read: OtelConfig) -> bool:
         return False
     if _held(record) and not read.private_words:
         return False
-    turn = record.turn
-    if any(wants_no_words(script, event) for event in turn.events):
-        return False
-    talk = script.work.history  # of which the prompt has a part, without the marks
-    if any(summary_text(message) for message in talk):
+    if any(summary_text(message) for message in script.work.history):
         return False  # nobody knows whose words are in it
-    whose = {message.get(OF) or message.get(PRIVATE_TO) for message in talk}
-    people = {behind(str(face)) for face in whose if face}
-    people |= {person for each in turn.overheard if (person := each.person)}
-    return not is_unwanted(script, people)
+    return not tells_unwanted(script, record.turn)
 
 
 def _held(record: RecordedTurn) -> Held:

@@ -34,6 +34,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import ConfigurationError, LimitReachedError, NobodyListensError
 from evennia_ai.memory import episodes
+from evennia_ai.memory.consent import holds_unwanted
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import signals, state, turns
 from evennia_ai.runtime.assistant import Assistant
@@ -97,6 +98,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         return
     work.in_flight = None
     judged, also = _judge(script, turn, stop)
+    turn.is_unkept = holds_unwanted(script, turn)
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
     with ledger.store().riding() as ended:

@@ -85,6 +85,7 @@ class Prompt:
         tool_tokens: those of the tools' descriptions.
         instructions: the rules in it, which are for the model and for nobody else.
         blocks: the texts that it was made of, by the keys of their components, without the talk.
+        has_stable_head: its head is the same whoever speaks, and so tells nobody's words.
     """
 
     messages: list[Message]
@@ -94,6 +95,7 @@ class Prompt:
     tool_tokens: int = 0
     instructions: str = ""
     blocks: list[tuple[str, str]] = field(default_factory=list)
+    has_stable_head: bool = True
 
     @property
     def fullness(self) -> Fullness:

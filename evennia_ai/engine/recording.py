@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.conversation import LONGEST_TOOL_NAME, Message
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
@@ -37,7 +37,7 @@ class ModelCall:
         seconds: how long it took; None while it is waited for.
         nano: nano-dollars that it cost.
         is_priced: somebody set what it costs; so it is taken to be while it is waited for.
-        is_cut: what was sent is no longer kept in full.
+        is_cut: what was sent, or its reply, is no longer kept in full.
     """
 
     began: float
@@ -61,7 +61,7 @@ class ToolUse:
         text: what the model was told of it, or what was raised.
         success: None while it runs.
         seconds: how long it took; None while it runs.
-        is_cut: its text is no longer kept in full.
+        is_cut: its text, or its arguments, are no longer kept in full.
     """
 
     began: float
@@ -114,7 +114,7 @@ class RecordedTurn:
         prompt = call.prompt
         size = CHARACTERS_OF_A_TOKEN * (prompt.tokens - prompt.tool_tokens)
         if call.reply is not None:
-            size += len(call.reply.content)
+            size += len(call.reply.content) + sum(map(_size_of, call.reply.tool_calls))
         if size > self.room:
             size = self._cut(call)
         self.room -= size
@@ -123,11 +123,7 @@ class RecordedTurn:
         """Keep the newest messages of a call, and no blocks; returns what these take."""
         call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=[])
         kept: list[Message] = []
-        size = 0
-        if call.reply is not None and len(call.reply.content) > self.room:
-            call.reply = replace(call.reply, content=call.reply.content[: self.room])
-        if call.reply is not None:
-            size = len(call.reply.content)
+        size = self._cut_reply(call)
         for message in reversed(call.messages):
             size_of_it = len(str(message))
             if size + size_of_it > self.room:
@@ -137,11 +133,43 @@ class RecordedTurn:
         call.messages = kept[::-1]
         return size
 
+    def _cut_reply(self, call: ModelCall) -> int:
+        """Keep the beginning of a reply, and calls as far as there is room; returns its size."""
+        if call.reply is None:
+            return 0
+        content = call.reply.content[: self.room]
+        size, calls = len(content), []
+        for each in call.reply.tool_calls:
+            kept = _kept(each, self.room - size)
+            size += _size_of(kept)
+            calls.append(kept)
+        call.reply = replace(call.reply, content=content, tool_calls=tuple(calls))
+        return size
+
     def keep_use(self, use: ToolUse) -> None:
-        """Take room for a tool's text; of one that is too long the beginning is kept."""
+        """Take room for a call and its text; the beginning is kept of a text that is too long."""
+        kept = _kept(use.call, self.room)
+        use.is_cut, use.call = kept is not use.call, kept
+        self.room -= _size_of(kept)
         if len(use.text) > self.room:
             use.text, use.is_cut = use.text[: self.room], True
         self.room -= len(use.text)
+
+
+def _size_of(call: ToolCall) -> int:
+    """The room that a call takes, beside a name as tools have them."""
+    beyond = max(0, len(call.name) - LONGEST_TOOL_NAME)
+    return beyond + (len(str(call.arguments)) if call.arguments else 0)
+
+
+def _kept(call: ToolCall, room: int) -> ToolCall:
+    """A call as far as there is room: without its arguments, and with a name that a tool may have.
+
+    Where there is enough it is the call itself.
+    """
+    if _size_of(call) <= room:
+        return call
+    return replace(call, name=call.name[:LONGEST_TOOL_NAME], arguments={})
 
 
 Listener = Callable[[str, RecordedTurn], None]

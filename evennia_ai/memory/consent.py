@@ -42,6 +42,24 @@ def wants_no_words(script: Assistant, event: Event) -> bool:
     return is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
+def holds_unwanted(script: Assistant, turn: Turn) -> bool:
+    """True where something heard in a turn is of somebody, or of a place, that wants no words kept.
+
+    What it answers, and what it overheard.
+    """
+    if any(wants_no_words(script, event) for event in turn.events):
+        return True
+    heard = turn.overheard
+    return any(is_unwanted(script, {each.person} - {""}, each.place) for each in heard)
+
+
+def tells_unwanted(script: Assistant, turn: Turn) -> bool:
+    """True where a prompt of a turn may tell such words: it holds some, or the talk before does."""
+    if turn.has_unkept or holds_unwanted(script, turn):
+        return True
+    return is_unwanted(script, set(turn.talk_of))
+
+
 def is_unwanted(script: Assistant, whom: set[str], place: str = "") -> bool:
     """True where one of some beings, or a place, is among those of whom nothing is to be kept.
 

@@ -39,6 +39,7 @@ from evennia_ai.operations.dry_results import DrySide, heard_row, side_of
 from evennia_ai.operations.hearing import LINES, heard_as, obstacle
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights import refusal
 from evennia_ai.operations.settings import signed
 from evennia_ai.operations.speakers import Speaker, speaker_of
 from evennia_ai.runtime import signals, state
@@ -110,6 +111,9 @@ def try_message(
 ) -> Deferred[Result[DryRun]]:
     """Try a message, and beside it the same with something else changed.
 
+    Whoever may not is told so: it takes control of the assistant and what its prompts take; another
+    text or model what it takes to set it up, a moment what its record takes.
+
     Args:
         visitor: who tries it.
         variant: what is changed on the second side; None: there is none.
@@ -117,7 +121,10 @@ def try_message(
         seconds: that it may take at most, LONGEST_SECONDS or less.
     """
     look = look or Look(incoming.person_of(visitor), by=str(visitor.key))
-    prepared = _prepared(script, visitor, trial, variant or Variant(), look)
+    variant = variant or Variant()
+    if refused := _refused(script, visitor, variant, look):
+        return succeed(refused)
+    prepared = _prepared(script, visitor, trial, variant, look)
     if isinstance(prepared, Result):
         return succeed(prepared)
     speaker, plans = prepared
@@ -127,6 +134,21 @@ def try_message(
     if not running.called:
         _until_it_ends(script, running)
     return running.addErrback(_cut_off, script)
+
+
+def _refused(
+    script: AssistantScript, visitor: Being, variant: Variant, look: Look
+) -> Result[Any] | None:
+    """None where somebody may try that; else what is missing.
+
+    What comes of it shows the prompt, so each of its parts needs what it needs elsewhere.
+    """
+    acts = ["try messages"]
+    acts += ["show memories", "reveal"] if look.is_revealing else []
+    acts += ["audit"] if variant.moment.strip() else []
+    acts += ["configure"] if variant.model.strip() or variant.part else []
+    refusals = (refusal(act, visitor, script) for act in acts)
+    return next((each for each in refusals if each is not None), None)
 
 
 def _until_it_ends(script: AssistantScript, running: Deferred[Any]) -> None:

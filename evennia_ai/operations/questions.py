@@ -53,7 +53,7 @@ class AskedQuestion(TypedDict):
     because: Annotated[str, note("Whose words it was at, and how they came; not what they were.")]
     asked_at: Annotated[str, note("When it was asked (ISO 8601).")]
     until: Annotated[str | None, note("When it counts as a no (ISO 8601).")]
-    today: Annotated[str, note("Tokens it used today, in words.")]
+    today: Annotated[str, note("Tokens it used today, in words; for staff.")]
     is_stalled: Annotated[bool, note("Whoever was asked is not here.")]
 
 
@@ -83,7 +83,8 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
         question = approvals.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
-        shown.append(_as_data(question, name, today_of(script), is_stalled=is_stalled))
+        today = today_of(script) if is_staff else ""
+        shown.append(_as_data(question, name, today, is_stalled=is_stalled))
     typed = "\nAnswer with: assistant answer <number> yes | no"
     if any(item["is_stalled"] for item in shown):
         typed += "\nOne that is stalled can also be taken or dropped: take | drop"

@@ -1,7 +1,8 @@
 """A recorded turn as somebody may see it: each step with its tokens, its time and its words.
 
 Words of a turn that not everybody may know of are masked for whoever may not, as a whole: a prompt
-quotes people in places that nobody can name. The head of a prompt is the same for everybody.
+quotes people in places that nobody can name. The head of a prompt is the same for everybody, unless
+a game's own text in it changes from turn to turn.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.recording import ModelCall, RecordedTurn, Step, ToolUse
-from evennia_ai.memory.consent import wants_no_words
+from evennia_ai.memory.consent import tells_unwanted
 from evennia_ai.operations.explaining import row_of
 from evennia_ai.operations.result import note, one_of
 from evennia_ai.operations.revealing import Look
@@ -115,8 +116,7 @@ class _Words:
         turn = record.turn
         alone = map(person_audience, turn.asides.values())
         self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
-        unwanted = any(wants_no_words(script, event) for event in turn.events)
-        self.is_unkept = unwanted and not is_tried
+        self.is_unkept = not is_tried and tells_unwanted(script, turn)
         seen = [look.may_see(audience) for audience in sorted(self.held)]
         self.is_shown = all(seen) and not self.is_unkept
 
@@ -237,7 +237,7 @@ def _asked(call: ModelCall, record: RecordedTurn, words: _Words) -> dict[str, An
         "cost_nano": call.nano,
         "is_priced": call.is_priced,
         "blocks": _blocks(call, words),
-        "messages": [_sent(message, words) for message in call.messages],
+        "messages": [_sent(message, call, words) for message in call.messages],
         "tools": [spec.name for spec in call.tools],
         "thoughts": words.of(said) if calls else "",
         "calls": [
@@ -289,14 +289,16 @@ def _blocks(call: ModelCall, words: _Words) -> list[Block]:
 
 
 def _head(call: ModelCall) -> str:
-    """The beginning of a prompt, which is the same whoever speaks."""
+    """The beginning of a prompt that is the same whoever speaks; "" where it is not."""
+    if not call.prompt.has_stable_head:
+        return ""
     first: Mapping[str, Any] = next(iter(call.prompt.messages), {})
     return str(first["content"]) if first.get("role") == "system" else ""
 
 
-def _sent(message: Mapping[str, Any], words: _Words) -> Sent:
+def _sent(message: Mapping[str, Any], call: ModelCall, words: _Words) -> Sent:
     text = message.get("content") or ""
     if calls := message.get("tool_calls"):
         text = "\n".join(filter(None, (text, json.dumps(calls, ensure_ascii=False))))
-    is_head = message["role"] == "system"
+    is_head = message["role"] == "system" and call.prompt.has_stable_head
     return {"role": str(message["role"]), "text": str(text) if is_head else words.of(str(text))}

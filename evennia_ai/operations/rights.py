@@ -67,6 +67,7 @@ ACTS: dict[str, Right] = {
     "export history": Right.MEMORY,
     "tell": Right.CONTROL,
     "execute tool": Right.CONTROL,
+    "try messages": Right.CONTROL,  # and to be shown its prompts, as ALSO says
     "reset breaker": Right.CONTROL,
     "goal": Right.CONTROL,
     "reveal": Right.CONTROL,  # private words, on a page
@@ -85,6 +86,9 @@ ACTS: dict[str, Right] = {
     "remove all": Right.OWNER,
 }
 
+# Acts by which somebody learns, or does, what another act is for.
+ALSO: dict[str, str] = {"try messages": "show prompts"}
+
 
 def refusal(
     act: str,
@@ -102,6 +106,10 @@ def refusal(
         script: the assistant it is done to; None for what is done to none.
         counts_as_staff: by a lock of the command's own; None: as the game's setting says.
     """
+    if act in ALSO:
+        refused = refusal(ALSO[act], person, script, counts_as_staff=counts_as_staff)
+        if refused is not None:
+            return refused
     right = ACTS[act]
     staff = is_staff(person) if counts_as_staff is None else counts_as_staff
     if right in OF_THE_BODY and script is not None:
@@ -122,6 +130,8 @@ def is_allowed(act: str, person: Being, script: AssistantScript | None = None) -
     """
     if not act:
         return True
+    if act in ALSO and not is_allowed(ALSO[act], person, script):
+        return False
     right, staff = ACTS[act], is_staff(person)
     if right in OF_THE_BODY and script is not None:
         return may_control(script, person, is_staff=staff, right=right)

@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from evennia_ai.agent.admission import place_of
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.typed_objects import Being
+from evennia_ai.memory.consent import is_unwanted
 from evennia_ai.operations import explaining, traces
 from evennia_ai.operations.explaining import row_of
 from evennia_ai.operations.recorded_turns import Recorded, seen
@@ -194,12 +197,20 @@ def _around(script: AssistantScript, at: float, own: set[int], look: Look) -> li
     }
     for record in script.work.decisions.newest():
         if span.since <= record.at < span.until:
-            fresh = row_of(record, is_staff=True, look=look)
+            fresh: Any = row_of(record, is_staff=True, look=look)
             place = (record.at, record.number)
+            if rows.get(place, {}).get("text") == traces.UNWANTED or _is_unwanted(script, record):
+                fresh["text"] = traces.UNWANTED
             # In memory are words that the trace does not keep; the answer is in the trace.
             rows[place] = {**rows.get(place, {}), **fresh}
     near = sorted(rows, key=lambda place: abs(place[0] - at))[:MOST_AROUND]
     return [_line(rows[place], own) for place in sorted(near)]
+
+
+def _is_unwanted(script: AssistantScript, record: DecisionTrace) -> bool:
+    """True of words of somebody who wants none kept, and of such a place where it still is."""
+    heard = record.heard
+    return is_unwanted(script, {heard.person, heard.sender_id} - {""}, place_of(script, heard))
 
 
 def _line(row: Any, own: set[int]) -> Line:

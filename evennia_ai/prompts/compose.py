@@ -69,7 +69,8 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     messages, size = [*head, *history, *said], tools + fixed + size
     blocks = [(component.key, text) for component, text in parts]
     blocks += [(scene.components[number].key, text) for number, text in told]
-    return Prompt(messages, size, most, scene.count, tools, scene.instructions(specs), blocks)
+    rules, is_stable = scene.instructions(specs), scene.has_stable_head(specs)
+    return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_stable)
 
 
 def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:

@@ -21,8 +21,9 @@ from evennia_ai.core.turn.pattern import WIDEST, compose_pattern
 from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, PromptComponent
-from evennia_ai.prompts.placeholders import check_text, placeholders_in
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, HEAD, PromptComponent
+from evennia_ai.prompts.placeholders import check_text, is_stable, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, PLAIN, native_rules
 
@@ -158,6 +159,10 @@ class Scene:
             if text.strip() and not (tells_persona and component.id == Part.CHARACTER)
         ]
 
+    def has_stable_head(self, tools: Iterable[str] = ()) -> bool:
+        """True where the head of a prompt is the same in every turn, whatever a text has in it."""
+        return all(is_stable(text) for part, text in self.texts(tools) if part.where == HEAD)
+
     def value(self, placeholder: str) -> str:
         """The values of placeholders that do not depend on the turn."""
         if placeholder == "name":
@@ -196,7 +201,7 @@ def stage(
     game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
     registry = PromptRegistry.read(game, read("prompt_components"), read("prompt_templates"))
     own = read("system_prompt_native" if is_native else "system_prompt")
-    context = _context(context_type, settings, read("context_configs"))
+    context = _context(context_type, settings, read("context_configs"), registry.components)
     config = ExecutionConfig.from_stored(read("execution_config"))
     pattern = compose_pattern(config, context)
     reasons = (f"context {context.context_type}", *pattern.reasons)
@@ -231,9 +236,21 @@ def _notes(read: Callable[[str], Any]) -> dict[str, str]:
     }
 
 
-def _context(context_type: ContextType, settings: Any, own: Mapping[str, Any]) -> ContextConfig:
+def _context(
+    context_type: ContextType,
+    settings: Any,
+    own: Mapping[str, Any],
+    components: Mapping[int, PromptComponent],
+) -> ContextConfig:
     game = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
     config = context_for(context_type, game, own)
     for number, text in config.component_overrides.items():
-        check_text(text, f"{context_type}.component_overrides[{number}]")
+        where = f"{context_type}.component_overrides[{number}]"
+        check_text(text, where)
+        component = {CARD_NOTES.id: CARD_NOTES, **components}.get(number)
+        if component is not None and component.where == HEAD and not is_stable(text):
+            raise ConfigurationError(
+                f"{where} changes from turn to turn, but {component.key} stands in the head of the "
+                "prompt, which has to stay as it is; put that into a component of your own"
+            )
     return config

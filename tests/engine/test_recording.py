@@ -204,6 +204,37 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
     assert ("", []) == (last.reply.content, last.messages)
 
 
+def test_arguments_take_room() -> None:
+    """Those of a model's calls and of a tool's; where there is none they are left out."""
+    prompt = Prompt([], 0, 1000)
+    long = ToolCall("c1", "write_note", {"text": "a" * 200})
+    nameless = ToolCall("c2", "n" * 500)
+    record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=300)
+    call = ModelCall(0.0, prompt, (), (), reply=Reply(tool_calls=(long,)))
+    record.keep_call(call)
+    size = len(str(long.arguments))
+    assert call.reply is not None
+    assert (False, (long,), 300 - size) == (call.is_cut, call.reply.tool_calls, record.room)
+    more = ModelCall(0.0, prompt, (), (), reply=Reply("hm", tool_calls=(LOOK, long, nameless)))
+    record.keep_call(more)
+    assert more.reply is not None
+    look, cut, named = more.reply.tool_calls
+    assert (True, LOOK, "write_note", {}) == (more.is_cut, look, cut.name, cut.arguments)
+    assert ("n" * 64, "hm") == (named.name, more.reply.content)
+    left = record.room
+    use = ToolUse(0.0, long, "done")
+    record.keep_use(use)
+    assert ("write_note", {}, True) == (use.call.name, use.call.arguments, use.is_cut)
+    assert (left - 4, "done") == (record.room, use.text)
+    failed = ModelCall(0.0, Prompt([], 900, 1000), (), (), error="it is away")
+    record.keep_call(failed)
+    assert (None, True, left - 4) == (failed.reply, failed.is_cut, record.room)
+    roomy = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=300)
+    use = ToolUse(0.0, long, "done")
+    roomy.keep_use(use)
+    assert (long, False, 300 - size - 4) == (use.call, use.is_cut, roomy.room)
+
+
 def test_prompts_share_what_is_equal_in_them() -> None:
     """The head of a hundred prompts is kept once; from where they differ each has its own."""
     ring = TurnRing()

@@ -147,6 +147,16 @@ def test_a_template_goes_before_the_prompt_of_its_own(
             id="an unknown name in a context",
         ),
         pytest.param(
+            "tick_event.component_overrides[1000] changes from turn to turn, but character_context",
+            {"context_configs": {"tick_event": {"component_overrides": {1000: "{memories}"}}}},
+            id="memories in the head",
+        ),
+        pytest.param(
+            "tick_event.component_overrides[1450] changes from turn to turn, but card_notes",
+            {"context_configs": {"tick_event": {"component_overrides": {1450: "{entities}"}}}},
+            id="people in the notes of a card",
+        ),
+        pytest.param(
             "context_configs.tick_event.max_iterations is 0",
             {"context_configs": {"tick_event": {"max_iterations": 0}}},
             id="a context",

@@ -23,6 +23,7 @@ from evennia_ai.operations.dry_results import DrySide
 from evennia_ai.operations.dry_runs import DryRun, Trial, try_message, ways
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.settings import update_settings
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest, audit_rows
@@ -82,6 +83,49 @@ class DryRunTest(RememberingTest):
     def prompts(self) -> str:
         """All that the model was sent."""
         return str(self.model.bodies)
+
+
+class TestWhoMay(DryRunTest):
+    """A trial shows the prompt, so it takes the right to see that, and what each change takes."""
+
+    def refused(self, variant: Variant | None = None, **look: Any) -> bool:
+        """True where Mira, who may only run Ada, is told that she may not; no model is asked."""
+        self.model.answers.append(whispers("Hello.", "Mira"))
+        asked, outcome = len(self.model.bodies), []
+        looking = Look.of(self.mira, **look)
+        trying: Deferred[Any] = try_message(
+            self.ada_script, self.mira, Trial("hello"), variant, look=looking
+        )
+        trying.addCallback(outcome.append)
+        pump()
+        self.model.answers.clear()
+        (tried,) = outcome
+        is_asked = len(self.model.bodies) > asked
+        assert is_asked is (tried.problem is not Problem.FORBIDDEN)
+        return not is_asked
+
+    def test_whoever_may_only_run_her_tries_nothing(self) -> None:
+        """By a lock of her body; no prompt, nobody's memories, no other model."""
+        self.ada.locks.add(f"ai_control:perm(Admin) or id({self.mira.id})")
+        assert not is_staff(self.mira)
+        assert is_allowed("execute tool", self.mira, self.ada_script)
+        assert not is_allowed("try messages", self.mira, self.ada_script)
+        assert self.refused()
+        assert self.refused(is_revealing=True)
+
+    def test_each_change_takes_its_right(self) -> None:
+        """Whoever may look and run, but neither set up nor reveal."""
+        self.account2.permissions.clear()
+        self.account2.permissions.add("Builder")
+        self.ada.locks.add(f"ai_control:id({self.mira.id})")
+        self.ada.locks.add("ai_configure:perm(Admin)")
+        assert not self.refused()
+        part = texts_of(self.ada_script).data[0].part
+        for variant in (Variant(part=part, text="You are a pirate."), Variant(model="scripted")):
+            assert self.refused(variant)
+        assert not self.refused(is_revealing=True)
+        self.ada.locks.add("ai_control:perm(Admin)")
+        assert self.refused(is_revealing=True)
 
 
 class TestNothingIsDone(DryRunTest):

@@ -62,6 +62,13 @@ class TestInTurn(PeopleTest):
         self.reply(two, "no")
         assert 2 == len(self.told(self.account))
 
+    def test_tokens_are_told_to_staff(self) -> None:
+        """Whoever is only asked is not told what she uses, nor of how much."""
+        self.put()
+        for is_staff in (False, True):
+            (asked,) = self.questions_of(self.tom, is_staff=is_staff).data.questions
+            assert is_staff is bool(asked["today"])
+
     def test_i2_each_person_has_a_row_of_her_own(self) -> None:
         """What is before one keeps nobody else from the next."""
         self.allowed_by("Tom")

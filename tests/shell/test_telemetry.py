@@ -194,6 +194,31 @@ class TestWords(TelemetryTest):
         assert "invoke_agent" in self.sent(export)
         assert SECRET not in self.sent(export)
 
+    def test_never_of_a_place_that_does_not_want_it(self) -> None:
+        """Nor elsewhere, while it is still in the talk."""
+        export = self.export(words=True, private_words=True)
+        self.room1.tags.add("ai_no_memory")
+        self.ask(f"say @ada I play the {SECRET}", says("Fine."))
+        for person in (self.tom, self.mira, self.ada):
+            person.location = self.room2
+        self.ask("say @ada what is loud?", says("It."))
+        assert SECRET in str(self.model.bodies[-1])
+        assert 2 == self.sent(export).count("invoke_agent Ada")
+        assert SECRET not in self.sent(export)
+
+    def test_never_what_was_overheard_at_such_a_place(self) -> None:
+        """Where nothing else was said there; nor while it stays in the talk."""
+        export = self.export(words=True, private_words=True)
+        self.room1.tags.add("ai_no_memory")
+        self.ada_script.db.room_messages = "context"
+        self.type(self.mira, f"say The {SECRET} is loud.")
+        for person in (self.tom, self.mira, self.ada):
+            person.location = self.room2
+        for _turn in range(2):
+            self.ask("say @ada what is loud?", says("Something."))
+            assert SECRET in str(self.model.bodies[-1])
+        assert SECRET not in self.sent(export)
+
 
 class TestSwitch(TelemetryTest):
     """On, off and wrong."""

@@ -8,11 +8,29 @@ from evennia_ai import audit
 from evennia_ai.operations import turns
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.traces import UNWANTED
 from evennia_ai.operations.turns import Sought
+from evennia_ai.runtime import state
 from evennia_ai.testing import calls
+from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import ShellTest, says, whispers
 
 SECRET = "the key is under the stone"
+
+
+class RecalledTest(RememberingTest):
+    """Ada answers Tom, of whom she remembers something."""
+
+    def test_a_head_that_tells_memories_is_masked(self) -> None:
+        """A game's own rules may have them in it: then no block of the head is open."""
+        rules = "You are {name}. You remember: {memories}"
+        state.write(self.ada_script, system_prompt=rules, system_prompt_native=rules)
+        self.remember(f"Tom told me: {SECRET}.", self.toms)
+        self.ask("whisper Ada = where is the key?", whispers("I know."))
+        assert SECRET in str(self.model.bodies[-1])
+        for look, is_shown in ((Look.of(self.mira), False), (Look.of(self.tom), True)):
+            (turn,) = turns.recent(self.ada_script, look).data.turns
+            assert is_shown is (SECRET in repr(turn))
 
 
 class TurnsTest(ShellTest):
@@ -76,6 +94,33 @@ class TurnsTest(ShellTest):
         (turn,) = self.recent(Look.of(self.mira, is_revealing=True))
         assert SECRET not in repr(turn["steps"])
         assert turn["is_masked"]
+
+    def test_words_of_the_talk_that_nobody_may_keep_are_not_shown(self) -> None:
+        """Neither in a later turn for somebody else, nor around one."""
+        self.ask(f"say Ada, {SECRET}", says("Well."))
+        self.ask("say Ada, what did he say?", says("Well."), person=self.mira)
+        number = self.ada_script.work.decisions.newest()[0].number
+        look = Look.of(self.mira, is_revealing=True)
+        assert SECRET in repr(self.recent(look)[0])
+        assert SECRET in repr(turns.in_full(self.ada_script, number, look).data)
+        self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
+        assert SECRET not in repr([turn["steps"] for turn in self.recent(look)])
+        full = turns.in_full(self.ada_script, number, look).data
+        assert SECRET not in repr(full.around)
+        assert UNWANTED in [line.text for line in full.around]
+
+    def test_words_of_a_place_that_nobody_may_keep_are_not_shown(self) -> None:
+        """Nor once she talks elsewhere, while the talk has them."""
+        self.room1.tags.add("ai_no_memory")
+        self.ask(f"say Ada, {SECRET}", says("Well."))
+        for person in (self.tom, self.ada):
+            person.location = self.room2
+        self.ask("say Ada, what did I say?", says("Well."))
+        assert SECRET in str(self.model.bodies[-1])
+        number = self.ada_script.work.decisions.newest()[0].number
+        full = turns.in_full(self.ada_script, number, Look.of(self.tom)).data
+        assert SECRET not in repr(full.around), full.around
+        assert SECRET not in repr(full.recorded)
 
     def test_a_turn_that_goes_on(self) -> None:
         """While the model is waited for its time grows; after a stop it says so."""

@@ -92,6 +92,18 @@ class BenchPageTest(WebTest):
         assert 403 == self.attempt(whispers("never"), who="builder").status_code
         assert [] == self.model.bodies
 
+    def test_a_player_who_may_run_her_sees_no_prompt(self) -> None:
+        """By a lock of her body alone: neither the page, nor its line in the menu."""
+        pia = self.people["player"]
+        self.ada.locks.add(f"ai_control:perm(Admin) or pid({pia.id}) or id({pia.id})")
+        for given in ({}, {"reveal": "true"}, {"moment": "1 hour ago"}, {"part": "persona"}):
+            assert 403 == self.attempt(whispers("never"), who="player", **given).status_code
+        assert 403 == self.get("bench", who="player", key="Ada").status_code
+        assert [] == self.model.bodies
+        address = self.address("bench", key="Ada")
+        assert address in self.get("settings", key="Ada").content.decode()
+        assert address not in self.get("mine", who="player").content.decode()
+
     def test_as_oneself_without_being_in_the_game(self) -> None:
         """Whoever opens the page need not play: it is still their own words."""
         berit = self.people["controller"]

@@ -33,12 +33,16 @@ class Overheard:
     mask: str = ""
 
     @classmethod
-    def from_heard(cls, heard: Heard, trust: float) -> Overheard:
-        """The part of a message that is kept."""
+    def from_heard(cls, heard: Heard, trust: float, place: str = "") -> Overheard:
+        """The part of a message that is kept.
+
+        Args:
+            place: the room ("#2") where it was heard, or the channel.
+        """
         body = heard.body
         if len(body) > MOST_OF_ONE:
             body = body[: MOST_OF_ONE - 1] + "…"
-        said = (heard.source.value, heard.person, heard.sender_name, heard.place, body)
+        said = (heard.source.value, heard.person, heard.sender_name, place or heard.place, body)
         return cls(*said, trust, heard.mask)
 
     def may_be_told_to(self, person: str) -> bool:

@@ -21,8 +21,8 @@ from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 
 Message = dict[str, Any]
 # Marks on messages that are kept, for us alone: they are taken off before anything is sent.
-PRIVATE_TO, OF, PAID_BY = "private_to", "of", "paid_by"
-_MARKS = (PRIVATE_TO, OF, PAID_BY)
+PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
+_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT)
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -164,6 +164,11 @@ def marked_paid(messages: Sequence[Message], person: str, payer: str) -> list[Me
     return [{**message, PAID_BY: payer} for message in messages]
 
 
+def marked_unkept(messages: Sequence[Message], *, is_unkept: bool = True) -> list[Message]:
+    """The messages of a turn, marked where of somebody in it, or of its place, nothing is kept."""
+    return [{**message, UNKEPT: True} for message in messages] if is_unkept else list(messages)
+
+
 def payer_of(message: Message) -> str:
     """The payer of the turn that a message is of, or "" for nobody."""
     paid = (message.get(mark) for mark in (PAID_BY, OF, PRIVATE_TO))
@@ -184,8 +189,23 @@ def known_to(history: Sequence[Message], person: str) -> list[Message]:
     return [
         {key: value for key, value in message.items() if key not in _MARKS}
         for message in history
-        if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)
+        if _is_known(message, person)
     ]
+
+
+def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], bool]:
+    """The ids of people in whose turns that was said which `known_to` gives, and if any is unkept.
+
+    Of a mask it is the id of whoever is behind it.
+    """
+    known = [message for message in history if _is_known(message, person)]
+    whose = {message.get(OF) or message.get(PRIVATE_TO) for message in known}
+    people = frozenset(behind(str(face)) for face in whose if face)
+    return people, any(UNKEPT in message for message in known)
+
+
+def _is_known(message: Message, person: str) -> bool:
+    return PRIVATE_TO not in message or bool(person and message[PRIVATE_TO] == person)
 
 
 def holds_private(history: Sequence[Message], person: str) -> bool:

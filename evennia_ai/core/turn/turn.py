@@ -64,7 +64,10 @@ class Turn:
         events: what is being answered, oldest first: one message, or a burst of one person's.
         overheard: what else was heard before it, and may be told.
         history: the conversation before this turn.
+        talk_of: ids of the people in whose turns that was said.
+        has_unkept: some of that is from where, or from whom, nothing is to be kept.
         said: messages this turn adds to it.
+        is_unkept: they are of somebody, or were said at a place, of whom nothing is to be kept.
         iterations: model calls made so far.
         found: names of tools that were looked up in this turn, and are on offer since.
         notices: what staff should know of how it was answered, such as a fallback model.
@@ -135,6 +138,9 @@ class Turn:
     ran: list[Fact] = field(default_factory=list)
     spent: MoneySpent = field(default_factory=MoneySpent)
     prompt: dict[str, str] = field(default_factory=dict)
+    talk_of: frozenset[str] = frozenset()
+    has_unkept: bool = False
+    is_unkept: bool = False
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt holds something of these audiences from now on."""

@@ -104,6 +104,7 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     work, person = script.work, sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
     turn = Turn(work.epoch, events, overheard, conversation.known_to(work.history, person))
+    turn.talk_of, turn.has_unkept = conversation.origin_of(work.history, person)
     turn.is_apart = turn.event.kind == inbox.TASK
     turn.hold(*(audience for event in events for audience in event.held))
     is_told_alone = any(item.source in PRIVATE for item in overheard)
@@ -241,6 +242,7 @@ def settle(
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
         said = conversation.marked_paid(turn.said, turn.event.face, turn.payer)
+        said = conversation.marked_unkept(said, is_unkept=turn.is_unkept)
         _remember(script, said, turn.event.face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
@@ -368,6 +370,7 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     if said and events:
         last = Event.from_stored(events[-1])
         asides = noted.get("asides", {})
+        said = conversation.marked_unkept(said)  # nobody knows any more whom it overheard
         _remember(script, said, last.face, is_private=noted["is_private"], asides=asides)
     _write(
         script,

@@ -50,6 +50,10 @@ def _shown(
     """The form with what was typed, and what came of it."""
     script = visit.assistant
     texts, models = texts_of(script), known_models()
+
+    def may(act: str) -> bool:
+        return is_allowed(act, visit.account, script)
+
     shown: dict[str, Any] = {
         "form": form,
         "name": str(script.key),
@@ -63,11 +67,13 @@ def _shown(
         ],
         "zone": zone_name(),
         "purse": today_of(None),
-        "may_reveal": is_allowed("reveal", visit.account, script),
+        "may_reveal": all(map(may, ("show memories", "reveal"))),
+        "may_configure": may("configure"),
+        "may_audit": may("audit"),
         "run": tried.data if tried is not None and tried.ok else None,
     }
     return shown if tried is None or tried.ok else {**shown, "said": tried}
 
 
-PAGES = (Page(f"{ONE}bench/", "bench", "Test bench", "execute tool", _show, is_long=True),)
+PAGES = (Page(f"{ONE}bench/", "bench", "Test bench", "try messages", _show, is_long=True),)
 ACTIONS = ()
