@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
+from evennia_ai.core.cards.character_card import as_json, new_card
 from tests.browser.cases import CASES
 from tests.browser.devtools import Browser
 from tests.browser.equipment import Equipment
 from tests.browser.tab import Tab
-from tests.browser.workbench import HOME, NARROW, SCHEMES, WIDE, Workbench
+from tests.browser.ways import ACTS, ARRANGE, HOME
+from tests.browser.workbench import NARROW, WIDE, Workbench
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import Game
 from tests.journeys.staging import run
 
 ASK_FIRST = {"tick_event": {"dangerous_requires_confirm": True}}
-PLANT = """
-from evennia_ai import audit
-for text in {texts!r}:
-    operations.add_memory(ada, text, tags=[text[:20]], by=text)
-    operations.add_lore(text, keywords=['storm'], by=text)
-    operations.add_goal(ada, text)
-    audit.record('words_revealed', ada, by=text, kind=text, person=text, count=1)
-ada.db.persona = ' '.join({texts!r})
-ada.obj.db.desc = ada.db.persona
-told = 'planted'
-"""
+# Letters of the texts together that go into one field.
+MOST = 600
+LOOKS = ((WIDE, "light"), (NARROW, "dark"))
 
 
 @pytest.fixture(scope="module")
@@ -44,39 +38,59 @@ def bench(staff: Workbench) -> Iterator[Workbench]:
     """The same, on whose pages nothing happens that no text may bring about."""
     staff.tab.take_incidents()
     yield staff
-    left = [each for each in staff.tab.take_incidents() if f"{HOME}" not in each]
-    assert [] == left
+    assert [] == staff.take_incidents()
 
 
-def test_everybody_can_use_every_page(bench: Workbench) -> None:
-    """Light and dark, on a screen and on a phone: axe finds nothing, and nothing sticks out."""
+def arrange(
+    bench: Workbench, admin: Player, model: FakeModel, enter: Enter, texts: Sequence[str]
+) -> dict[str, str]:
+    """Texts wherever a page can show some: what `Way.named` asks for."""
+    text = " ".join(texts)[:MOST]
+    with enter("Tom") as tom:
+        model.queue({"calls": [{"tool": "say", "arguments": {"message": text}}]})
+        tom.ask("say ada, what broke the stair?", "Ada says")
+    memory, lore = run(admin, ARRANGE.format(texts=list(texts), most=MOST)).split()
+    card = as_json(new_card(name="Edda", description=text, system_prompt=text)).decode()
+    turn = bench.newest_turn()
+    return {"text": text, "memory": memory, "lore": lore, "card": card, "turn": turn}
+
+
+@pytest.fixture
+def names(bench: Workbench, admin: Player, model: FakeModel, enter: Enter) -> dict[str, str]:
+    """What the pages have something to show of."""
+    return arrange(bench, admin, model, enter, ["The storm of 1888 broke the third stair."])
+
+
+def test_everybody_can_use_every_page(bench: Workbench, names: dict[str, str]) -> None:
+    """On a screen and, dark, on a phone: axe finds nothing, and nothing sticks out."""
     found = {}
-    for title, path in bench.pages("Ada").items():
-        for size in (WIDE, NARROW):
-            for scheme in SCHEMES:
-                with bench.seen_as(size, scheme):
-                    bench.visit(path)
-                    wrong = [*bench.barriers(), *bench.overflow()]
-                if wrong:
-                    found[title, size, scheme] = wrong
+    for way in bench.ways(names):
+        for size, scheme in LOOKS:
+            with bench.seen_as(size, scheme):
+                bench.go(way)
+                wrong = [*bench.barriers(), *bench.overflow()]
+            if wrong:
+                found[way.title, size, scheme] = wrong
     assert {} == found
 
 
-def test_every_page_is_worked_by_the_keyboard(bench: Workbench) -> None:
+def test_every_page_is_worked_by_the_keyboard(bench: Workbench, names: dict[str, str]) -> None:
     """The Tab key comes to all that can be worked with, on every page."""
     found = {}
-    for title, path in bench.pages("Ada").items():
-        bench.visit(path)
+    for way in bench.ways(names):
+        bench.go(way)
         if missed := bench.unreached():
-            found[title] = missed
+            found[way.title] = missed
     assert {} == found
 
 
-def test_hostile_texts_do_nothing_on_any_page(bench: Workbench, admin: Player) -> None:
-    """Whatever players and models write is read as it is written, and runs nothing."""
-    run(admin, PLANT.format(texts=[case.written for case in CASES]))
-    for path in bench.pages("Ada").values():
-        bench.visit(path)
+def test_hostile_texts_do_nothing_on_any_page(
+    bench: Workbench, admin: Player, model: FakeModel, enter: Enter
+) -> None:
+    """Whatever players, models and staff write is read as it is written, and runs nothing."""
+    names = arrange(bench, admin, model, enter, [case.written for case in CASES])
+    for way in bench.ways(names):
+        bench.go(way)
 
 
 def test_a_stop_from_the_page_drops_the_answer_in_flight(
@@ -113,3 +127,16 @@ def test_a_question_answered_on_the_page_goes_on_in_the_game(
         bench.press("yes", f"{HOME}questions/")
         tom.expect('Ada whispers: "It burns')
         assert "Nobody asks you anything." in bench.words
+
+
+def test_whatever_is_done_on_a_page_is_done_by_the_keyboard(
+    bench: Workbench, names: dict[str, str]
+) -> None:
+    """Every field is filled, and every button pressed, without a mouse."""
+    wrong = []
+    for way in ACTS:
+        try:
+            bench.go(way.named(names))
+        except AssertionError as error:
+            wrong.append(f"{way.title}: {error}")
+    assert [] == wrong

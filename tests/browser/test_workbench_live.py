@@ -12,12 +12,12 @@ from tests.browser.cases import CASES
 from tests.browser.devtools import Browser
 from tests.browser.equipment import Equipment
 from tests.browser.tab import Tab
-from tests.browser.workbench import HOME, NARROW, SCHEMES, WIDE, Workbench
+from tests.browser.ways import ADA, HOME
+from tests.browser.workbench import NARROW, SCHEMES, WIDE, Workbench
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter
 from tests.journeys.game import Game
 
-ADA = f"{HOME}assistants/Ada/"
 WAIT_MS = 30_000
 WAIT_FOR = """
 (words, wait) => new Promise(resolve => {
@@ -86,8 +86,7 @@ def live(bench: Workbench, model: FakeModel) -> Iterator[Page]:
     """The page of Ada; nothing but what it shows may happen on it."""
     bench.tab.take_incidents()
     yield Page(bench, ADA)
-    left = [each for each in bench.tab.take_incidents() if ADA not in each]
-    assert [] == left
+    assert [] == bench.take_incidents()
 
 
 def says(words: str, **more: Any) -> dict[str, Any]:

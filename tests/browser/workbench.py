@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
 from tests.browser.equipment import AXE, Equipment
 from tests.browser.tab import Tab
+from tests.browser.ways import ADA, FURTHER, HOME, Way
 from tests.journeys.clients import WAIT_SECONDS
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD
 
-HOME = "/ai/"
 WIDE, NARROW = (1000, 760), (360, 740)
 SCHEMES = ("light", "dark")
 LOG_IN = """
@@ -70,17 +70,46 @@ MARK_FOCUSED = """
 }
 """
 FOCUSED_TEXT = "() => document.activeElement ? document.activeElement.innerText : ''"
+# What has the focus then: the thing itself, what opens the part of the page that it is in, or "".
+FOCUS = """
+const focus = wanted => {
+    if (!wanted) { return ""; }
+    const shut = wanted.closest("details:not([open])");
+    const first = shut ? shut.querySelector("summary") : wanted;
+    first.focus();
+    return document.activeElement !== first ? "" : shut ? "summary" : wanted.type;
+};
+"""
 FOCUS_BUTTON = """
 words => {
-    const wanted = [...document.querySelectorAll("main button, main summary")].filter(
-        each => each.innerText.replace(/\\s+/g, " ").trim() === words);
-    if (!wanted.length) { return false; }
-    wanted[0].focus();
-    window.isLeft = true;
-    return true;
+    FOCUS
+    const told = each => each.textContent.replace(/\\s+/g, " ").trim();
+    const all = [...document.querySelectorAll("main button")];
+    const found = focus(all.find(each => told(each) === words)
+        || all.find(each => told(each).startsWith(words)));
+    window.isLeft = found === "submit";
+    return found;
+}
+""".replace("FOCUS", FOCUS)
+FOCUS_FIELD = """
+selector => {
+    FOCUS
+    const found = focus(document.querySelector(selector));
+    if (!["", "summary", "file", "checkbox"].includes(found)) { document.activeElement.select(); }
+    return found;
+}
+""".replace("FOCUS", FOCUS)
+# A keyboard alone chooses a file in a window of the system, which no test can see.
+CHOOSE_FILE = """
+(selector, text) => {
+    const chosen = new DataTransfer();
+    chosen.items.add(new File([text], "card.json", {type: "application/json"}));
+    document.querySelector(selector).files = chosen.files;
 }
 """
+FIRST_TURN = "() => document.querySelector('#fresh h2 a').getAttribute('href')"
 WORDS = "() => document.querySelector('main').innerText"
+SPACE_KEY = {"key": " ", "code": "Space", "windowsVirtualKeyCode": 32}
 TAB_KEY = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
 
 
@@ -125,9 +154,41 @@ class Workbench:
 
     def press(self, button: str, lands_on: str = HOME) -> None:
         """Press a button with these words on it, by the keyboard, and wait for the next page."""
-        assert self.tab.run(FOCUS_BUTTON, button), f"there is no button {button!r}: {self.words}"
+        self._focus(FOCUS_BUTTON, button)
         self.tab.type_line("")
         self._wait_for(lands_on)
+
+    def _focus(self, function: str, wanted: str) -> str:
+        """Give something the focus, and open whatever it is in: what kind of thing it is."""
+        while (found := self.tab.run(function, wanted)) == "summary":
+            self.tab.type_line("")
+        assert found, f"nothing to work with is {wanted!r}: {self.words}"
+        return str(found)
+
+    def fill(self, field: str, text: str) -> None:
+        """Write into a field over what is in it, tick a box, or choose a file with this text."""
+        kind = self._focus(FOCUS_FIELD, field)
+        if kind == "file":
+            self.tab.run(CHOOSE_FILE, field, text)
+        elif kind == "checkbox":
+            self._press_key({**SPACE_KEY, "text": " "})
+        else:
+            self.tab.call("Input.insertText", {"text": text})
+
+    def go(self, way: Way) -> None:
+        """Go a way, by the keyboard, and read what it is to lead to."""
+        if way.path:
+            self.visit(way.path)
+        for field, text in way.typed:
+            self.fill(field, text)
+        if way.button:
+            self.press(way.button, way.lands_on)
+        assert way.says in self.words, f"{way.title}: {self.words}"
+
+    def take_incidents(self) -> list[str]:
+        """What happened that no text may bring about; a button leads to another page of ours."""
+        own = f"the page was left for {self._root}{HOME}"
+        return [each for each in self.tab.take_incidents() if not each.startswith(own)]
 
     def pages(self, assistant: str) -> dict[str, str]:
         """Every page that the menus lead to, by title: of the game, and of one assistant."""
@@ -139,6 +200,16 @@ class Workbench:
             for title, path in self.tab.run(LINKS)
             if title != assistant and ("/assistants/" not in path or path.startswith(own))
         }
+
+    def ways(self, names: Mapping[str, str]) -> list[Way]:
+        """The ways to every page of the game and of Ada, also to those that no menu leads to."""
+        menus = [Way(title, path) for title, path in self.pages("Ada").items()]
+        return [*menus, *(way.named(names) for way in FURTHER)]
+
+    def newest_turn(self) -> str:
+        """The address of what Ada did last."""
+        self.visit(ADA)
+        return str(self.tab.run(FIRST_TURN))
 
     # ---- looked at -------------------------------------------------------------------------------
 
@@ -181,8 +252,12 @@ class Workbench:
 
     def press_tab(self) -> None:
         """Go on to the next thing to work with."""
-        self.tab.call("Input.dispatchKeyEvent", {"type": "rawKeyDown", **TAB_KEY})
-        self.tab.call("Input.dispatchKeyEvent", {"type": "keyUp", **TAB_KEY})
+        self._press_key(TAB_KEY)
+
+    def _press_key(self, key: dict[str, Any]) -> None:
+        down = "keyDown" if "text" in key else "rawKeyDown"
+        for kind in (down, "keyUp"):
+            self.tab.call("Input.dispatchKeyEvent", {"type": kind, **key})
 
     def picture(self) -> bytes:
         """The page as it is seen, as WebP."""

@@ -22,7 +22,7 @@ from evennia_ai.operations.budget import raise_budget, today_of
 from evennia_ai.operations.spending import MOST_ROWS, spending
 from evennia_ai.operations.spent_days import SpentDays
 from tests.browser.cases import CASES
-from tests.web.support import WebTest, text_of
+from tests.web.support import WebTest, intruders, text_of
 
 PRICES = {"scripted": {"input": 1.0, "output": 2.0}}
 
@@ -249,10 +249,9 @@ class MoneyTest(WebTest):
         for case in CASES:
             name = case.written.replace("\x00", "")[:200]
             self.call(model=name, assistant=name.casefold())
-        body = self.get("money").content.decode()
-        for bad in ("<img src=x", "<script>win", "<iframe", "<svg/onload", "<style>"):
-            assert bad not in body
-        assert "&lt;img src=x" in body
+        response = self.get("money")
+        assert [] == intruders(response)
+        assert "&lt;img src=x" in response.content.decode()
 
     @override_settings(
         EVENNIA_AI_BUDGET_CONFIG={
