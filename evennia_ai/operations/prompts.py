@@ -171,7 +171,8 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
     """The templates that can be applied."""
     applied, own = state.read(script, "applied_template"), state.read(script, "prompt_templates")
     try:
-        known = PromptRegistry.read(game_prompts(), None, own).templates
+        components = state.read(script, "prompt_components")
+        known = PromptRegistry.read(game_prompts(), components, own).templates
     except ConfigurationError as error:
         return Result.invalid(f"{script.key}'s templates cannot be read: {error}")
     rows = [(DEFAULT, "")] + [(key, "its own" if key in own else "the game's") for key in known]

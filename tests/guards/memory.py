@@ -29,15 +29,15 @@ MEMORY = (
     guard(
         "no word is exported of somebody of whom nothing may be kept",
         "agent/telemetry.py",
-        "    return not is_unwanted(script, people)",
+        "    return not tells_unwanted(script, record.turn)",
         "    return True",
         "test_never_of_those_who_do_not_want_it",
     ),
     guard(
         "of the talk so far a prompt holds no private words of others",
         "core/turn/conversation.py",
-        "if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)",
-        "if True",
+        "return PRIVATE_TO not in message or bool(person and message[PRIVATE_TO] == person)",
+        "return True",
         "test_no_secret_of_one_is_sent_for_another",
     ),
     guard(
