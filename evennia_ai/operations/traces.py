@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from typing_extensions import TypedDict
 
 from evennia_ai.agent import tracing
@@ -151,6 +151,12 @@ def _hindrance(row: Row) -> list[str]:
 
 
 AT_ONCE, MOST_AT_ONCE = 20, 100
+NEWEST = ("-pk",)
+DEAREST = (
+    F("facts__cost_nano").desc(nulls_last=True),
+    F("facts__prompt_tokens").desc(nulls_last=True),
+    "-pk",
+)
 LONGEST_SEARCH = 100
 NOT_KEPT = "(private, words not kept)"
 UNWANTED = "(words not kept, as they asked)"
@@ -243,6 +249,7 @@ def trace(
     asker: Being | None = None,
     sender: str = "",
     result: str = "",
+    by_cost: bool = False,
 ) -> Result[TracedPage]:
     """The messages that an assistant heard, and its answers, the newest first, as far as kept.
 
@@ -256,6 +263,7 @@ def trace(
         asker: to whom it is told, by the name that they know; None: to code.
         sender: only of people with this in their name.
         result: only what ended so: "answered", "silent" or "failed".
+        by_cost: the dearest first; there is no `next`.
     """
     look, now = look or Look(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
@@ -263,15 +271,14 @@ def trace(
         return Result(False, OFF, TracedPage([], None), Problem.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
     found = found.filter(_those(sender, result, before))
-    most = max(1, min(limit, MOST_AT_ONCE))
-    kept = list(found.order_by("-pk")[: most + 1])
-    entries, is_more = kept[:most], len(kept) > most
+    kept = list(found.order_by(*(DEAREST if by_cost else NEWEST))[: _within(limit) + 1])
+    entries, is_more = kept[: _within(limit)], len(kept) > _within(limit) and not by_cost
     rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
     data = TracedPage(rows, entries[-1].pk if is_more else None)
     what = _asked(span, words)
     if not rows:
         return Result(True, f"{name}: I know of nothing {what}.", data)
-    lines = [f"{name}: what I heard {what}, the newest first:"]
+    lines = [f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"]
     lines += [listed(row, now) for row in rows]
     look.note(script, "what was heard")
     return Result(True, "\n".join([*lines, *look.hint()]), data)
@@ -374,6 +381,10 @@ def _found(
         said = Q(is_private=False, words__icontains=words)
         rows = rows.filter(said | Q(is_answer_private=False, answer__icontains=words))
     return rows if person is None else rows.filter(person=person)
+
+
+def _within(limit: int) -> int:
+    return max(1, min(limit, MOST_AT_ONCE))
 
 
 def _those(sender: str, result: str, before: int | None) -> Q:

@@ -81,6 +81,7 @@ class Sought:
         outcome: one of OUTCOMES.
         day: a time, such as "yesterday".
         before: only older ones than the turn of that id.
+        by_cost: the dearest first instead of the newest.
     """
 
     sender: str = ""
@@ -88,6 +89,7 @@ class Sought:
     outcome: str = ""
     day: str = ""
     before: int | None = None
+    by_cost: bool = False
 
 
 def recent(script: AssistantScript, look: Look, most: int = MOST_LIVE) -> Result[Recent]:
@@ -110,7 +112,7 @@ def recent(script: AssistantScript, look: Look, most: int = MOST_LIVE) -> Result
 def listing(
     script: AssistantScript, sought: Sought, look: Look, asker: Being | None = None
 ) -> Result[traces.TracedPage]:
-    """The turns of the days that are kept, the newest first, as far as they are looked for."""
+    """The turns of the days that are kept, the newest or the dearest first, as they are sought."""
     span: Span | None = None
     if day := sought.day.strip():
         span = span_of(day, script.clock.seconds())
@@ -125,6 +127,7 @@ def listing(
         sender=sought.sender.strip(),
         result=sought.outcome,
         before=sought.before,
+        by_cost=sought.by_cost,
         look=look,
         asker=asker,
     )

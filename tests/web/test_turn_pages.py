@@ -10,6 +10,7 @@ from django.test.utils import override_settings
 from django.utils.html import escape
 
 from evennia_ai import emergency, operations
+from evennia_ai.models import TracedMessage
 from evennia_ai.operations.recorded_turns import Recorded
 from evennia_ai.runtime.watching import FEED, ring_for
 from evennia_ai.testing import calls
@@ -166,6 +167,18 @@ class TurnsTest(WebTest):
         assert 'value="some time"' in html_of(page)
         assert 'value="lamp"' in html_of(page)
         assert 200 == self.get("turns", key="Ada", query={"before": "²"}).status_code
+
+    def test_the_dearest_first(self) -> None:
+        """What a night cost most is at the top, also where much came after it."""
+        for number, nano in ((1, 5), (2, 70_000_000), (3, 900)):
+            self.ask(f"say Ada, line {number}", says("Yes."))
+            row = TracedMessage.objects.latest("pk")
+            row.facts = {**row.facts, "cost_nano": nano}
+            row.save()
+        shown = text_of(self.get("turns", query={"order": "cost"}, key="Ada"))
+        places = [shown.index(f"line {number}") for number in (2, 3, 1)]
+        assert "The dearest first" in shown
+        assert sorted(places) == places
 
     def test_older_ones_are_a_link_away(self) -> None:
         """And the filter goes along."""

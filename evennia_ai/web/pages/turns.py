@@ -74,8 +74,8 @@ def _whole(visit: Visit, name: str) -> int | None:
 def _show_list(visit: Visit) -> Shown:
     script, query = visit.assistant, visit.query
     given = {name: query.get(name, "").strip()[:100] for name in SOUGHT}
-    before = _whole(visit, "before")
-    sought = Sought(**given, before=before)
+    before, by_cost = _whole(visit, "before"), query.get("order") == "cost"
+    sought = Sought(**given, before=before, by_cost=by_cost)
     # Before anything is read: nothing is missed. To what is older nothing is added.
     stream = address_of_stream(str(script.key)) if before is None else ""
     found = turns.listing(script, sought, visit.look, visit.account)
@@ -86,9 +86,9 @@ def _show_list(visit: Visit) -> Shown:
         "said": None if found.ok or found.problem is Problem.MISSING else found,
         "off": found.message if found.problem is Problem.MISSING else "",
         "rows": [_row(turn, own) for turn in found.data.messages],
-        "sought": given,
+        "sought": {**given, "by_cost": by_cost},
         "outcomes": OUTCOMES,
-        "is_sought": bool(named),
+        "is_sought": bool(named) or by_cost,
         "older": urlencode({**named, "before": older}) if older else "",
         "newest": urlencode(named) if before is not None else None,
         "key": str(script.key),
