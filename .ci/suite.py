@@ -152,6 +152,8 @@ STEPS = {
             "api_latency",
             "memory",
             "memory_week",
+            "workbench_pages",
+            "workbench_stream",
         )
     ),
 }
