@@ -74,6 +74,7 @@ LOOKS = (
     Row("assistant usage {a}", "usage", "model calls,"),
     Row("assistant tools {a}", "show tools", "Category"),
     Row("assistant tools held", "show tools", "No tool is held back"),
+    Row("assistant peers", "peers", "No agent elsewhere has asked anything"),
     Row("assistant tools allow wiki__read = 3f9a", "allow remote tools", "is held back"),
     Row("assistant check {a}", "check", "An assistant can work with it.", _told(LOCKED)),
     Row("assistant check", "check", "An assistant can work with it."),
