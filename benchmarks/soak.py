@@ -50,6 +50,7 @@ SAFETY: tuple[Mapping[str, Any], ...] = (
     {"on_limit": {"mode": "unattended"}, "loop": {"max_model_calls_per_tick": 1}},
     {"on_limit": {"ask_timeout_seconds": 0}, "loop": {"max_model_calls_per_tick": 2}},
 )
+RECORDED_TURNS = 3  # of each assistant, in memory
 
 
 @dataclass
@@ -315,6 +316,10 @@ def main() -> None:
     reactor = install_reactor()
     with tempfile.TemporaryDirectory() as folder:
         set_up_game(Path(folder))
+        from django.conf import settings
+
+        # So few that memory is full of them when objects are counted first.
+        settings.EVENNIA_AI_WEB_CONFIG = {"recorded_turns": RECORDED_TURNS}
         night = Night(make_world(reactor), Figures(arguments.events, arguments.seed))
         night.leave_out(arguments.without)
         figures = night.run()
