@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -18,7 +19,6 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.offers import as_choice, as_function
-from evennia_ai.models.keys import new_key
 
 # Where services put what a model thought before it answered.
 THOUGHTS = ("reasoning_content", "reasoning")
@@ -77,7 +77,7 @@ def _finish_reason(value: object) -> str:
 
 def new_call_id() -> str:
     """An id that no other call has, of the nine letters and digits that every service takes."""
-    return f"c{new_key(8)}"
+    return f"c{secrets.token_hex(4)}"
 
 
 def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.conftest import OpenTab, demand
-from tests.browser.equipment import SERVED, Equipment
+from tests.browser.equipment import AXE, SERVED, Equipment
 from tests.journeys import processes
 from tests.journeys.game import ROOT
 
@@ -64,7 +64,7 @@ def test_a_file_of_ours_is_served_only_for_its_own_address(equipment: Equipment)
 
 def test_the_libraries_are_pinned(equipment: Equipment) -> None:
     """Each served file belongs to a package of one exact version, and that one is installed."""
-    assert {name.partition("/")[0] for name in SERVED.values()} == set(PINNED)
+    assert {name.partition("/")[0] for name in (*SERVED.values(), AXE)} == set(PINNED)
     for name, version in PINNED.items():
         installed = json.loads((equipment.libraries / name / "package.json").read_text("utf-8"))
         assert version == installed["version"]
@@ -75,7 +75,7 @@ def test_a_missing_browser_is_named(equipment: Equipment, tmp_path: Path, is_ci:
     """Without browser or libraries a test is skipped, or on CI fails, and says what is missing."""
     bare = replace(equipment, browser="", libraries=tmp_path)
     outcome = pytest.fail.Exception if is_ci else pytest.skip.Exception
-    with pytest.raises(outcome, match=r"no chromium .* and 8 of 8 libraries .*`make browser`"):
+    with pytest.raises(outcome, match=r"no chromium .* and 9 of 9 libraries .*`make browser`"):
         demand(bare, is_ci=is_ci)
     assert equipment is demand(equipment, is_ci=is_ci)
 

@@ -128,9 +128,9 @@ ACTS = (
     Way(
         "set", f"{ADA}settings/", (("#set-tick_rate", "9"),), "Save When it acts", "tick_rate is 9"
     ),
-    Way("undone", f"{ADA}settings/", (), "Undo", "Make it again"),
+    Way("undone", f"{ADA}settings/", (), "Take edit", "Make it again"),
     Way("done again", f"{ADA}settings/", (), "Make it again", "Ada: tick_rate"),
-    Way("taken back", f"{ADA}audit/", (), "Take edit", "Make again what was taken back"),
+    Way("taken back", f"{ADA}audit/", (), "Take edit", "Make it again"),
     Way(
         "looked at",
         f"{ADA}prompt/?edit=persona",
@@ -139,7 +139,7 @@ ACTS = (
         "The difference to what it is now",
     ),
     Way("saved", "", (), "Save it so", "persona"),
-    Way("raised", f"{HOME}money/", (("#amount-2", "1500"),), "Raise a cap of Ada", "is raised by"),
+    Way("raised", f"{HOME}money/", (("#amount-3", "1500"),), "Raise a cap of Ada", "is raised by"),
     Way("checked", f"{HOME}health/", (), "Check", "Check"),
     Way("in a file", f"{ADA}audit/", (), "Write it into a file", "file"),
     Way("the game's record", f"{HOME}audit/", (("#by", "admin"),), "Show", "", f"{HOME}audit/?"),

@@ -155,9 +155,8 @@ def test_a7_a_restart_loses_nothing(game: Game, stranger: Peer, model: FakeModel
         model.release()
         receiver.wait_for(1)
         game.kill_server()
-        receiver.status = 204
+        failed, receiver.status = len(receiver.heard), 204
         game.start()
         stranger.wait()
-        failed = len(receiver.heard)
-        receiver.wait_for(failed + 2)
+        receiver.wait_for(failed + 1)
     assert "COMPLETED" == receiver.states[-1]
