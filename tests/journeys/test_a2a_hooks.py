@@ -158,5 +158,5 @@ def test_a7_a_restart_loses_nothing(game: Game, stranger: Peer, model: FakeModel
         failed, receiver.status = len(receiver.heard), 204
         game.start()
         stranger.wait()
-        receiver.wait_for(failed + 1)
+        receiver.wait_for(failed + 2)
     assert "COMPLETED" == receiver.states[-1]
