@@ -234,7 +234,7 @@ class Desk:
         return self._do(act)
 
     def happenings(self, task: str, after: int) -> list[Happening]:
-        """What happened to a task since an event, in order."""
+        """The events of a task since one of them, in order."""
 
         def act(script: AssistantScript, account: Account) -> list[Happening]:
             found = _good(peer_tasks.find(script, account, task))

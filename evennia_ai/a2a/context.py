@@ -1,4 +1,4 @@
-"""What a request knows beside its words: who sent it, to whom, and where its stream goes on.
+"""The facts of a request beside its words: who sent it, to whom, and where its stream goes on.
 
 Each event of a stream has a number, by which it goes on after a break. The SDK sends none; so the
 handler notes the number of each event that it gives, and `NumberedStreams` writes them out.

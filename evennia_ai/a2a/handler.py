@@ -1,4 +1,4 @@
-"""What peers may ask, each method of the protocol in its order; both bindings come here."""
+"""Requests of peers, each method of the protocol in its order; both bindings come here."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Handler(RequestHandler):
         self._places = asyncio.Semaphore(1)
 
     async def in_game(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function gives in the game's thread.
+        """The value of a function in the game's thread.
 
         Raises:
             A2AError: it was refused, or the game has no time.
@@ -285,7 +285,7 @@ def _told(error: RefusedError) -> A2AError:
 
 
 def _history_of(params: Any) -> int | None:
-    """How many messages are wanted; None: all."""
+    """The number of messages that are wanted; None: all."""
     if not params.HasField("history_length"):
         return None
     length = int(params.history_length)

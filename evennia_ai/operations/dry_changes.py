@@ -29,7 +29,7 @@ NOT_OF_ANSWERS = ("assistant_key", "enabled", "budget_config")
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What is to be changed, as somebody typed it; "" is left as it is.
+    """Changes, as somebody typed it; "" is left as it is.
 
     Attributes:
         part: "persona", or the number of a component, as of `texts_of`.

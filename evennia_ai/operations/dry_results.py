@@ -1,4 +1,4 @@
-"""What came of a turn that was only tried, as plain values for people and programs."""
+"""The outcome of a turn that was only tried, as plain values for people and programs."""
 
 from __future__ import annotations
 

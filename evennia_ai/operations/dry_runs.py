@@ -77,7 +77,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What came of a trial.
+    """The outcome of a trial.
 
     Attributes:
         person: the name by which the assistant knew who spoke.
@@ -173,7 +173,7 @@ def _cut_off(failure: Failure, script: AssistantScript) -> Result[DryRun]:
 def _prepared(
     script: AssistantScript, visitor: Being, trial: Trial, variant: Variant, look: Look
 ) -> Result[Any] | tuple[Speaker, list[tuple[str, Changes]]]:
-    """Who speaks and what is tried, or why nothing is."""
+    """The speaker and the message of a trial, or why there is none."""
     if problem := _problem(script, trial):
         return problem
     found = speaker_of(script, visitor, trial.person, look)

@@ -1,4 +1,4 @@
-"""How tasks of peers stand, as it is written down and told to whoever listens."""
+"""The states of tasks of peers, as they are written down and told to whoever listens."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Peers:
 
 
 def list_peers(name: str = "") -> Result[Peers]:
-    """Who gave assistants tasks by A2A.
+    """Peers that gave assistants tasks by A2A.
 
     Args:
         name: of one account; "": all.

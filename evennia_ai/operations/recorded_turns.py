@@ -176,7 +176,7 @@ def _end(script: Assistant, record: RecordedTurn) -> tuple[str, str]:
 
 
 def _heard(script: Assistant, event: Event, words: _Words, look: Look) -> HeardRow:
-    """What a turn answers: as the assistant keeps it, else as the turn has it."""
+    """The messages that a turn answers: as the assistant keeps it, else as the turn has it."""
     record = script.work.decisions.find(event.number) if event.number else None
     if record is not None and record.at == event.at:
         return row_of(record, is_staff=True, look=look)

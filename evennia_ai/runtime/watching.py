@@ -1,4 +1,4 @@
-"""What changes of assistants, told to whoever watches: names of what is new, and never its words.
+"""Changes of assistants, told to whoever watches: names of what is new, and never its words.
 
 The newest changes are kept, so that whoever was away for a moment learns what was missed. With
 nobody watching a change is one more entry of a short list.

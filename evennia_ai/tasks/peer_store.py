@@ -144,12 +144,12 @@ def _add(task: PeerTask, kind: str, data: Mapping[str, Any], at: float) -> None:
 
 
 def events(task: str, after: int) -> list[PeerEvent]:
-    """What happened to a task since the event of that number, in order."""
+    """The events of a task since the event of that number, in order."""
     return list(PeerEvent.objects.filter(task=task, pk__gt=after).order_by("pk"))
 
 
 def read(event: PeerEvent) -> dict[str, Any]:
-    """What an event tells."""
+    """The content of an event."""
     return dict(json.loads(event.data))
 
 

@@ -38,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ShownEdit:
-    """What somebody changed at once."""
+    """Values that somebody changed at once."""
 
     number: int
     at: str

@@ -101,7 +101,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a button does.
+    """A button, and its deed.
 
     Attributes:
         path: below the workbench's address.

@@ -64,7 +64,7 @@ def _refused(request: Request, status: HTTPStatus, told: str) -> bytes:
 
 
 def _wanted(request: Request) -> Result[Wanted]:
-    """What is asked for, if whoever asks may have it; else why not."""
+    """The stream that is asked for, if whoever asks may have it; else why not."""
     cookie = request.getCookie(settings.SESSION_COOKIE_NAME.encode()) or b""
     asker = HttpRequest()
     asker.session = read_only_session(cookie.decode("ascii", "replace"))
@@ -89,7 +89,7 @@ def _given(request: Request, name: bytes) -> str:
 
 
 def _meta(request: Request) -> dict[str, object]:
-    """What tells the address that a request is from, under the names that Django gives it."""
+    """Headers that tell the address of a request, under the names that Django gives it."""
     return {
         "REMOTE_ADDR": getattr(request.getClientAddress(), "host", ""),
         "HTTP_X_FORWARDED_FOR": request.getHeader("x-forwarded-for") or "",

@@ -51,7 +51,7 @@ def address_of_stream(assistant: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a page asks for.
+    """The request of a page.
 
     Attributes:
         account: the number of whoever looks.
@@ -174,7 +174,7 @@ class Stream:
         self._streams.leave(self)
 
     def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
-        """What was written is not read: nothing more is written until it is."""
+        """Told that it is not read what was written: nothing more is written until it is."""
         self._is_slow = True
 
     def resumeProducing(self) -> None:  # noqa: N802

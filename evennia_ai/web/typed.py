@@ -82,13 +82,13 @@ def unsure(visit: Visit, what: str) -> Result | None:
 
 
 def address_with(**query: object) -> str:
-    """What stands after an address for such a query; empty values are left out."""
+    """The end of an address for such a query; empty values are left out."""
     given = {name: value for name, value in query.items() if value not in ("", None)}
     return f"?{urlencode(given)}" if given else "?"
 
 
 def more_than(count: int, first: int, **query: object) -> str:
-    """What stands after an address for the next rows of a list; "" where there are no more."""
+    """The end of an address for the next rows of a list; "" where there are no more."""
     following = first + AT_ONCE
     return address_with(**query, after=following) if count > following else ""
 

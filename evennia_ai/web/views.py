@@ -133,7 +133,7 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
 
 
 def _come_of(result: Result, action: Action, visit: Visit) -> Any:
-    """What is shown after a button: where it leads, with what it said; or its page again."""
+    """The answer to a button: where it leads, with what it said; or its page again."""
     page = BY_NAME[action.page]
     if not result.ok or action.is_look:
         return _shown_again(page, visit, result)
@@ -171,7 +171,7 @@ def _reveal(visit: Visit) -> None:
 
 
 def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
-    """What a page shows, with the menu, and what was said to an action that was refused."""
+    """The contents of a page, with the menu, and what was said to an action that was refused."""
 
     def with_menu(shown: Shown) -> Seen:
         return menu_of(visit, page.name), {"said": visit.said, "form": visit.form, **shown}

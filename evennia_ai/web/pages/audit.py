@@ -81,7 +81,7 @@ def _is_group(value: object) -> bool:
 
 
 def _show_difference(visit: Visit) -> Shown:
-    """What is different between two moments, where both are named, or the first alone."""
+    """The difference of two moments, where both are named, or the first alone."""
     a, b = visit.query.get("a", ""), visit.query.get("b", "")
     shown: dict[str, Any] = {"a": a, "b": b, "changes": None, "zone": zone_name()}
     if not a.strip():

@@ -62,7 +62,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _tried(visit: Visit) -> dict[str, Any]:
-    """What a text would bring up, where one is asked about."""
+    """The entries that a text would bring up, where one is asked about."""
     asked = {
         name: visit.query.get(name, "").strip() for name in ("said", "assistant", "who", "way")
     }

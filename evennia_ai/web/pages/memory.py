@@ -158,7 +158,7 @@ def somebody(visit: Visit, script: AssistantScript, name: str) -> Being | None:
 
 
 def _search(visit: Visit) -> Deferred[Shown]:
-    """What is found for the words in the address, with why."""
+    """The memories that the words in the address find, with why."""
     script, words = visit.assistant, visit.query["q"]
     if visit.query.get("way") == ALIKE:
         looking = operations.search_memories(script, words, limit=FOUND, look=visit.look)

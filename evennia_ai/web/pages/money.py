@@ -72,7 +72,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What was used for one thing, in words; `share` of all tokens in per cent."""
+    """The use for one thing, in words; `share` of all tokens in per cent."""
 
     name: str
     calls: str

@@ -50,7 +50,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _figures(night: dict[str, Any]) -> list[tuple[str, str]]:
-    """How far a night has come, in words."""
+    """The stage that a night has come to, in words."""
     counts = night.get("counts") or {}
     done = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing yet"
     return [

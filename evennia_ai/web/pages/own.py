@@ -34,7 +34,7 @@ def _name(visit: Visit) -> str:
 
 
 def _show_one(visit: Visit) -> Shown:
-    """What one assistant remembers of the visitor."""
+    """The memories that one assistant has of the visitor."""
     found = find_named(_name(visit), visit.account)
     if not found.ok:
         visit.said = visit.said or found

@@ -62,7 +62,7 @@ def _who(visit: Visit) -> str:
 
 
 def _shown_one(visit: Visit) -> dict[str, Any]:
-    """What is known and remembered of the person that is asked for."""
+    """The profile and the memories of the person that is asked for."""
     script = visit.assistant
     person = operations.find_person(script, _who(visit))
     if not person:

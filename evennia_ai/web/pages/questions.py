@@ -1,4 +1,4 @@
-"""What assistants ask people: may I do this, may I have more of that?"""
+"""Questions of assistants to people: may I do this, may I have more of that?"""
 
 from __future__ import annotations
 
