@@ -15,7 +15,10 @@ from evennia_ai.core.turn.conversation import (
     call_message,
     holds_private,
     known_to,
+    marked_of,
     marked_private,
+    marked_unkept,
+    origin_of,
     result_message,
     trim,
     user_message,
@@ -153,3 +156,30 @@ def test_the_history_itself_is_left_alone() -> None:
 def test_nobody_is_no_person() -> None:
     """Private words whose person is unknown are told to nobody, not to any other unknown."""
     assert [] == known_to(marked_private([user_message("a whisper")], ""), "")
+
+
+@pytest.mark.parametrize(
+    ("person", "people", "has_unkept"),
+    [
+        pytest.param(TOM, {EVE, TOM}, True, id="who whispered where nothing is kept"),
+        pytest.param(MIA, {EVE, MIA}, False, id="who paged under a mask"),
+        pytest.param("", {EVE}, False, id="nobody"),
+    ],
+)
+def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
+    """The people are those of the turns that are known, and behind their masks."""
+    history = [
+        user_message("of nobody"),
+        *marked_of([user_message("open")], EVE),
+        *marked_unkept(marked_private([user_message("whisper")], TOM)),
+        *marked_private([user_message("page")], f"{MIA}~1a2b3c4d"),
+        *marked_private([user_message("page")], MIA),
+    ]
+    assert (people, has_unkept) == origin_of(history, person)
+
+
+def test_a_turn_of_which_all_is_kept_has_no_mark() -> None:
+    """Only a turn in which something is not kept is marked."""
+    said = [user_message("open")]
+    assert said == marked_unkept(said, is_unkept=False)
+    assert (frozenset(), False) == origin_of(said, TOM)
