@@ -147,7 +147,7 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
 
 
 def audit_lines(script: AssistantScript) -> Result[str]:
-    """What the database has of an assistant's record, as lines of JSON, to be sent at once."""
+    """The events that the database has of an assistant, as lines of JSON, to be sent at once."""
     record, stream = complete_record(), StringIO()
     known = record.count(script) - record.oldest(script) + 1
     if known > MOST_SENT:

@@ -174,7 +174,7 @@ def _charts(
 
 
 def _no_cost(days: Sequence[SpentDay]) -> str:
-    """Why nothing was paid in some days, where nothing was."""
+    """The reason for which nothing was paid in some days, where nothing was."""
     calls = sum(day["calls"] for day in days)
     unpriced = sum(day["unpriced_calls"] for day in days)
     if not calls:
