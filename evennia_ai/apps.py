@@ -37,7 +37,8 @@ STREAM = "evennia_ai.web.service"
 SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
 OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
-HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
+ACCOUNTS = "accounts.AccountDB"
+HEEDED = (ACCOUNTS, "authtoken.Token", "server.ServerConfig")
 
 
 def check_settings(
@@ -172,6 +173,22 @@ def _heed(sender: type[Model], instance: Model, raw: bool = False, **kwargs: obj
     token_store.on_saved(instance)
 
 
+def _carry_over(
+    sender: type[Model],
+    instance: Model,
+    raw: bool = False,
+    update_fields: frozenset[str] | None = None,
+    **kwargs: object,
+) -> None:
+    """Let tokens of the API go on where a password is only stored in a newer form."""
+    if raw or update_fields != frozenset(("password",)):
+        return
+    if sender._meta.concrete_model._meta.label == ACCOUNTS:
+        from evennia_ai.operations import token_store
+
+        token_store.on_password_saving(instance)
+
+
 def _heed_end(instance: Model, **kwargs: object) -> None:
     from evennia_ai.operations import token_store
 
@@ -252,6 +269,7 @@ class EvenniaAIConfig(AppConfig):
         checks.register(check_files)
         checks.register(check_pages)
         post_save.connect(_heed, dispatch_uid="evennia_ai.heed")
+        pre_save.connect(_carry_over, dispatch_uid="evennia_ai.carry_over")
         for kind in OLD_TOKENS if apps.is_installed(OLD_APP) else ():
             post_delete.connect(_heed_end, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}")
         post_migrate.connect(_take_over, sender=self, dispatch_uid="evennia_ai.take_over")
