@@ -42,9 +42,9 @@ from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
-from evennia_ai.llm.client import Generation, UnifiedLLMClient
+from evennia_ai.llm.client import Generation
 from evennia_ai.llm.endpoints import Endpoint
-from evennia_ai.llm.fallback import FallbackClient
+from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
@@ -274,7 +274,7 @@ class AssistantScript(NearBody, DefaultScript):
         """
         return preparation.endpoint_of(self, services.endpoint())
 
-    def client(self) -> UnifiedLLMClient | FallbackClient:
+    def client(self) -> Client:
         """A client for its model, and for those that stand in when it fails.
 
         Raises:

@@ -9,27 +9,17 @@ from typing import Any
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredSemaphore
 
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
+from evennia_ai.errors import CircuitOpenError, ModelError
 from evennia_ai.llm.answer_limits import Wanted
-from evennia_ai.llm.client import (
-    DEADLINE_SECONDS,
-    UNPAID,
-    Payment,
-    UnifiedLLMClient,
-    take_slot,
-)
+from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, take_slot
+from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.spread import Refusal, SpreadModel, gravest, notice_of
 from evennia_ai.resilience import CircuitBreaker
-
-LONGEST_CAUSE = 160
-LONGEST_STORY = 800
-
-Refusal = ModelError | CircuitOpenError
 
 
 class FallbackClient:
@@ -47,7 +37,7 @@ class FallbackClient:
 
     def __init__(
         self,
-        models: Sequence[tuple[str, UnifiedLLMClient]],
+        models: Sequence[tuple[str, UnifiedLLMClient | SpreadModel]],
         *,
         slots: DeferredSemaphore,
         deadline_seconds: float = DEADLINE_SECONDS,
@@ -59,7 +49,7 @@ class FallbackClient:
         self._reactor = reactor
 
     @property
-    def first(self) -> UnifiedLLMClient:
+    def first(self) -> UnifiedLLMClient | SpreadModel:
         """The client of the first choice."""
         return self.models[0][1]
 
@@ -160,35 +150,11 @@ class FallbackClient:
             except (ModelError, CircuitOpenError) as error:
                 refusals.append((name, error))
             else:
-                return replace(reply, model=name, notice=_notice(name, refusals))
+                # One model at several addresses has told already which of them it was.
+                notices = (notice_of(name, refusals), reply.notice)
+                return replace(reply, model=name, notice="; ".join(filter(None, notices)))
         raise gravest(refusals)
 
 
 # What asks an assistant's model, with those that stand in for it or without.
 Client = UnifiedLLMClient | FallbackClient
-
-
-def _story(refusals: Sequence[tuple[str, Refusal]]) -> str:
-    causes = (f"{name}: {one_line(str(error), LONGEST_CAUSE)}" for name, error in refusals)
-    return one_line("; ".join(causes), LONGEST_STORY)
-
-
-def _notice(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
-    return f"{name} answered instead of {_story(refusals)}" if refusals else ""
-
-
-def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
-    """Of what each model failed with, the error that says most; its text then tells of all.
-
-    That is the first choice's, or where that was not asked the next one's. A prompt that is too
-    long for another model says nothing of the first, whose history it must not cost. Where nobody
-    was asked it is the breaker that lets a call through soonest.
-    """
-    (_, first), *others = refusals
-    failures = [first, *(e for _, e in others if not isinstance(e, ContextLengthError))]
-    chosen = next((error for error in failures if isinstance(error, ModelError)), None)
-    if chosen is None:
-        breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
-        return min(breakers, key=lambda error: error.retry_after)
-    chosen.args = (_story(refusals),)
-    return chosen

@@ -38,6 +38,7 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.endpoint_uses import EndpointUse, all_uses, calls_of, in_flight_of
 from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
@@ -130,6 +131,7 @@ class Health:
     model: Annotated[str, note("`ok` or `not set up`.")]
     memory: Annotated[str, note("`ok`, `off` or `failed`.")]
     reasons: Annotated[list[str] | None, note("For staff only.")] = None
+    endpoints: Annotated[list[EndpointUse] | None, note("For staff only.")] = None
 
 
 def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
@@ -170,6 +172,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         model="not set up" if problem else OK,
         memory=memory.state,
         reasons=reasons if with_reasons else None,
+        endpoints=all_uses() if with_reasons else None,
     )
     halted = sum(counts[name] for name in HALTED)
     return Result(True, f"{status}: {len(scripts)} assistants, {halted} of them stopped", data)
@@ -305,6 +308,12 @@ METRICS: dict[str, MetricRow] = {
     ),
     "evennia_ai_breaker_state": MetricRow(
         "1 for the state that a breaker of the game is in", ("breaker", "state"), _breaker_states
+    ),
+    "evennia_ai_endpoint_calls_in_flight": MetricRow(
+        "model calls under way at each of several endpoints", ("endpoint",), in_flight_of
+    ),
+    "evennia_ai_endpoint_calls_total": MetricRow(
+        "model calls begun at each of several endpoints", ("endpoint",), calls_of
     ),
     "evennia_ai_model_calls_in_flight": MetricRow(
         "model calls under way, of all server processes",

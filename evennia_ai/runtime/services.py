@@ -28,6 +28,8 @@ from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
 from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
 from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.llm.replicas import NAME as REPLICAS
+from evennia_ai.llm.replicas import with_replicas
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
 from evennia_ai.mcp.pin_store import StoredPins
@@ -119,7 +121,9 @@ def endpoint() -> Endpoint:
     Raises:
         ConfigurationError: what is set does not fit together.
     """
-    return endpoints.resolve(os.environ, settings)
+    found = endpoints.resolve(os.environ, settings)
+    given = getattr(settings, REPLICAS, GAME_SETTINGS[REPLICAS].default)
+    return with_replicas(found, given, os.environ, settings) if given != () else found
 
 
 def fallbacks(
