@@ -20,6 +20,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
+    attaching,
     autonomy,
     compaction,
     delegating,
@@ -140,7 +141,7 @@ class AssistantScript(NearBody, DefaultScript):
     def _load_tools(self) -> None:
         """Load the game's tools; one that is broken must not keep the game from starting."""
         try:
-            load_modules((delegating.__name__, *services.tool_modules()))
+            load_modules((delegating.__name__, attaching.__name__, *services.tool_modules()))
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
 

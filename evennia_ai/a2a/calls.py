@@ -76,6 +76,8 @@ class Snapshot:
         seq: the number of the last event that it has in it.
         words: the messages so far.
         message: what was said with the last change of its state; None: nothing.
+        made: what it made, its answer at the end; nothing where that was not asked for.
+        is_talk: its answer is mere words, for which nothing was done.
         at: when that was, in seconds since 1970.
         number: what `assistant why` knows it by.
     """
@@ -86,9 +88,10 @@ class Snapshot:
     seq: int
     words: list[dict[str, Any]]
     message: Mapping[str, Any] | None
-    answer: str
     at: float
     number: int
+    made: list[dict[str, Any]]
+    is_talk: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +218,12 @@ class Desk:
         return self._do(act, changes=True)
 
     def page(
-        self, wanted: Mapping[str, object], before: str, limit: int
+        self, wanted: Mapping[str, object], before: str, limit: int, *, with_made: bool
     ) -> tuple[list[Snapshot], str, int]:
         """Tasks of the caller with the assistant, the last changed first.
+
+        Args:
+            with_made: with what they made.
 
         Returns:
             The page, what to send for the next one ("" at the end), and how many there are.
@@ -229,7 +235,8 @@ class Desk:
             shown = rows[:limit]
             last = shown[-1] if len(rows) > limit else None
             following = f"{last.changed_at!r} {last.pk}" if last is not None else ""
-            return [snapshot(task) for task in shown], following, count
+            found = [snapshot(task, with_made=with_made) for task in shown]
+            return found, following, count
 
         return self._do(act)
 
@@ -295,21 +302,25 @@ def _good(result: Result[PeerTask]) -> PeerTask:
     return result.data
 
 
-def snapshot(task: PeerTask) -> Snapshot:
+def snapshot(task: PeerTask, *, with_made: bool = True) -> Snapshot:
     """A task as it stands."""
-    events = peer_store.events(task.pk, 0)
-    status = next(e for e in reversed(events) if e.kind == peer_store.STATUS)
+    last = peer_store.last_event(task.pk)
+    status = peer_store.last_event(task.pk, kind=peer_store.STATUS)
+    # A task has its first event from the beginning.
+    assert last is not None
+    assert status is not None
     told = happening(status)
     return Snapshot(
         task.pk,
         task.context,
         task.state,
-        events[-1].pk,
+        last.pk,
         peer_store.said(task),
         told.data.get("message"),
-        task.answer if task.state == peer_store.COMPLETED else "",
         told.at,
         task.number,
+        peer_store.made_of(task.pk) if with_made else [],
+        bool(told.data.get("is_talk")),
     )
 
 

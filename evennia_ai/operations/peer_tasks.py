@@ -33,7 +33,7 @@ from evennia_ai.operations.questions import answer as answer_question
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import is_staff, refusal
 from evennia_ai.runtime.rights import forms_of
-from evennia_ai.tasks import peer_store, programs, store, task_waits
+from evennia_ai.tasks import peer_parts, peer_store, programs, store, task_waits
 from evennia_ai.tasks.programs import Reason
 
 LOCK = "peer"
@@ -50,6 +50,7 @@ SENT_BEFORE = "Message {message!r} was already answered; a new one needs an id o
 OTHER_QUESTION = "Question {given} is already answered or was never asked; {open} is open."
 GONE = "{name} gives no answer: the game does not know this task any more"
 CALLED_OFF = "the peer called it off"
+TAKES = "(They take no plain text, but: {modes}. Attach what they need.)"
 NOT_RUNNING = "{name} gives no answer: it is not running"
 
 
@@ -65,6 +66,7 @@ class Given:
         choice: the answer to a question, by its id; "" where the words are the answer.
         question: the number of what it answers; 0: whatever is open.
         metadata: as it was sent.
+        modes: the media types that the peer takes; none: all.
     """
 
     id: str
@@ -74,11 +76,21 @@ class Given:
     choice: str = ""
     question: int = 0
     metadata: dict[str, Any] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
 
     def as_word(self) -> dict[str, Any]:
         """The same as it is kept."""
-        kept = {"id": self.id, "role": "user", "text": self.text}
-        return {**kept, "metadata": self.metadata} if self.metadata else kept
+        kept: dict[str, Any] = {"id": self.id, "role": "user", "text": self.text}
+        if self.metadata:
+            kept["metadata"] = self.metadata
+        return {**kept, "modes": list(self.modes)} if self.modes else kept
+
+    @property
+    def words(self) -> str:
+        """The same as the assistant reads it, with what else than text they take."""
+        if peer_parts.is_taken(peer_parts.TEXT, self.modes):
+            return self.text
+        return f"{self.text}\n{TAKES.format(modes=', '.join(self.modes))}"
 
 
 # ---- who may ask whom --------------------------------------------------------------------------
@@ -120,7 +132,7 @@ def begin(
     try:
         begun = requests.begin(
             script,
-            given.text,
+            given.words,
             account,
             config.task_seconds,
             is_order=given.is_order,
@@ -276,7 +288,7 @@ def follow(task: PeerTask) -> None:
     elif pending.state == store.FAILED:
         peer_states.end(task, peer_store.FAILED, f"{pending.answer}.")
     else:
-        _follow_answered(script, task, pending.answer)
+        _follow_answered(script, task, pending)
 
 
 def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
@@ -299,7 +311,7 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
         peer_states.ask(task, peer_store.INPUT_REQUIRED, question)
 
 
-def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> None:
+def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
     """It has reported, and perhaps somebody has to allow what it wants to do."""
     calls = [each for each in questions.stored(script) if each.call and _is_of(each, task)]
     if any(each.choice for each in calls):
@@ -311,8 +323,10 @@ def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> No
         return
     closed = questions.why_closed(task.question) if task.question else ""
     was_asked = task.state == peer_store.AUTH_REQUIRED and closed
+    answer = str(pending.answer)
     text = f"{answer} (question {task.question}: {closed})" if was_asked else answer
-    peer_states.end(task, peer_store.COMPLETED, text)
+    is_talk = pending.reason == store.TALK and not (task.is_order or task.question)
+    peer_states.end(task, peer_store.COMPLETED, text, is_talk=is_talk)
 
 
 def _is_of(question: Question, task: PeerTask) -> bool:

@@ -125,6 +125,7 @@ EVENTS: dict[str, EventKind] = {
     "told": EventKind("message {number}: told to do something, {characters} characters"),
     "errand_answered": EventKind("message {number} is answered after {seconds} s", is_logged=False),
     "errand_failed": EventKind("message {number} is not answered: {why}"),
+    "peer_attached": EventKind("message {number}: {kind} for task {task}", is_logged=False),
     "peer_asked": EventKind("message {number}: task {task} of a peer", is_logged=False),
     "peer_canceled": EventKind("task {task} is called off by its peer"),
     "tool_by_hand": EventKind("{tool_name} is run by hand: success {success}"),
