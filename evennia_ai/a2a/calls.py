@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -78,6 +77,7 @@ class Snapshot:
         message: what was said with the last change of its state; None: nothing.
         at: when that was, in seconds since 1970.
         number: what `assistant why` knows it by.
+        usage: the tokens it took, once it is over, as far as they are known.
     """
 
     id: str
@@ -89,6 +89,7 @@ class Snapshot:
     answer: str
     at: float
     number: int
+    usage: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,19 +311,10 @@ def snapshot(task: PeerTask) -> Snapshot:
         task.answer if task.state == peer_store.COMPLETED else "",
         told.at,
         task.number,
+        told.data.get("usage", {}),
     )
 
 
 def happening(event: PeerEvent) -> Happening:
     """An event, read."""
     return Happening(event.pk, event.kind, peer_store.read(event), event.at)
-
-
-def is_private(address: str, allowed: Iterable[str]) -> bool:
-    """True for an address that the open network does not have, unless one of `allowed` has it."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    found = mapped or found
-    if any(found in ipaddress.ip_network(network, strict=False) for network in allowed):
-        return False
-    return not found.is_global or found.is_multicast

@@ -101,6 +101,8 @@ def task_of(shown: Snapshot, *, history: int | None = None, with_artifacts: bool
         history=[] if history == 0 else [_message(each, shown.id, shown.context) for each in words],
     )
     made.metadata.update({"number": shown.number})
+    if shown.usage:
+        made.metadata.update({"usage": dict(shown.usage)})
     if shown.answer and with_artifacts:
         made.artifacts.append(_artifact({"id": "answer", "text": shown.answer}))
     return made
