@@ -47,6 +47,7 @@ class RemoteStatus(TypedDict):
     problem: str
     breaker: str
     assistants: list[str]
+    tasks_allowed: int  # in a day; 0: there is no cap
 
 
 class RemoteSpecialist:
@@ -185,6 +186,7 @@ class RemoteSpecialist:
             "problem": self._problem,
             "breaker": self.breaker.state.value,
             "assistants": list(self.remote.config.assistants),
+            "tasks_allowed": self.remote.config.tasks_per_day,
         }
 
     def told(self) -> str:

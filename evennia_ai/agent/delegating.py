@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia.scripts.models import ScriptDB
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai import audit
-from evennia_ai.agent import remote_delegating, report_summary
+from evennia_ai.agent import remote_delegating, report_summary, specialists
 from evennia_ai.agent.delegation_limits import denial, pass_limits
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints
@@ -26,7 +25,7 @@ from evennia_ai.core.turn.conversation import Message, known_to, parted
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import LimitReachedError, ToolError
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tasks import delegations, task_waits
@@ -64,8 +63,8 @@ async def delegate_task(
     words = cut_at_sentence(strip_control(task).strip(), LONGEST_TASK)
     if not words:
         raise ToolError("say in words what is to be done")
-    known = specialists(script, config.delegate_assistant_tag)
-    if (agent := remote_delegating.find(script, known, specialist)) is not None:
+    known = specialists.in_game(script, config.delegate_assistant_tag)
+    if (agent := specialists.find_elsewhere(script, known, specialist)) is not None:
         return await remote_delegating.hand_on(script, turn, agent, words, config)
     delegate = _choose(script, turn, known, specialist)
     await pass_limits(script, turn, config)
@@ -104,15 +103,6 @@ def report(character: Character, message: str, *, turn: Turn) -> str:
 # ---- who is asked ------------------------------------------------------------------------------
 
 
-def specialists(script: Assistant, tag: str) -> list[Any]:
-    """The other assistants with a tag, of whatever category, by name."""
-    found = ScriptDB.objects.filter(
-        db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
-    ).distinct()
-    others = [other for other in found if hasattr(other, "enqueue") and other is not script]
-    return sorted(others, key=lambda other: str(other.key).casefold())
-
-
 def _choose(script: Assistant, turn: Turn, known: list[Any], name: str | None) -> Any:
     """The specialist of that name, else the one with the fewest things to do.
 
@@ -122,7 +112,7 @@ def _choose(script: Assistant, turn: Turn, known: list[Any], name: str | None) -
     Raises:
         ToolError: there is none, or it cannot take a task.
     """
-    elsewhere = (agent.name for agent in services.remote_specialists().of(script.key))
+    elsewhere = (agent.name for agent in specialists.elsewhere(script))
     names = ", ".join([*(str(other.key) for other in known), *elsewhere]) or "none"
     if name and name.strip().casefold() == str(script.key).casefold():
         raise ToolError(f"you cannot hand a task to yourself; specialists are: {names}")

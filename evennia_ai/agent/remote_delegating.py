@@ -6,7 +6,6 @@ cut to size and quoted, and the model is told whose words they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -37,7 +36,7 @@ from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ToolError, ToolTimeoutError
 from evennia_ai.memory.consent import tells_unwanted
 from evennia_ai.models.keys import new_key
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tasks.remote_tasks import RemoteWait
@@ -62,21 +61,6 @@ RESTING = "{name} does not work at present, and is asked again in {seconds:.0f} 
 CONSENT = "{name} wants somebody's consent or login, which you cannot give; do without it"
 LATE = "it did not answer within {seconds:g} s, and its task was called off"
 CUT_OFF, UNANSWERED = "it was dropped", "nobody answered what it asks"
-
-
-def find(
-    script: Assistant, known: Sequence[Assistant], name: str | None
-) -> RemoteSpecialist | None:
-    """The agent elsewhere of a name, where the assistant may ask it and nobody here has that name.
-
-    Args:
-        known: the specialists in the game.
-    """
-    wanted = (name or "").strip().casefold()
-    if not wanted or any(str(other.key).casefold() == wanted for other in known):
-        return None
-    agents = services.remote_specialists().of(str(script.key))
-    return next((agent for agent in agents if agent.name.casefold() == wanted), None)
 
 
 async def hand_on(
@@ -337,7 +321,8 @@ async def _exchange(payment: _Payment, wait: RemoteWait, card: Card, words: str)
 async def _sent(payment: _Payment, card: Card, sent: Sent) -> Standing:
     """Send a message; once more only where no connection came about, so that nothing was done."""
     clock, seconds = payment.script.clock, payment.agent.remote.config.seconds
-    pauses, standing = list(SEND_PAUSES), None
+    pauses = list(SEND_PAUSES)
+    standing: Standing | None = None
     while standing is None:
         try:
             standing = await payment.agent.send(card, sent, seconds)
