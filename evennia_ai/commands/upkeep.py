@@ -98,9 +98,9 @@ class UpkeepWords(WordCommand):
     def _peers(self, rest: str) -> None:
         """`peers` alone, or of one account."""
         if self.may("peers"):
-            told = [peers.list_peers(rest.strip())]
-            told += [] if rest.strip() else [remote_specialists.list_remotes()]
-            self.show_long("\n\n".join(each.message for each in told))
+            told = peers.list_peers(rest.strip()).message
+            more = "" if rest.strip() else f"\n\n{remote_specialists.list_remotes().message}"
+            self.show_long(told + more)
 
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None

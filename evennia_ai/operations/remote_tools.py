@@ -1,4 +1,4 @@
-"""Tools of MCP servers and cards of agents that are held back: shown with what differs, and allowed.
+"""Tools of MCP servers and cards of agents that are held back: shown, and allowed.
 
 To allow one needs its mark, which only one description and one schema have: a tool that changes
 again while somebody looks at it is not allowed unseen.
