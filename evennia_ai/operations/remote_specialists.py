@@ -76,7 +76,7 @@ def _parts(row: RemoteRow) -> Iterator[str]:
     of = f" of {number(row['tasks_allowed'])}" if row["tasks_allowed"] else ""
     yield f"{row['name']} ({row['where']}): {row['state']}, breaker {row['breaker']}"
     if row["problem"]:
-        yield row["problem"]
+        yield row["problem"].rstrip(".")
     yield f"{row['tasks_today']}{of} tasks today, {row['unfinished']} under way"
     yield (
         f"this month {row['failed_month']} failed, {number(row['tokens_month'])} tokens, "

@@ -1,4 +1,4 @@
-"""An agent by the official SDK, as a program of its own: `python -m tests.journeys.remote_agent PORT`.
+"""An agent by the official SDK, a program: `python -m tests.journeys.remote_agent PORT`.
 
 It does as it is told at `/control`, and tells at `/heard` what came. `Agent` is the test's end.
 """
@@ -15,6 +15,30 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+
+import uvicorn
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.events import EventQueue
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    Message,
+    Part,
+    Task,
+    TaskState,
+    TaskStatus,
+)
+from google.protobuf.json_format import MessageToDict
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_SECONDS = 30.0
@@ -33,7 +57,7 @@ class Agent:
         return f"http://127.0.0.1:{self.port}"
 
     def behave(self, **order: Any) -> None:
-        """Set what it does from now on: see `_Orders`."""
+        """Set what it does from now on: see `Program`."""
         self._ask("POST", "/control", order)
 
     def heard(self) -> list[dict[str, Any]]:
@@ -94,144 +118,128 @@ def running(port: int) -> Iterator[Agent]:
         process.wait(10)
 
 
-def main(port: int) -> None:
-    """Serve until killed."""
-    import uvicorn
-    from a2a.server.agent_execution import AgentExecutor, RequestContext
-    from a2a.server.events import EventQueue
-    from a2a.server.request_handlers import DefaultRequestHandler
-    from a2a.server.request_handlers.response_helpers import agent_card_to_dict
-    from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
-    from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-    from a2a.types import (
-        AgentCapabilities,
-        AgentCard,
-        AgentInterface,
-        AgentSkill,
-        Part,
-        Task,
-        TaskState,
-        TaskStatus,
-    )
-    from google.protobuf.json_format import MessageToDict
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, RedirectResponse, Response
-    from starlette.routing import Route
+class Program(AgentExecutor):
+    """The agent itself.
 
-    orders: dict[str, Any] = {}
-    heard: list[dict[str, Any]] = []
+    What it does is ordered by keys: `does` ("answer", "ask", "consent", "fail", "break",
+    "redirect", "redirect card"), `seconds` before it, `text`, `size` of an answer, `usage`, and of
+    its card `bindings`, `url`, `description`.
+    """
 
-    def card() -> AgentCard:
-        bindings = orders.get("bindings", ["JSONRPC"])
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.orders: dict[str, Any] = {}
+        self.heard: list[dict[str, Any]] = []
+
+    def card(self) -> AgentCard:
+        """Its card, as it is ordered."""
         paths = {"JSONRPC": "/rpc", "HTTP+JSON": ""}
+        interfaces = [
+            AgentInterface(
+                url=self.orders.get("url", f"http://127.0.0.1:{self.port}{paths[binding]}"),
+                protocol_binding=binding,
+                protocol_version="1.0",
+            )
+            for binding in self.orders.get("bindings", ["JSONRPC"])
+        ]
         return AgentCard(
             name=NAME,
-            description=orders.get("description", "Knows where every place is."),
+            description=self.orders.get("description", "Knows where every place is."),
             version="1",
-            supported_interfaces=[
-                AgentInterface(
-                    url=orders.get("url", f"http://127.0.0.1:{port}{paths[binding]}"),
-                    protocol_binding=binding,
-                    protocol_version="1.0",
-                )
-                for binding in bindings
-            ],
+            supported_interfaces=interfaces,
             capabilities=AgentCapabilities(streaming=False, push_notifications=False),
             default_input_modes=["text/plain"],
             default_output_modes=["text/plain"],
             skills=[AgentSkill(id="find", name="Find", description="Finds places.", tags=["x"])],
         )
 
-    class Executor(AgentExecutor):
-        """Does what `orders` say."""
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Take one message."""
+        headers = context.call_context.state.get("headers") or {}
+        self.heard.append(
+            {
+                "kind": "message",
+                "text": context.get_user_input(),
+                "task": context.task_id,
+                "metadata": MessageToDict(context.message.metadata),
+                "authorization": headers.get("authorization", ""),
+            }
+        )
+        updater = TaskUpdater(event_queue, context.task_id, context.context_id)
+        is_new = context.current_task is None
+        if is_new:
+            status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
+            task = Task(id=context.task_id, context_id=context.context_id, status=status)
+            if "usage" in self.orders:
+                task.metadata.update({"usage": self.orders["usage"]})
+            await event_queue.enqueue_event(task)
+        await updater.start_work()
+        await asyncio.sleep(self.orders.get("seconds", 0))
+        text = self.orders.get("text", "In the north wing.")
+        await self._end(updater, updater.new_agent_message([Part(text=text)]), is_new=is_new)
 
-        async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-            """Answer one message."""
-            heard.append(
-                {
-                    "kind": "message",
-                    "text": context.get_user_input(),
-                    "task": context.task_id,
-                    "metadata": MessageToDict(context.message.metadata),
-                    "authorization": (context.call_context.state.get("headers") or {}).get(
-                        "authorization", ""
-                    ),
-                }
-            )
-            updater = TaskUpdater(event_queue, context.task_id, context.context_id)
-            is_new = context.current_task is None
-            if is_new:
-                status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
-                task = Task(id=context.task_id, context_id=context.context_id, status=status)
-                if "usage" in orders:
-                    task.metadata.update({"usage": orders["usage"]})
-                await event_queue.enqueue_event(task)
-            await updater.start_work()
-            await asyncio.sleep(orders.get("seconds", 0))
-            kind = orders.get("does", "answer")
-            said = updater.new_agent_message([Part(text=orders.get("text", "In the north wing."))])
-            if kind == "ask" and is_new:
-                await updater.requires_input(said)
-            elif kind == "consent":
-                await updater.requires_auth(said)
-            elif kind == "fail":
-                await updater.failed(said)
-            else:
-                text = "x" * orders["size"] if "size" in orders else said.parts[0].text
-                await updater.add_artifact([Part(text=text)])
-                await updater.complete()
+    async def _end(self, updater: TaskUpdater, said: Message, *, is_new: bool) -> None:
+        does = self.orders.get("does", "answer")
+        if does == "ask" and is_new:
+            await updater.requires_input(said)
+        elif does == "consent":
+            await updater.requires_auth(said)
+        elif does == "fail":
+            await updater.failed(said)
+        else:
+            size = self.orders.get("size", 0)
+            await updater.add_artifact([Part(text="x" * size)] if size else list(said.parts))
+            await updater.complete()
 
-        async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-            """Call one task off."""
-            heard.append({"kind": "cancel", "task": context.task_id})
-            await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Call one task off."""
+        self.heard.append({"kind": "cancel", "task": context.task_id})
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
-    async def control(request: Request) -> Response:
-        orders.clear()
-        orders.update(await request.json())
-        heard.clear()
+    async def control(self, request: Request) -> Response:
+        """Take orders, and forget what was heard."""
+        self.orders = await request.json()
+        self.heard.clear()
         return JSONResponse({})
 
-    async def tell(_: Request) -> Response:
-        return JSONResponse(heard)
+    async def tell(self, _: Request) -> Response:
+        """All that was heard."""
+        return JSONResponse(self.heard)
 
-    async def show_card(_: Request) -> Response:
-        if orders.get("does") == "redirect card":
+    async def show_card(self, _: Request) -> Response:
+        """The card, or the way to another."""
+        if self.orders.get("does") == "redirect card":
             return RedirectResponse("http://127.0.0.1:1/card.json")
-        return JSONResponse(agent_card_to_dict(card()))
+        return JSONResponse(agent_card_to_dict(self.card()))
 
-    class Gate:
-        """Breaks before the SDK is asked, where that is ordered."""
+    def app(self) -> Any:
+        """Its addresses, before which it breaks where that is ordered."""
+        handler = DefaultRequestHandler(self, InMemoryTaskStore(), self.card())
+        inner = Starlette(
+            routes=[
+                Route("/control", self.control, methods=["POST"]),
+                Route("/heard", self.tell),
+                Route("/.well-known/agent-card.json", self.show_card),
+                *create_jsonrpc_routes(handler, "/rpc"),
+                *create_rest_routes(handler),
+            ]
+        )
 
-        def __init__(self, app: Any) -> None:
-            self.app = app
-
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-            """One request."""
-            path = scope.get("path", "")
-            does = orders.get("does", "")
+        async def gate(scope: Any, receive: Any, send: Any) -> None:
+            does, path = self.orders.get("does", ""), scope.get("path", "")
             is_asked = path == "/rpc" or path.startswith(("/message", "/tasks"))
-            if is_asked and does in ("break", "redirect"):
-                heard.append({"kind": does})
-                made: Response = JSONResponse({}, 503)
-                if does == "redirect":
-                    made = RedirectResponse(f"http://127.0.0.1:{port}/heard", 307)
-                await made(scope, receive, send)
-            else:
-                await self.app(scope, receive, send)
+            if not (is_asked and does in ("break", "redirect")):
+                await inner(scope, receive, send)
+                return
+            self.heard.append({"kind": does})
+            made: Response = JSONResponse({}, 503)
+            if does == "redirect":
+                made = RedirectResponse(f"http://127.0.0.1:{self.port}/heard", 307)
+            await made(scope, receive, send)
 
-    handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), card())
-    routes = [
-        Route("/control", control, methods=["POST"]),
-        Route("/heard", tell),
-        Route("/.well-known/agent-card.json", show_card),
-        *create_jsonrpc_routes(handler, "/rpc"),
-        *create_rest_routes(handler),
-    ]
-    app = Gate(Starlette(routes=routes))
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
+        return gate
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    number = int(sys.argv[1])
+    uvicorn.run(Program(number).app(), host="127.0.0.1", port=number, log_level="error")
