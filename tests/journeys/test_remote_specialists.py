@@ -189,8 +189,8 @@ def test_staff_see_it_and_nobody_sees_the_token(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
     """`why` and `peers` tell state, tasks and cost; neither the token nor what was said."""
-    told = ask(enter("Tom"), model, hands_on("Where are the amphorae?"))
-    assert told["success"]
+    tom = enter("Tom")
+    assert ask(tom, model, hands_on("Where are the amphorae?"))["success"]
     admin.ask(
         "assistant why ada full", r"asked elsewhere.*atlas: completed; 4,000 tokens, \$0.0100"
     )
@@ -200,9 +200,10 @@ def test_staff_see_it_and_nobody_sees_the_token(
     assert "amphorae" not in admin.transcript
     for text in (admin.transcript, *(path.read_text("utf-8", "replace") for path in game.logs)):
         assert TOKEN not in text
-    assert "atlas, an agent outside the game, which says of itself:" in str(
-        model.read_calls()[-1]["body"]["messages"]
-    )
+    model.queue(says())
+    tom.ask("say @ada thanks", r'Ada says, "There it is')
+    told = str(model.read_calls()[-1]["body"]["messages"][0])
+    assert "atlas, an agent outside the game, which says of itself:" in told
 
 
 def test_only_those_named_may_ask(enter: Enter, agent: Agent, model: FakeModel) -> None:
@@ -428,6 +429,7 @@ def test_killed_while_waiting(game: Game, enter: Enter, agent: Agent, model: Fak
     model.queue(says("I know it myself."))
     game.kill_server()
     game.start()
+    tom.come_back()
     tom.expect(r'Ada says, "I know it myself')
     assert message["task"] == agent.wait_for(1, "cancel")[0]["task"]
     wait_for_row(game, "failed")
