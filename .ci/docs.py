@@ -82,6 +82,13 @@ def a2a_config() -> str:
     return settings_table(A2aConfig)
 
 
+def remote_config() -> str:
+    """How agents elsewhere are named that assistants may ask."""
+    from evennia_ai.core.settings.remote import RemoteConfig
+
+    return settings_table(RemoteConfig)
+
+
 def trace_config() -> str:
     """How long the trace is kept."""
     from evennia_ai.core.settings.services import TraceConfig
@@ -356,6 +363,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         web_config,
         mcp_server_config,
         a2a_config,
+        remote_config,
         breaker_config,
         event_classes,
         games,

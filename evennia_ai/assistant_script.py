@@ -54,7 +54,7 @@ from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.work import Work
-from evennia_ai.tasks import programs
+from evennia_ai.tasks import programs, remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
@@ -120,12 +120,14 @@ class AssistantScript(NearBody, DefaultScript):
         if self.work is None or self.work.is_closing:
             self._load_tools()
             services.remote_servers()
+            services.remote_specialists()
             self.work = state.rebuild(self)
             signals.RUNNING[str(self.key)] = self
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)
             programs.take_up(self)
+            remote_tasks.take_up(self)
             if state.memory_config(self).enabled and not paying.is_held(self):
                 services.memory().open()  # now, so that no turn waits for it
             indexing.soon(self)

@@ -32,7 +32,7 @@ from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.operations.spent_days import spent_days
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.tasks import task_waits
+from evennia_ai.tasks import remote_tasks, task_waits
 
 __all__ = [
     "AssistantTest",
@@ -228,6 +228,7 @@ def forget_process() -> None:
     services.memory.cache_clear()
     ledger.start_anew()
     task_waits.start_anew()
+    remote_tasks.start_anew()
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()

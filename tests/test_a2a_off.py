@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tests.evennia_setup  # noqa: F401  (before anything of Evennia is imported)
-from evennia_ai.a2a.calls import is_private
+from evennia_ai.core.safety.addresses import is_private
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.errors import ConfigurationError
 from tests import a2a_kit

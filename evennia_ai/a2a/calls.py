@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,6 +79,7 @@ class Snapshot:
         is_talk: its answer is mere words, for which nothing was done.
         at: when that was, in seconds since 1970.
         number: what `assistant why` knows it by.
+        usage: the tokens it took, once it is over, as far as they are known.
     """
 
     id: str
@@ -92,6 +92,7 @@ class Snapshot:
     number: int
     made: list[dict[str, Any]]
     is_talk: bool
+    usage: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,19 +322,10 @@ def snapshot(task: PeerTask, *, with_made: bool = True) -> Snapshot:
         task.number,
         peer_store.made_of(task.pk) if with_made else [],
         bool(told.data.get("is_talk")),
+        told.data.get("usage", {}),
     )
 
 
 def happening(event: PeerEvent) -> Happening:
     """An event, read."""
     return Happening(event.pk, event.kind, peer_store.read(event), event.at)
-
-
-def is_private(address: str, allowed: Iterable[str]) -> bool:
-    """True for an address that the open network does not have, unless one of `allowed` has it."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    found = mapped or found
-    if any(found in ipaddress.ip_network(network, strict=False) for network in allowed):
-        return False
-    return not found.is_global or found.is_multicast

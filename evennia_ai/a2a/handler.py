@@ -44,9 +44,9 @@ from a2a.utils.errors import (
 )
 
 from evennia_ai.a2a import wire
-from evennia_ai.a2a.addresses import check_url
 from evennia_ai.a2a.calls import Desk, RefusedError, Snapshot
 from evennia_ai.a2a.context import IDS, LAST_EVENT, desk_of, end_turn
+from evennia_ai.a2a.push import check_url
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import Problem
@@ -124,7 +124,7 @@ class Handler(RequestHandler):
         given, hook = wire.given_of(params), None
         if params.configuration.HasField("task_push_notification_config"):
             config = params.configuration.task_push_notification_config
-            await check_url(config.url, self._config.hook_networks)
+            await check_url(config.url, self._config)
             hook = wire.hook_of(config, str(uuid4()))
         task = params.message.task_id
         if task and given.context:
@@ -245,7 +245,7 @@ class Handler(RequestHandler):
         """Let an address be told of a task."""
         desk = desk_of(context)
         await self.in_game(desk.get, params.task_id)  # of no task no address is looked up
-        await check_url(params.url, self._config.hook_networks)
+        await check_url(params.url, self._config)
         hook = wire.hook_of(params, str(uuid4()))
         await self.in_game(desk.put_hook, params.task_id, hook)
         return wire.config_of(params.task_id, hook)

@@ -11,7 +11,6 @@ import asyncio
 import hmac
 import json
 import logging
-import socket
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -20,12 +19,13 @@ from functools import partial
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from a2a.utils.errors import InvalidParamsError
 
 from evennia_ai.a2a import wire
-from evennia_ai.a2a.addresses import Place, locate
 from evennia_ai.a2a.errands import Errand, due, failed, told
 from evennia_ai.a2a.streams import Hub
+from evennia_ai.a2a_client.addresses import Place, UnknownHostError, locate
+from evennia_ai.a2a_client.pinned import exchange
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.errors import CircuitOpenError
 from evennia_ai.resilience.circuit_breaker import CircuitBreaker, CircuitBreakerConfig
@@ -38,38 +38,25 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 LATER = (408, 425, 429)
 TOKEN = "X-A2A-Notification-Token"
 SIGNATURE, AT, NUMBER = "X-Evennia-AI-Signature", "X-Evennia-AI-Time", "X-Evennia-AI-Event"
+NETWORKS = "hook_networks in EVENNIA_AI_A2A_CONFIG"
 _log = logging.getLogger(__name__)
+
+
+async def check_url(url: str, config: A2aConfig) -> None:
+    """Look whether something may be sent to an address, as far as its host is known now.
+
+    Raises:
+        InvalidParamsError: it may not.
+    """
+    try:
+        with suppress(UnknownHostError):  # it is looked at again before anything is sent
+            await locate(url, config.hook_networks, NETWORKS)
+    except ValueError as error:
+        raise InvalidParamsError(str(error)) from None
 
 
 class _NeverError(Exception):
     """An address does not want this, and will not later."""
-
-
-class _Pinned(AbstractResolver):
-    """Knows one machine, and no other."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """The machine that was looked at."""
-        if host != self._place.host:
-            raise OSError(f"{host!r} was not looked at")
-        return [
-            ResolveResult(
-                hostname=host,
-                host=self._place.address,
-                port=port,
-                family=self._place.family,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-        ]
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 class Sender:
@@ -137,7 +124,7 @@ class Sender:
         Raises:
             _NeverError: it never will take this.
         """
-        place = await locate(errand.url, self._config.hook_networks)
+        place = await locate(errand.url, self._config.hook_networks, NETWORKS)
         with self._breaker(place.host).acquire():
             status = await self._status_of(errand, place)
             if status >= 500 or status in LATER:
@@ -149,17 +136,11 @@ class Sender:
 
     async def _status_of(self, errand: Errand, place: Place) -> int:
         body = json.dumps(wire.told_of(errand.shown, errand.told), ensure_ascii=False).encode()
-        connector = aiohttp.TCPConnector(
-            resolver=_Pinned(place), force_close=True, use_dns_cache=False
+        headers, seconds = _headers(errand, body), self._config.hook_seconds
+        told = await exchange(
+            "POST", errand.url, place, data=body, headers=headers, seconds=seconds, most_bytes=0
         )
-        timeout = aiohttp.ClientTimeout(total=self._config.hook_seconds)
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
-            session.post(
-                errand.url, data=body, headers=_headers(errand, body), allow_redirects=False
-            ) as answer,
-        ):
-            return int(answer.status)
+        return told.status
 
     def _breaker(self, host: str) -> CircuitBreaker:
         """The breaker of a machine."""

@@ -133,6 +133,8 @@ def task_of(shown: Snapshot, *, history: int | None = None) -> Task:
         history=[] if history == 0 else [_message(each, shown.id, shown.context) for each in words],
     )
     made.metadata.update({"number": shown.number})
+    if shown.usage:
+        made.metadata.update({"usage": dict(shown.usage)})
     made.artifacts.extend(map(_artifact, shown.made))
     return made
 
@@ -142,6 +144,8 @@ def message_of(shown: Snapshot) -> Message:
     assert shown.message is not None
     made = _message(shown.message, "", shown.context)
     made.metadata.update({"number": shown.number, "task": shown.id})
+    if shown.usage:
+        made.metadata.update({"usage": dict(shown.usage)})
     return made
 
 

@@ -7,19 +7,18 @@ how far all this may go, and for how long anybody waits.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-from evennia.scripts.models import ScriptDB
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai import audit
-from evennia_ai.agent import report_summary
+from evennia_ai.agent import remote_delegating, report_summary, specialists
+from evennia_ai.agent.delegation_limits import denial, pass_limits
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.limits import Decision, DecisionReason, LimitKind, denial_text
+from evennia_ai.core.safety.limits import Decision, LimitKind
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote, strip_control
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.conversation import Message, known_to, parted
@@ -30,7 +29,7 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tasks import delegations, task_waits
-from evennia_ai.tasks.delegations import Delegation, count_of
+from evennia_ai.tasks.delegations import Delegation
 from evennia_ai.tools import tool
 
 LONGEST_TASK = 2000
@@ -64,8 +63,11 @@ async def delegate_task(
     words = cut_at_sentence(strip_control(task).strip(), LONGEST_TASK)
     if not words:
         raise ToolError("say in words what is to be done")
-    delegate = _choose(script, turn, config, specialist)
-    await _pass_limits(script, turn, config)
+    known = specialists.in_game(script, config.delegate_assistant_tag)
+    if (agent := specialists.find_elsewhere(script, known, specialist)) is not None:
+        return await remote_delegating.hand_on(script, turn, agent, words, config)
+    delegate = _choose(script, turn, known, specialist)
+    await pass_limits(script, turn, config)
     if problem := _objection(script, turn, delegate):  # while somebody was asked
         raise ToolError(problem)
     turn.delegations += 1
@@ -104,23 +106,17 @@ def report(character: Character, message: str, *, turn: Turn) -> str:
 # ---- who is asked ------------------------------------------------------------------------------
 
 
-def specialists(script: Assistant, tag: str) -> list[Any]:
-    """The other assistants with a tag, of whatever category, by name."""
-    found = ScriptDB.objects.filter(
-        db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
-    ).distinct()
-    others = [other for other in found if hasattr(other, "enqueue") and other is not script]
-    return sorted(others, key=lambda other: str(other.key).casefold())
-
-
-def _choose(script: Assistant, turn: Turn, config: ExecutionConfig, name: str | None) -> Any:
+def _choose(script: Assistant, turn: Turn, known: list[Any], name: str | None) -> Any:
     """The specialist of that name, else the one with the fewest things to do.
+
+    Args:
+        known: those in the game; agents elsewhere are asked only by their names.
 
     Raises:
         ToolError: there is none, or it cannot take a task.
     """
-    known = specialists(script, config.delegate_assistant_tag)
-    names = ", ".join(str(other.key) for other in known) or "none"
+    elsewhere = (agent.name for agent in specialists.elsewhere(script))
+    names = ", ".join([*(str(other.key) for other in known), *elsewhere]) or "none"
     if name and name.strip().casefold() == str(script.key).casefold():
         raise ToolError(f"you cannot hand a task to yourself; specialists are: {names}")
     if name:
@@ -196,66 +192,6 @@ def _lines_of(message: Message, name: str) -> list[str]:
     return [f"{name} answers: {quote(str(said))}" for said in words if said]
 
 
-# ---- how far it may go -------------------------------------------------------------------------
-
-
-async def _pass_limits(script: Assistant, turn: Turn, config: ExecutionConfig) -> None:
-    """Let one more task through, or ask somebody who may allow it.
-
-    Raises:
-        ToolError: a limit forbids it.
-    """
-    root = delegations.root_of(script, turn.event)
-    if root is None:
-        raise ToolError("nobody waits for your own task any more; let it be, with noop")
-    # A chain is its first assistant's: its cap, its settings, and its people who are asked.
-    hops, granted = state.read(root, "max_agent_hops"), turn.event.hops_granted
-    chain, most = delegations.chain_of(turn), state.safety_config(script).loop
-    await _pass(root, turn, LimitKind.AGENT_HOPS, lambda: turn.hops, hops, chain, granted)
-    tasks = most.max_delegations_per_task
-    await _pass(script, turn, LimitKind.DELEGATIONS, lambda: turn.delegations, tasks, turn.scope)
-    await _pass_chain(root, turn)
-    budget = config.sub_agent_budget
-    await _pass(
-        script, turn, LimitKind.DELEGATES_AT_ONCE, lambda: count_of(script), budget, turn.scope
-    )
-
-
-async def _pass_chain(root: Assistant, turn: Turn) -> None:
-    """The same over all tasks of the chain, where others handed on some of them."""
-    kind, chain = LimitKind.DELEGATIONS, turn.chain
-    while turn.delegations < chain.used(kind) and 0 < (cap := chain.cap(kind)) <= chain.used(kind):
-        hit = LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=1, scope=chain.scope)
-        await _extend(root, turn, hit)
-
-
-async def _extend(owner: Assistant, turn: Turn, hit: LimitReachedError) -> None:
-    """Go on only if somebody lets it, and let its chain go on as well."""
-    before = turn.grants.get(hit.kind, 0.0)
-    if not await checkpoints.TurnLimits(owner).extend(turn, hit):
-        raise ToolError(_denial(hit, DecisionReason(hit.reason)))
-    turn.chain.grant(hit.kind, turn.grants.get(hit.kind, 0.0) - before)
-
-
-async def _pass(
-    owner: Assistant,
-    turn: Turn,
-    kind: LimitKind,
-    used: Callable[[], float],
-    base: float,
-    scope: str,
-    granted: int = 0,
-) -> None:
-    """Pass while there is room; else ask for one more, as often as it takes."""
-    while base and used() >= (cap := base + granted + turn.grants.get(kind, 0.0)):
-        hit = LimitReachedError(kind, used=used(), cap=cap, amount=1, scope=scope)
-        await _extend(owner, turn, hit)
-
-
-def _denial(hit: LimitReachedError, reason: DecisionReason) -> str:
-    return denial_text(LimitKind(hit.kind), hit.cap, hit.scope, reason, has_partial=False)
-
-
 # ---- waiting -----------------------------------------------------------------------------------
 
 
@@ -317,7 +253,7 @@ class Patience:
         if delegations.of(held.event) is not held or held.watch is None:
             return
         if not decision.allow_continue:
-            task_waits.give_up(held, ToolError(_denial(hit, decision.reason)))
+            task_waits.give_up(held, ToolError(denial(hit, decision.reason)))
             return
         self._cap += decision.extension
         facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}

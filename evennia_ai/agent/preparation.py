@@ -6,6 +6,7 @@ from functools import partial
 
 from django.conf import settings
 
+from evennia_ai.agent import specialists
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.phrasing import split_persona
@@ -94,6 +95,7 @@ def scene_of(
         hears_history=not is_small(client),
         hint=hint,
         text=split_persona(text)[0] if hint else text,
+        specialists=() if is_small(client) else specialists.told(script),
         goals=tuple(goals.told(goal) for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),

@@ -95,12 +95,14 @@ def begin(
     *,
     is_order: bool = False,
     name: str = "",
+    hops: int = 0,
 ) -> Begun:
     """Put a request into an assistant's inbox, as far as it may go there.
 
     Args:
         is_order: it is told to do something, and may act; the right to is checked already.
         name: as of `ask`.
+        hops: assistants of other games that it has passed.
 
     Raises:
         NoAnswerError: it may not; whoever asks is told why.
@@ -116,7 +118,7 @@ def begin(
     seconds = _seconds(script, timeout_seconds)
     trace = _judge(script, body, person, is_order)
     admitted = _admitted(script, trace, body)
-    request = _request(script, trace, admitted, is_order)
+    request = _request(script, trace, admitted, is_order, hops)
     audit.record(
         "told" if is_order else "asked",
         script,
@@ -146,7 +148,9 @@ def _queue(script: Assistant, request: Request) -> Deferred[str]:
     return answer
 
 
-def _request(script: Assistant, trace: DecisionTrace, body: str, is_order: bool) -> Request:
+def _request(
+    script: Assistant, trace: DecisionTrace, body: str, is_order: bool, hops: int
+) -> Request:
     now, heard = script.clock.seconds(), trace.heard
     event = Event(
         id=new_key(12),
@@ -157,7 +161,7 @@ def _request(script: Assistant, trace: DecisionTrace, body: str, is_order: bool)
         body=body,
         trust=trace.verdict.trust,
         rule=trace.verdict.rule,
-        hops=0,
+        hops=hops,
         at=now,
         person=heard.person,
         mask=heard.mask,

@@ -19,6 +19,7 @@ from evennia_ai.operations import (
     guarding,
     monitoring,
     peers,
+    remote_specialists,
     remote_tools,
     tools,
 )
@@ -97,7 +98,9 @@ class UpkeepWords(WordCommand):
     def _peers(self, rest: str) -> None:
         """`peers` alone, or of one account."""
         if self.may("peers"):
-            self.show_long(peers.list_peers(rest.strip()).message)
+            told = peers.list_peers(rest.strip()).message
+            more = "" if rest.strip() else f"\n\n{remote_specialists.list_remotes().message}"
+            self.show_long(told + more)
 
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
@@ -192,8 +195,9 @@ WORDS = {
     "peers": Word(
         UpkeepWords._peers,
         "assistant peers [<account>]",
-        "Agents elsewhere that gave assistants tasks, how those stand, and what they cost. The "
-        "words of a task are private; `assistant why <name> <number>` has the rest.",
+        "Agents elsewhere that gave assistants tasks, how those stand, and what they cost; and "
+        "those that assistants may give tasks. The words of a task are private; `assistant why "
+        "<name> <number>` has the rest.",
     ),
     "check": Word(
         UpkeepWords._check,

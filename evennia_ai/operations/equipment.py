@@ -72,7 +72,7 @@ class Equipment:
 
 def equipment() -> Result[Equipment]:
     """The things that the game's assistants depend on, as they are now."""
-    parts = [*_models(), *_memory(), *_database(), *_servers()]
+    parts = [*_models(), *_memory(), *_database(), *_servers(), *_agents()]
     unwell = [part["name"] for part in parts if part["level"] == BAD]
     told = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
     return Result(True, told, Equipment(parts, _archives(), _versions()))
@@ -179,6 +179,14 @@ def _servers() -> Iterator[Part]:
         yield _part(
             f"MCP server {each['name']}", level, f"{told}. {each['problem']}".strip(), advice
         )
+
+
+def _agents() -> Iterator[Part]:
+    for each in services.remote_specialists().status():
+        is_good = each["state"] in ("ready", "not known yet") and each["breaker"] == "closed"
+        told = f"{each['state']}; breaker {each['breaker']}. {each['problem']}".strip()
+        advice = "See: assistant tools held" if each["state"] == "held" else ""
+        yield _part(f"Remote specialist {each['name']}", GOOD if is_good else BAD, told, advice)
 
 
 # ---- files and packages ------------------------------------------------------------------------

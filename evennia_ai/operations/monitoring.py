@@ -155,6 +155,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
             f"{server}: {len(tools)} tools are held back"
             for server, tools in services.remote_servers().held().items()
         ),
+        *(f"{agent}: its card is held back" for agent in services.remote_specialists().held()),
         *([f"the database is {database}"] if database != OK else ()),
         *([f"the model is not set up: {problem}"] if problem else ()),
         *([f"memories: {memory.problem}"] if memory.problem and memory.state == FAILED else ()),

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.models import PeerTask
+from evennia_ai.runtime import turns
 from evennia_ai.tasks import peer_parts, peer_store
 
 ANSWER = "answer"
@@ -73,6 +74,9 @@ def move(
     told: dict[str, Any] = {"message": message} if message is not None else {}
     if is_talk:
         told["is_talk"] = True
+    if state in peer_store.FINAL and (chain := turns.CHAINS.get(task.request)) is not None:
+        # What a restart forgot is not told: whoever asked counts what it held for it.
+        told["usage"] = {"total_tokens": chain.tokens}
     is_new = peer_store.move(
         task, state, now(), told=told, question=question, answer=answer, artifact=artifact
     )

@@ -1,4 +1,4 @@
-"""Tools of MCP servers that are held back: shown with what is different, and allowed.
+"""Tools of MCP servers and cards of agents that are held back: shown, and allowed.
 
 To allow one needs its mark, which only one description and one schema have: a tool that changes
 again while somebody looks at it is not allowed unseen.
@@ -6,13 +6,14 @@ again while somebody looks at it is not allowed unseen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from typing_extensions import TypedDict
 
 from evennia_ai import audit
+from evennia_ai.a2a_client.agents import PREFIX
 from evennia_ai.mcp.pins import HeldTool, mark_of
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings import signed
@@ -62,9 +63,14 @@ class AllowedTools:
     tools: list[str]
 
 
+def held_back() -> Mapping[str, tuple[HeldTool, ...]]:
+    """All that is held back: tools by their MCP servers, cards by `a2a:` and their agents."""
+    return {**services.remote_servers().held(), **services.remote_specialists().held()}
+
+
 def held_tools() -> Result[HeldTools]:
-    """The tools of MCP servers that are held back, each with what is different."""
-    held = services.remote_servers().held()
+    """The tools of MCP servers, and cards of agents, that are held back, with what is different."""
+    held = held_back()
     rows = [_row(server, tool) for server, tools in held.items() for tool in tools]
     servers: list[HeldServer] = [
         {"name": name, "tools": len(tools), "mark": mark_of(tools)} for name, tools in held.items()
@@ -91,7 +97,7 @@ def allow_tools(name: str, mark: str, *, by: str) -> Result[AllowedTools]:
         mark: as `held_tools` tells it.
         by: who.
     """
-    held = services.remote_servers().held()
+    held = held_back()
     for server, tools in held.items():
         for tool in tools:
             if tool.name == name:
@@ -110,7 +116,11 @@ def _allow(
             f"That is not the mark of {', '.join(names)} as it is now; look at it again: "
             "assistant tools held"
         )
-    services.remote_servers().allow(server, tools, by)
+    agent = services.remote_specialists().find(server.removeprefix(PREFIX))
+    if server.startswith(PREFIX) and agent is not None:
+        agent.allow(tools, by)
+    else:
+        services.remote_servers().allow(server, tools, by)
     with signed(by):
         for tool in tools:
             audit.record("remote_tool_allowed", audit.GAME, tool=tool.name, mark=tool.now.mark)

@@ -31,6 +31,7 @@ from evennia_ai.models import (
     PendingTask,
     RecordedEvent,
     RecordedSnapshot,
+    RemoteTask,
     ToolPin,
 )
 from evennia_ai.operations import leftovers
@@ -42,6 +43,7 @@ from evennia_ai.runtime import services, state
 
 MOST_NAMED = 20
 RECORDS = (ModelCall, BudgetTotal, RecordedEvent, RecordedSnapshot)
+OF_ASSISTANTS = (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook, RemoteTask)
 WHY = "all assistants are removed"
 PUPPETED = "Nothing is removed: somebody is in the body of {names}; let them leave it first (ooc)."
 KEPT = (
@@ -234,7 +236,7 @@ def _clear_tables(*, and_lore: bool) -> None:
     with transaction.atomic():
         for table in (Memory, EntityProfile, CardFile):
             table.objects.exclude(assistant__in=kept).delete()
-        for table in (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook):
+        for table in OF_ASSISTANTS:
             table.objects.all().delete()
 
 

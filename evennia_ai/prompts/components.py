@@ -106,6 +106,14 @@ CARD_NOTES = PromptComponent(
     "notes of its card",
     "what its character card says of how to play it",
 )
+# Only where there are any, and a turn may hand tasks on.
+SPECIALISTS = PromptComponent(
+    1460,
+    "specialists",
+    "Specialists to whom you can hand a task by delegate_task, each by its name:\n{specialists}",
+    "specialists",
+    "whom it may hand tasks to",
+)
 _KEYS = {component.key for component in COMPONENTS.values()}
 _FIELDS = ("key", "content", "name", "description", "is_static", "enabled", "role")
 

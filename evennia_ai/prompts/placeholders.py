@@ -57,6 +57,7 @@ PLACEHOLDERS = {
     "card_notes": Placeholder(
         "what its character card says of how to play it, quoted: `db.card_notes`", is_stable=True
     ),
+    "specialists": Placeholder("whom it may hand tasks to, a line each", is_stable=True),
 }
 # Those that say where it is and when. A game may say them in another way.
 FACTS = ("location", "location_desc", "exits", "present", "time", "date", "weather")

@@ -22,7 +22,7 @@ from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, HEAD, PromptComponent
+from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, HEAD, SPECIALISTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, is_stable, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, PLAIN, native_rules
@@ -41,6 +41,7 @@ class Scene:
         text: who the assistant is and what it knows.
         pronouns: a sentence that tells how others speak of it, or "".
         card_notes: what its character card says of how to play it, or "".
+        specialists: whom it may hand tasks to, a line each.
         template: a system prompt in place of ours, or "".
         tool_mode: "native" or "json".
         examples: pairs of what is asked and how it answers, for a model that is shown examples.
@@ -66,6 +67,7 @@ class Scene:
     text: str = ""
     pronouns: str = ""
     card_notes: str = ""
+    specialists: tuple[str, ...] = ()
     template: str = ""
     tool_mode: str = "native"
     examples: Sequence[tuple[str, str]] = ()
@@ -176,6 +178,8 @@ class Scene:
             return "\n".join(f"- {goal}" for goal in self.goals)
         if placeholder == "card_notes":
             return self.card_notes
+        if placeholder == "specialists":
+            return "\n".join(f"- {each}" for each in self.specialists)
         return self.notes.get(placeholder, "")
 
 
@@ -207,6 +211,8 @@ def stage(
     reasons = (f"context {context.context_type}", *pattern.reasons)
     card_notes = str(read("card_notes")).strip()
     is_told = card_notes and not more.get("hint")  # a small model is shown one note, and no more
+    added = [CARD_NOTES] if is_told else []
+    added += [SPECIALISTS] if more.get("specialists") and pattern.allows_sub_agents else []
     return Scene(
         card_notes=card_notes,
         text=more.pop("text", read("persona")),
@@ -216,16 +222,18 @@ def stage(
         context=context,
         allows_several=pattern.calls_per_reply > 1,
         pattern=replace(pattern, reasons=reasons),
-        components=_with_card(registry.components) if is_told else registry.components,
+        components=_with(registry.components, added) if added else registry.components,
         templates=tuple(registry.templates),
         notes=_notes(read) | more.pop("notes", {}),
         **more,
     )
 
 
-def _with_card(components: Mapping[int, PromptComponent]) -> Mapping[int, PromptComponent]:
-    """Components with a card's notes among them, where the game has none of that number."""
-    return dict(sorted({CARD_NOTES.id: CARD_NOTES, **components}.items()))
+def _with(
+    components: Mapping[int, PromptComponent], added: Iterable[PromptComponent]
+) -> Mapping[int, PromptComponent]:
+    """Components with others among them, where the game has none of their numbers."""
+    return dict(sorted({**{each.id: each for each in added}, **components}.items()))
 
 
 def _notes(read: Callable[[str], Any]) -> dict[str, str]:
@@ -247,7 +255,7 @@ def _context(
     for number, text in config.component_overrides.items():
         where = f"{context_type}.component_overrides[{number}]"
         check_text(text, where)
-        component = {CARD_NOTES.id: CARD_NOTES, **components}.get(number)
+        component = _with(components, (CARD_NOTES, SPECIALISTS)).get(number)
         if component is not None and component.where == HEAD and not is_stable(text):
             raise ConfigurationError(
                 f"{where} changes from turn to turn, but {component.key} stands in the head of the "

@@ -15,10 +15,13 @@ from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
+from evennia_ai.a2a_client.agents import RemoteSpecialists
 from evennia_ai.core.hearing.calling import MOST_ANSWERS
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import read_value
+from evennia_ai.core.settings.remote import SETTING as REMOTE_SPECIALISTS
+from evennia_ai.core.settings.remote import Remote, read_remotes
 from evennia_ai.core.settings.services import A2aConfig, BreakerConfig, McpServerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
@@ -254,6 +257,35 @@ def remote_servers() -> RemoteServers:
     return made
 
 
+def remote_configs() -> dict[str, Remote]:
+    """The agents elsewhere that assistants may give tasks to.
+
+    Raises:
+        ConfigurationError: the setting is wrong.
+    """
+    return read_remotes(getattr(settings, REMOTE_SPECIALISTS, {}), os.environ)
+
+
+@lru_cache(maxsize=1)
+def remote_specialists() -> RemoteSpecialists:
+    """The game's agents elsewhere, whose cards are looked at from the first time this is asked."""
+    try:
+        configs = remote_configs()
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        configs = {}
+    made = RemoteSpecialists(
+        configs.values(),
+        as_deferred=as_deferred,
+        reactor=reactor,
+        breakers=pool().breakers,
+        log=logger.log_info,
+        pins=StoredPins(),
+    )
+    made.start()
+    return made
+
+
 def leave_remote_servers() -> None:
     """Begin to end the programs of the MCP servers: the game's server is about to end.
 
@@ -308,6 +340,7 @@ def check_settings() -> str:
     mcp_configs()
     mcp_server_config()
     a2a_config()
+    remote_configs()
     HearingConfig.from_stored(
         getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
     )

@@ -12,7 +12,7 @@ from hashlib import sha256
 from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.models import PendingTask
-from evennia_ai.tasks import peer_store
+from evennia_ai.tasks import peer_store, remote_tasks
 
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
 TALK = "talk"
@@ -71,9 +71,11 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     for task in tasks:
         tasks.filter(pk=task.pk).update(answer=name.hidden(task.answer))
     peer_store.forget(assistant, person, name)
+    remote_tasks.forget(assistant, person)
 
 
 def remove_all(assistant: int) -> None:
     """Take out all that an assistant was asked."""
     PendingTask.objects.filter(assistant=assistant).delete()
     peer_store.remove_all(assistant)
+    remote_tasks.remove_all(assistant)

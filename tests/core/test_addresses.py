@@ -9,6 +9,7 @@ from evennia_ai.core.safety.addresses import (
     client_of,
     counted_as,
     is_network,
+    is_private,
     is_within,
     read_address,
     read_networks,
@@ -100,3 +101,25 @@ def test_what_is_no_list_of_networks_is_refused(value: object) -> None:
 def test_networks_are_read() -> None:
     """A list of them, also where host bits are set."""
     assert ("10.0.0.5", "10.0.0.1/8") == read_networks("x", ["10.0.0.5", "10.0.0.1/8"])
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed", "is_one"),
+    [
+        ("127.0.0.1", (), True),
+        ("10.1.2.3", (), True),
+        ("10.1.2.3", ("10.0.0.0/8",), False),
+        ("169.254.169.254", ("10.0.0.0/8",), True),
+        ("fe80::1%eth0", (), True),
+        ("::ffff:10.0.0.1", (), True),
+        ("224.0.0.1", (), True),
+        ("93.184.216.34", (), False),
+        ("2606:2800:220:1::1", (), False),
+        ("no address", (), True),
+    ],
+)
+def test_what_the_open_network_does_not_have(
+    address: str, allowed: tuple[str, ...], is_one: bool
+) -> None:
+    """In every form, unless its network is allowed; what is no address is none of the open ones."""
+    assert is_one is is_private(address, allowed)

@@ -75,3 +75,33 @@ def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -
 def test_a_turn_of_nothing_is_nobodys() -> None:
     """As it is where only usage is counted."""
     assert ("", {}) == (Turn(0, ()).payer, {} if not Turn(0, ()).chain.id else None)
+
+
+@pytest.mark.parametrize(
+    ("claim", "hops"),
+    [
+        (3, 3),
+        (2.0, 2),
+        (1e300, chains.MOST_CLAIMED_HOPS),
+        (float("inf"), chains.MOST_CLAIMED_HOPS),
+        (float("nan"), 0),
+        (-5, 0),
+        (0, 0),
+        (True, 0),
+        ("99", 0),
+        (None, 0),
+    ],
+)
+def test_hops_of_another_game_only_raise(claim: object, hops: int) -> None:
+    """Whatever is claimed is a number from 0 up; nonsense counts as nothing said."""
+    assert hops == chains.claimed_hops({"hops": claim})
+    assert 0 == chains.claimed_hops({})
+
+
+@pytest.mark.parametrize(
+    ("claim", "chain"),
+    [("e1f2", "e1f2"), ("x" * 200, "x" * 200), ("x" * 201, ""), ("a\nb", ""), (7, ""), (None, "")],
+)
+def test_a_chain_of_another_game_has_a_short_name(claim: object, chain: str) -> None:
+    """A text of one line; anything else is none."""
+    assert chain == chains.claimed_chain({"chain": claim})

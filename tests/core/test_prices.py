@@ -148,3 +148,12 @@ def test_o5_what_counts_is_always_a_number(prompt: Any, completion: Any) -> None
     assert type(usage.prompt_tokens) is type(usage.completion_tokens) is int
     assert usage.prompt_tokens > 0
     assert 0 <= usage.completion_tokens <= MOST_TOKENS_OF_A_CALL
+
+
+def test_a_price_of_a_call() -> None:
+    """It is added once, whatever the tokens cost, to the nano-dollar."""
+    of_a_call = Price(Decimal(0), Decimal(0), Decimal("0.01"))
+    assert 10_000_000 == cost_of(TokenUsage(0, 5000), of_a_call)
+    assert 10_000_001 == cost_of(
+        TokenUsage(1, 0), Price(Decimal("0.0001"), Decimal(0), Decimal("0.01"))
+    )

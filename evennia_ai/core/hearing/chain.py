@@ -2,11 +2,15 @@
 
 Messages and tasks carry the id of their chain from one assistant to the next. All of it is counted
 together and held to the limits of the assistant with which it began.
+
+Tasks for agents elsewhere carry it too, with the hops so far, and other games do the same. What
+comes in so is a stranger's word: it can make a chain end sooner, and never later.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from evennia_ai.core.safety.limits import LimitKind
@@ -14,6 +18,10 @@ from evennia_ai.core.settings.safety import Loop
 
 MOST_CHAINS = 5_000
 PREFIX = "chain "
+HOPS, CHAIN = "hops", "chain"
+# More than any game's limit; a claim above it is as good as this.
+MOST_CLAIMED_HOPS = 1_000
+LONGEST_CLAIMED_CHAIN = 200
 
 
 @dataclass(slots=True)
@@ -109,3 +117,18 @@ class Chains:
 def is_of_chain(scope: str) -> bool:
     """True for a limit that was counted over a whole chain, and not over one task of it."""
     return scope.startswith(PREFIX)
+
+
+def claimed_hops(metadata: Mapping[str, object]) -> int:
+    """The assistants that a task from elsewhere says it has passed; 0: it says nothing of use."""
+    hops = metadata.get(HOPS)
+    if isinstance(hops, bool) or not isinstance(hops, (int, float)) or not hops > 0:
+        return 0
+    return int(min(hops, MOST_CLAIMED_HOPS))
+
+
+def claimed_chain(metadata: Mapping[str, object]) -> str:
+    """The chain that a task from elsewhere says it belongs to; "": it says nothing of use."""
+    chain = metadata.get(CHAIN)
+    is_one = isinstance(chain, str) and chain.isprintable() and len(chain) <= LONGEST_CLAIMED_CHAIN
+    return str(chain) if is_one else ""

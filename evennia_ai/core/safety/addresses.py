@@ -38,6 +38,14 @@ def is_within(text: str, networks: Iterable[str]) -> bool:
     return any(address in ip_network(network, strict=False) for network in networks)
 
 
+def is_private(text: str, allowed: Iterable[str]) -> bool:
+    """True for an address that the open network does not have, unless one of `allowed` has it."""
+    address = read_address(text)
+    if address is None:
+        return True
+    return not is_within(text, allowed) and (not address.is_global or address.is_multicast)
+
+
 def is_network(text: str) -> bool:
     """True for the text of an address or a network."""
     try:

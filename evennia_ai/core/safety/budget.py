@@ -35,6 +35,7 @@ class Purpose(StrEnum):
     SUMMARY = "summary"
     CHECK = "check"
     DELEGATION = "delegation"
+    REMOTE = "remote"
     EMBEDDING = "embedding"
     IMPORTANCE = "importance"
     CONSOLIDATION = "consolidation"

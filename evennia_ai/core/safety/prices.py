@@ -26,10 +26,12 @@ class Price:
 
     Attributes:
         input, output: US dollars for a million tokens.
+        call: US dollars for a call, however many tokens it takes.
     """
 
     input: Decimal
     output: Decimal
+    call: Decimal = Decimal(0)
 
 
 FREE = Price(Decimal(0), Decimal(0))
@@ -75,7 +77,8 @@ def cost_of(usage: TokenUsage, price: Price | None) -> int:
     if price is None or price is FREE:
         return 0
     dollars = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
-    return int((dollars * _NANO_PER_DOLLAR_PER_MILLION).to_integral_value(ROUND_CEILING))
+    nano = dollars * _NANO_PER_DOLLAR_PER_MILLION + price.call * NANO
+    return int(nano.to_integral_value(ROUND_CEILING))
 
 
 def answer_tokens_for(nano: int, price: Price | None) -> int:

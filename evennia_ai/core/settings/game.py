@@ -54,6 +54,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_A2A_CONFIG": Setting(
         {}, "the A2A server, by which agents elsewhere give assistants tasks; see [a2a](a2a.md)"
     ),
+    "EVENNIA_AI_REMOTE_SPECIALISTS": Setting(
+        {}, "agents elsewhere to whom assistants may hand tasks; see [a2a](a2a.md)"
+    ),
     "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
         50, "tools a model is shown at once; of more it finds the rest by `find_tools`"
     ),

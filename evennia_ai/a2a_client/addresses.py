@@ -1,4 +1,4 @@
-"""Addresses that peers want told: where they may be, and which machine one is at this moment.
+"""Addresses that others name: where they may be, and which machine one is at this moment.
 
 A name can mean another machine a moment later, so a request goes to the very address that was
 looked at, and never to where an answer points.
@@ -10,25 +10,22 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from a2a.utils.errors import InvalidParamsError
-
-from evennia_ai.a2a.calls import is_private
+from evennia_ai.core.safety.addresses import is_private
 
 LONGEST_URL = 2_000
 LOOKUP_SECONDS = 5.0
 PORTS = {"http": 80, "https": 443}
 NO_URL = (
-    "{url!r} is no address that can be told; it begins with https:// or http:// and has a host."
+    "{url!r} is no address that can be used; it begins with https:// or http:// and has a host."
 )
-NO_USER = "An address has no user and no password in it: use `authentication`."
+NO_USER = "An address has no user and no password in it; tokens are sent as headers."
 NO_HOST = "Nobody knows the host {host!r}."
 PRIVATE = (
     "{host!r} is in a private network, which this game does not send to; its owner can allow it: "
-    "hook_networks in EVENNIA_AI_A2A_CONFIG."
+    "{setting}."
 )
 
 
@@ -48,24 +45,12 @@ class Place(NamedTuple):
     family: int
 
 
-async def check_url(url: str, allowed: Sequence[str]) -> None:
-    """Look whether something may be sent to an address, as far as its host is known now.
-
-    Raises:
-        InvalidParamsError: it may not.
-    """
-    try:
-        with suppress(UnknownHostError):  # it is looked at again before anything is sent
-            await locate(url, allowed)
-    except ValueError as error:
-        raise InvalidParamsError(str(error)) from None
-
-
-async def locate(url: str, allowed: Sequence[str]) -> Place:
+async def locate(url: str, allowed: Sequence[str], setting: str) -> Place:
     """The machine that an address means now.
 
     Args:
         allowed: private networks that it may be in.
+        setting: the one that allows these, for the text of a refusal.
 
     Raises:
         ValueError: there is none, or it may not be sent to; the text says why.
@@ -75,7 +60,7 @@ async def locate(url: str, allowed: Sequence[str]) -> Place:
     found = await _look_up(host, parts.port or PORTS[parts.scheme])
     for _, address in found:
         if is_private(address, allowed):
-            raise ValueError(PRIVATE.format(host=host[:100]))
+            raise ValueError(PRIVATE.format(host=host[:100], setting=setting))
     family, address = found[0]
     return Place(host, address, family)
 

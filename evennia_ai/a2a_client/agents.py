@@ -1,0 +1,266 @@
+"""Agents elsewhere as the game holds them, on the reactor's side: cards, pins, breakers, status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from hashlib import sha256
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+from typing_extensions import TypedDict
+
+from evennia_ai.a2a_client.cards import Card
+from evennia_ai.a2a_client.client import Client
+from evennia_ai.a2a_client.protocol import OVER, Sent, Standing
+from evennia_ai.core.settings.remote import Remote
+from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.typed_objects import Reactor
+from evennia_ai.errors import ToolError
+from evennia_ai.mcp.pins import HeldTool, Pins
+from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitBreakerRegistry
+
+# Where a card was looked at within so many seconds it is not looked at again before a task.
+CARD_SECONDS = 60.0
+FAILURES, FAILURE_WINDOW_SECONDS = 3, 600.0
+PREFIX = "a2a:"
+MOST_PROBLEM, KEY_CHARS, MOST_TOLD = 200, 32, 160
+HELD = "{name} is not asked: its card is not as it was allowed; your staff have to look at it first"
+UNREACHABLE = "it cannot be reached: {why}"
+T = TypeVar("T")
+
+
+class Bridge(Protocol):
+    """Runs a coroutine on the asyncio lane; cancelling the Deferred cancels it."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
+        """Start it; its outcome comes back in the reactor's thread."""
+
+
+class RemoteStatus(TypedDict):
+    """The state of one agent, in plain values."""
+
+    name: str
+    where: str
+    state: str
+    problem: str
+    breaker: str
+    assistants: list[str]
+    tasks_allowed: int  # in a day; 0: there is no cap
+
+
+class RemoteSpecialist:
+    """One agent.
+
+    Args:
+        as_deferred: the way to the asyncio lane.
+        log: takes lines for the game's log.
+        pins: where its card is kept as it was allowed.
+
+    Attributes:
+        held: its card, where that has to be allowed first.
+    """
+
+    def __init__(
+        self,
+        remote: Remote,
+        *,
+        as_deferred: Bridge,
+        reactor: Reactor,
+        breaker: CircuitBreaker,
+        log: Callable[[str], None],
+        pins: Pins,
+    ) -> None:
+        self.remote, self.breaker = remote, breaker
+        self.held: tuple[HeldTool, ...] = ()
+        self._as_deferred, self._reactor = as_deferred, reactor
+        self._log, self._pins = log, pins
+        self._client = Client(remote)
+        self._card: Card | None = None
+        self._known_at: float | None = None
+        self._problem = ""
+
+    @property
+    def name(self) -> str:
+        """The name by which assistants know it."""
+        return self.remote.name
+
+    def start(self) -> None:
+        """Look at its card, in the background."""
+        Deferred.fromCoroutine(self.ready()).addErrback(lambda _: None)
+
+    async def ready(self) -> Card:
+        """Its card, as it is now and as it was allowed.
+
+        Raises:
+            ToolError: its card has to be allowed first.
+            ConnectionError: it cannot be reached, or has no card that can be used.
+        """
+        now = self._reactor.seconds()
+        is_known = self._known_at is not None and 0 <= now - self._known_at < CARD_SECONDS
+        if not is_known or self._card is None:
+            try:
+                self._learn(await self._as_deferred(self._client.card(), self._reactor))
+            except ConnectionError as error:
+                self._complain(str(error))
+                raise ConnectionError(UNREACHABLE.format(why=error)) from None
+            self._known_at = now
+        if self._card is None or self.held:
+            raise ToolError(HELD.format(name=self.name))
+        return self._card
+
+    def send(self, card: Card, message: Sent, seconds: float) -> Deferred[Standing]:
+        """Send it a message; fails as `Client.send` raises.
+
+        Who cancels waits no longer; what the agent has begun by then is called off when it is
+        known by which name.
+        """
+        given: Deferred[Standing] = Deferred(lambda _: None)
+
+        def give(outcome: Standing | Failure) -> None:
+            if not given.called:
+                given.callback(outcome)
+            elif isinstance(outcome, Standing) and outcome.task and outcome.state not in OVER:
+                self.cancel(outcome.task)
+
+        self._as_deferred(self._client.send(card, message, seconds), self._reactor).addBoth(give)
+        return given
+
+    def get(self, card: Card, task: str) -> Deferred[Standing]:
+        """A task as it stands; fails as `Client.get` raises."""
+        return self._as_deferred(self._client.get(card, task), self._reactor)
+
+    def cancel(self, task: str) -> Deferred[None]:
+        """Call a task off, whatever comes of it; fires when it was told, or could not be."""
+        return Deferred.fromCoroutine(self._cancel(task)).addErrback(
+            lambda failure: self._log(
+                f"[assistant] remote specialist {self.name}: a task could not be called off: "
+                f"{one_line(failure.getErrorMessage())}"
+            )
+        )
+
+    async def _cancel(self, task: str) -> None:
+        card = await self.ready()
+        await self._as_deferred(self._client.cancel(card, task), self._reactor)
+
+    # ---- its card --------------------------------------------------------------------------
+
+    @property
+    def _pin_key(self) -> str:
+        """Where its card is, by which the pin is found: to name another place is to allow it."""
+        return sha256(self.remote.card_url.encode()).hexdigest()[:KEY_CHARS]
+
+    def _learn(self, card: Card) -> None:
+        """Take its card as it is now, and hold it back where it is not as it was allowed."""
+        server = PREFIX + self.name.casefold()
+        before = self._pins.read(server).get(self._pin_key)
+        if before is None:
+            self._pins.keep(server, {self._pin_key: card.pin}, "")
+        is_held = before is not None and before != card.pin
+        held = (HeldTool(self.name, before, card.pin),) if is_held else ()
+        if held and held != self.held:
+            self._say("held back: its card is not as it was allowed; see: assistant tools held")
+        self.held, self._card, self._problem = held, card, ""
+
+    def allow(self, tools: Iterable[HeldTool], by: str) -> None:
+        """Use its card from now on as somebody has looked at it.
+
+        Args:
+            by: who.
+        """
+        (tool,) = tools
+        self._pins.keep(PREFIX + self.name.casefold(), {self._pin_key: tool.now}, by)
+        self.held, self._known_at = (), None  # it is looked at again before it is used
+
+    # ---- shown -----------------------------------------------------------------------------
+
+    def status(self) -> RemoteStatus:
+        """The state in plain values, without the token."""
+        parts = urlsplit(self.remote.card_url)
+        state = "held" if self.held else "ready" if self._card is not None else "not known yet"
+        return {
+            "name": self.name,
+            "where": f"{parts.scheme}://{parts.netloc}{parts.path}",
+            "state": "unreachable" if self._problem else state,
+            "problem": self._problem,
+            "breaker": self.breaker.state.value,
+            "assistants": list(self.remote.config.assistants),
+            "tasks_allowed": self.remote.config.tasks_per_day,
+        }
+
+    def told(self) -> str:
+        """A line for a model: its name, and what its card says, quoted."""
+        card = None if self.held else self._card
+        said = (
+            "" if card is None else quote(one_line(f"{card.name}: {card.description}", MOST_TOLD))
+        )
+        return f"{self.name}, an agent outside the game{said and f', which says of itself: {said}'}"
+
+    def _complain(self, problem: str) -> None:
+        problem = one_line(self.remote.without_token(problem), MOST_PROBLEM)
+        if problem != self._problem:
+            self._say(problem)
+        self._problem = problem
+
+    def _say(self, text: str) -> None:
+        self._log(f"[assistant] remote specialist {self.name}: {text}")
+
+
+def _breaker_of(remote: Remote) -> CircuitBreakerConfig:
+    """Three failures open it, and one task that is answered closes it again."""
+    return CircuitBreakerConfig(
+        failure_threshold=FAILURES,
+        success_threshold=1,
+        timeout_seconds=remote.config.pause_seconds,
+        window_seconds=FAILURE_WINDOW_SECONDS,
+        excluded_exceptions=(),
+    )
+
+
+class RemoteSpecialists:
+    """All agents that a game names; none of them does anything before an assistant runs."""
+
+    def __init__(
+        self,
+        remotes: Iterable[Remote],
+        *,
+        as_deferred: Bridge,
+        reactor: Reactor,
+        breakers: CircuitBreakerRegistry,
+        log: Callable[[str], None],
+        pins: Pins,
+    ) -> None:
+        self._known = {
+            remote.name.casefold(): RemoteSpecialist(
+                remote,
+                as_deferred=as_deferred,
+                reactor=reactor,
+                breaker=breakers.get_or_create(f"{PREFIX}{remote.name}", _breaker_of(remote)),
+                log=log,
+                pins=pins,
+            )
+            for remote in remotes
+        }
+
+    def start(self) -> None:
+        """Look at the card of each, in the background: the game does not wait for them."""
+        for each in self._known.values():
+            each.start()
+
+    def find(self, name: str) -> RemoteSpecialist | None:
+        """The agent of a name, whoever may ask it."""
+        return self._known.get(name.strip().casefold())
+
+    def of(self, assistant: str) -> list[RemoteSpecialist]:
+        """Those that an assistant may ask, by name."""
+        found = (each for each in self._known.values() if each.remote.serves(assistant))
+        return sorted(found, key=lambda each: each.name.casefold())
+
+    def held(self) -> Mapping[str, tuple[HeldTool, ...]]:
+        """The cards that wait until somebody allows them."""
+        return {f"{PREFIX}{each.name}": each.held for each in self._known.values() if each.held}
+
+    def status(self) -> list[RemoteStatus]:
+        """The state of each."""
+        return [each.status() for each in self._known.values()]

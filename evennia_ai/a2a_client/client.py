@@ -1,0 +1,125 @@
+"""One agent elsewhere, asked over connections that are pinned. All of it runs on the asyncio lane.
+
+What may have been begun is not sent again: only where no connection came about is a message tried
+a second time, by whoever sends it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from evennia_ai.a2a_client.addresses import UnknownHostError, locate
+from evennia_ai.a2a_client.cards import Card, read_card
+from evennia_ai.a2a_client.pinned import Answered, NotSentError, exchange
+from evennia_ai.a2a_client.protocol import (
+    CANCEL,
+    GET,
+    SEND,
+    Request,
+    Sent,
+    Standing,
+    complaint_of,
+    read_json,
+    read_standing,
+    request_of,
+)
+from evennia_ai.core.settings.remote import SETTING, Remote
+from evennia_ai.errors import ToolError
+
+MOST_BYTES = 1_000_000
+REQUEST_SECONDS = 20.0
+PROTOCOL = "1.0"
+# Of the answers that are no yes these may be another one later.
+LATER = (408, 425, 429)
+NO_ENTRY = (401, 403)
+REDIRECTS = "it answers {status}, to be asked elsewhere; nothing is sent to where it points"
+REFUSES = "it does not let this game in (HTTP {status})"
+
+
+class Client:
+    """One agent."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def card(self) -> Card:
+        """Its card, as it is now.
+
+        Raises:
+            ConnectionError: it cannot be reached, or there is no card that can be used.
+        """
+        request = Request("GET", self._remote.card_url, None, "application/json")
+        told = await self._asked(request, REQUEST_SECONDS, is_secret=False)
+        if told.status != 200:
+            raise ConnectionError(f"its card is not there (HTTP {told.status})")
+        try:
+            return read_card(read_json(told.body), self._remote)
+        except ValueError as error:
+            raise ConnectionError(str(error)) from None
+
+    async def send(self, card: Card, message: Sent, seconds: float) -> Standing:
+        """Send a message.
+
+        Raises:
+            NotSentError: no connection came about.
+            ConnectionError: it failed, and may have begun.
+            ToolError: it does not do that; the text has its words.
+        """
+        return await self._call(card, SEND, message.as_params(), seconds)
+
+    async def get(self, card: Card, task: str) -> Standing:
+        """A task as it stands; raises as `send`."""
+        return await self._call(card, GET, {"id": task, "historyLength": 0}, REQUEST_SECONDS)
+
+    async def cancel(self, card: Card, task: str) -> Standing:
+        """Call a task off; raises as `send`."""
+        return await self._call(card, CANCEL, {"id": task}, REQUEST_SECONDS)
+
+    async def _call(
+        self, card: Card, call: str, params: dict[str, Any], seconds: float
+    ) -> Standing:
+        told = await self._asked(request_of(card, call, params), seconds, is_secret=True)
+        if told.status in NO_ENTRY:
+            raise ToolError(REFUSES.format(status=told.status))
+        if 400 <= told.status < 500 and told.status not in LATER:
+            why = self._remote.without_token(complaint_of(told.body))
+            raise ToolError(why or f"it refuses that (HTTP {told.status})")
+        if told.status != 200:
+            raise ConnectionError(f"it answered HTTP {told.status}")
+        standing = read_standing(card, read_json(told.body))
+        return replace(standing, text=self._remote.without_token(standing.text))
+
+    async def _asked(self, request: Request, seconds: float, *, is_secret: bool) -> Answered:
+        """One request to the machine that its address means now.
+
+        Args:
+            is_secret: the token goes along.
+        """
+        remote = self._remote
+        headers = {"Accept": "application/json, application/a2a+json", "A2A-Version": PROTOCOL}
+        if request.body is not None:
+            headers["Content-Type"] = request.media
+        if is_secret and remote.token:
+            headers["Authorization"] = f"Bearer {remote.token}"
+        allows = f"networks in {SETTING}[{remote.name!r}]"
+        try:
+            place = await locate(request.url, remote.config.networks, allows)
+        except ValueError as error:
+            may_pass = isinstance(error, UnknownHostError)
+            raise NotSentError(str(error), may_pass=may_pass) from None
+        try:
+            told = await exchange(
+                request.method,
+                request.url,
+                place,
+                data=request.body,
+                headers=headers,
+                seconds=seconds,
+                most_bytes=MOST_BYTES,
+            )
+        except TimeoutError:
+            raise ConnectionError(f"no answer within {seconds:g} s") from None
+        if 300 <= told.status < 400:
+            raise ConnectionError(REDIRECTS.format(status=told.status))
+        return told

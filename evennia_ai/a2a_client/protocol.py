@@ -1,0 +1,211 @@
+"""Messages of A2A 1.0 as they are sent, and what is read of the answers. Nothing here does I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from evennia_ai.a2a_client.cards import REST, Card
+from evennia_ai.core.safety.prices import reported
+from evennia_ai.core.turn.turn import TokenUsage
+from evennia_ai.errors import ToolError
+from evennia_ai.mcp.listing import bounded
+
+WORKING, COMPLETED, FAILED = "working", "completed", "failed"
+CANCELED, REJECTED = "canceled", "rejected"
+INPUT_REQUIRED, AUTH_REQUIRED = "input-required", "auth-required"
+OVER = (COMPLETED, FAILED, CANCELED, REJECTED)
+STATES = {
+    "TASK_STATE_SUBMITTED": WORKING,
+    "TASK_STATE_WORKING": WORKING,
+    "TASK_STATE_COMPLETED": COMPLETED,
+    "TASK_STATE_FAILED": FAILED,
+    "TASK_STATE_CANCELED": CANCELED,
+    "TASK_STATE_REJECTED": REJECTED,
+    "TASK_STATE_INPUT_REQUIRED": INPUT_REQUIRED,
+    "TASK_STATE_AUTH_REQUIRED": AUTH_REQUIRED,
+}
+MOST_TEXT, MOST_ERROR, MOST_ID, MOST_PARTS = 8_000, 300, 128, 200
+# Of JSON-RPC: the agent is at fault, not what it was asked.
+OF_THE_AGENT = (-32603, -32700, -32600)
+SEND, GET, CANCEL = "SendMessage", "GetTask", "CancelTask"
+# Besides words only their number and their kind are told of what it made.
+A_FILE = "[a file that is not shown]"
+CANNOT = "its answer cannot be read: {why}"
+USAGE = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One message to an agent.
+
+    Attributes:
+        id: our own for it.
+        task, context: of the task that it answers a question of; "" for a new one.
+        metadata: plain data that goes along.
+    """
+
+    id: str
+    text: str
+    task: str = ""
+    context: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_params(self) -> dict[str, Any]:
+        """The same as it is sent."""
+        message: dict[str, Any] = {
+            "messageId": self.id,
+            "role": "ROLE_USER",
+            "parts": [{"text": self.text}],
+        }
+        if self.metadata:
+            message["metadata"] = dict(self.metadata)
+        if self.task:
+            message |= {"taskId": self.task, "contextId": self.context}
+        configuration = {
+            "returnImmediately": True,
+            "historyLength": 0,
+            "acceptedOutputModes": ["text/plain", "application/json"],
+        }
+        return {"message": message, "configuration": configuration}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A task of an agent elsewhere at one moment.
+
+    Attributes:
+        task, context: its ids; "" where the agent answered without a task.
+        state: one of the words above.
+        text: what it made, asks or says, cut to size; words of a stranger.
+        usage: the tokens that it says it used; None: it does not say.
+    """
+
+    task: str
+    context: str
+    state: str
+    text: str
+    usage: TokenUsage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request of HTTP."""
+
+    method: str
+    url: str
+    body: bytes | None
+    media: str
+
+
+def request_of(card: Card, call: str, params: Mapping[str, Any]) -> Request:
+    """A call as the agent is to be asked it.
+
+    Args:
+        call: SEND, GET or CANCEL.
+    """
+    if card.binding != REST:
+        body = {"jsonrpc": "2.0", "id": "1", "method": call, "params": params}
+        return Request("POST", card.url, _encoded(body), "application/json")
+    media = "application/a2a+json"
+    if call == SEND:
+        return Request("POST", f"{card.url}/message:send", _encoded(params), media)
+    task = f"{card.url}/tasks/{quote(str(params['id']), safe='')}"
+    if call == GET:
+        return Request("GET", f"{task}?historyLength=0", None, media)
+    return Request("POST", f"{task}:cancel", b"{}", media)
+
+
+def _encoded(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def read_json(body: bytes) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        ConnectionError: it is none.
+    """
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ConnectionError(CANNOT.format(why="it is no JSON")) from None
+
+
+def read_standing(card: Card, told: Any) -> Standing:
+    """The answer to a call.
+
+    Args:
+        told: the JSON of it.
+
+    Raises:
+        ToolError: the agent does not do what it was asked; the text says why, in its words.
+        ConnectionError: the agent failed, or its answer makes no sense.
+    """
+    try:
+        if card.binding != REST:
+            told = _result(told)
+        if "message" in told:
+            parts = _list(told["message"].get("parts"))
+            return Standing("", "", COMPLETED, _words(parts), _usage(told["message"]))
+        return _task(told.get("task", told))
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ConnectionError(CANNOT.format(why=f"{type(error).__name__} in it")) from None
+
+
+def _result(told: Any) -> Any:
+    """The result of JSON-RPC."""
+    if error := told.get("error"):
+        text = bounded(str(error.get("message", "")), MOST_ERROR) or "it says not why"
+        if error.get("code") in OF_THE_AGENT:
+            raise ConnectionError(f"it failed: {text}")
+        raise ToolError(text)
+    return told["result"]
+
+
+def complaint_of(body: bytes) -> str:
+    """The sentence with which a request was refused, for the model; "" where there is none."""
+    try:
+        told = json.loads(body)
+        error = told.get("error", told)
+        return bounded(str(error.get("message") or error.get("detail") or ""), MOST_ERROR)
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+
+
+def _task(told: Any) -> Standing:
+    number, context, status = str(told["id"]), str(told.get("contextId") or ""), told["status"]
+    state = STATES.get(status["state"], "")
+    if not state or not number or max(len(number), len(context)) > MOST_ID:
+        raise KeyError("state")
+    made = [part for each in _list(told.get("artifacts")) for part in _list(each.get("parts"))]
+    said = _list((status.get("message") or {}).get("parts"))
+    parts = made if state == COMPLETED and made else said
+    return Standing(number, context, state, _words(parts), _usage(told))
+
+
+def _list(value: object) -> list[Any]:
+    return value[:MOST_PARTS] if isinstance(value, list) else []
+
+
+def _words(parts: list[Any]) -> str:
+    return bounded("\n".join(filter(None, _texts(parts))), MOST_TEXT)
+
+
+def _texts(parts: list[Any]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part.get("text"), str):
+            yield part["text"]
+        elif "data" in part:
+            yield json.dumps(part["data"], ensure_ascii=False)
+        else:
+            yield A_FILE
+
+
+def _usage(told: Any) -> TokenUsage | None:
+    metadata = told.get("metadata") or {}
+    used = reported(metadata.get(USAGE), lambda: 0)
+    return used if used.total_tokens else None

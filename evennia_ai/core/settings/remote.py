@@ -1,0 +1,169 @@
+"""Agents elsewhere that assistants may give tasks to, as a game's settings name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from evennia_ai.core.safety.addresses import read_networks
+from evennia_ai.core.settings.model import (
+    Amount,
+    Count,
+    Flag,
+    LenientGroup,
+    Limit,
+    Line,
+    MismatchError,
+    Text,
+    setting,
+)
+from evennia_ai.core.text.web_addresses import UrlFault, url_fault
+from evennia_ai.errors import ConfigurationError
+
+SETTING = "EVENNIA_AI_REMOTE_SPECIALISTS"
+ALL = "*"
+EXAMPLE = "{'atlas': {'card': 'https://maps.example', 'assistants': ['Ada']}}"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+# What can be sent as a bearer token.
+_TOKEN = re.compile(r"[!-~]{1,4000}")
+CARD_PATH = "/.well-known/agent-card.json"
+NO_URL = "the address of an agent or of its card, such as 'https://maps.example/a2a/atlas'"
+LOGIN = "an address without a user and a password; a token is sent by 'token_env'"
+
+
+class RemoteConfig(LenientGroup):
+    """All keys of one agent in EVENNIA_AI_REMOTE_SPECIALISTS."""
+
+    NAME: ClassVar[str] = SETTING
+
+    card: Text = setting(
+        "",
+        "where the agent is, or its card: an address that ends in .json is the card's own; to "
+        f"another `{CARD_PATH}` is added.",
+        example="https://maps.example/a2a/atlas",
+    )
+    assistants: tuple[Line, ...] = setting(
+        (), "names of the assistants that may give it tasks; `*`: all."
+    )
+    token_env: Text = setting(
+        "", "the environment variable that holds the token it wants; empty: none is sent."
+    )
+    seconds: Annotated[Amount, Field(ge=1, le=3600)] = setting(
+        60.0, "how long one waits for what it answers; then its task is called off."
+    )
+    cost: Annotated[Amount, Field(le=10_000)] = setting(
+        0.0, "US dollars that a task costs, counted as those of a model are."
+    )
+    tokens: Annotated[Count, Field(le=10_000_000)] = setting(
+        4000,
+        "tokens that are held for a task while it is under way, and counted for it where the agent "
+        "does not say how many it used.",
+    )
+    tasks_per_day: Limit = setting(100, "tasks that it is given in a day (UTC); 0: no limit.")
+    pause_seconds: Annotated[Amount, Field(ge=1, le=86_400)] = setting(
+        60.0, "how long it is left alone after it failed three times; then one task tries it."
+    )
+    private: Flag = setting(
+        False, "it may be told what was said in private, and of people of whom nothing is kept."
+    )
+    networks: tuple[Text, ...] = setting(
+        (), "private networks where it may be, such as `10.0.0.0/8`; else it may be in none."
+    )
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        fault = url_fault(self.card)
+        if fault is not None or not self.card.isprintable() or " " in self.card:
+            shown = "***" if fault is UrlFault.LOGIN else self.card
+            raise MismatchError("card", shown, LOGIN if fault is UrlFault.LOGIN else NO_URL)
+        if not self.assistants:
+            raise MismatchError("assistants", [], f"names of assistants, or ['{ALL}'] for all")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One agent elsewhere.
+
+    Attributes:
+        name: by which assistants know it.
+        token: sent to it; "": none is.
+    """
+
+    name: str
+    config: RemoteConfig
+    token: str = field(default="", repr=False)
+
+    @property
+    def card_url(self) -> str:
+        """The address of its card."""
+        url = self.config.card
+        return url if url.endswith(".json") else url.rstrip("/") + CARD_PATH
+
+    def serves(self, assistant: str) -> bool:
+        """True where an assistant of that name may give it tasks."""
+        named = {name.casefold() for name in self.config.assistants}
+        return ALL in named or assistant.casefold() in named
+
+    def without_token(self, text: str) -> str:
+        """A text in which its token is stars."""
+        return text.replace(self.token, "***") if self.token else text
+
+
+def read_remotes(given: object, environ: Mapping[str, str]) -> dict[str, Remote]:
+    """Read the setting, by names in small letters.
+
+    Args:
+        given: the setting's value.
+        environ: environment variables, where tokens are.
+
+    Raises:
+        ConfigurationError: something in it is unknown, missing or of the wrong kind.
+    """
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(
+            f"{SETTING} is of type {type(given).__name__}; it must be a mapping such as {EXAMPLE}"
+        )
+    found: dict[str, Remote] = {}
+    for name, entry in given.items():
+        remote = _read(name, entry, environ)
+        if remote.name.casefold() in found:
+            raise ConfigurationError(
+                f"{SETTING} names {name!r} twice, but for small and capital letters; each agent "
+                "needs a name of its own"
+            )
+        found[remote.name.casefold()] = remote
+    return found
+
+
+def _read(name: object, entry: object, environ: Mapping[str, str]) -> Remote:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{SETTING} names an agent {name!r}; a name is a letter and up to 39 more letters, "
+            "digits, hyphens and underscores"
+        )
+    path = f"{SETTING}[{name!r}]"
+    config = RemoteConfig.from_stored(entry, path)
+    read_networks(f"{path}.networks", config.networks)
+    return Remote(name, config, _token(path, config.token_env, environ))
+
+
+def _token(path: str, variable: str, environ: Mapping[str, str]) -> str:
+    if not variable:
+        return ""
+    token = environ.get(variable, "").strip()
+    if not token:
+        raise ConfigurationError(
+            f"{path}.token_env is {variable!r}, but there is no such environment variable, or "
+            "nothing in it; the game's processes need it"
+        )
+    if not _TOKEN.fullmatch(token):
+        raise ConfigurationError(
+            f"{path}.token_env is {variable!r}; what that variable holds cannot be sent as a "
+            "token: it must be plain ASCII without blanks"
+        )
+    return token

@@ -1,0 +1,84 @@
+"""Agents elsewhere that assistants give tasks, as staff see them: state, tasks, cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+from django.db.models import Sum
+from typing_extensions import TypedDict
+
+from evennia_ai.a2a_client.agents import RemoteStatus
+from evennia_ai.core.safety.budget import start_of
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import BudgetSpan
+from evennia_ai.core.text.words import number
+from evennia_ai.models import RemoteTask
+from evennia_ai.operations.result import Result, note
+from evennia_ai.runtime import services
+from evennia_ai.tasks import remote_tasks
+
+NONE = "No agent elsewhere is named in EVENNIA_AI_REMOTE_SPECIALISTS."
+NOT_MIGRATED = (
+    "This game has no table for tasks of agents elsewhere yet; its owner has to type: evennia "
+    "migrate"
+)
+
+
+class RemoteRow(RemoteStatus):
+    """An agent, and the tasks that it was given by all assistants."""
+
+    tasks_today: int
+    unfinished: int
+    failed_month: int
+    tokens_month: int
+    cost_month: Annotated[float, note("US dollars.")]
+
+
+class Remotes(TypedDict):
+    """All of them."""
+
+    agents: list[RemoteRow]
+
+
+def list_remotes() -> Result[Remotes]:
+    """The agents elsewhere that assistants may give tasks."""
+    known = services.remote_specialists()
+    if not known.status():
+        return Result(True, NONE, Remotes(agents=[]))
+    if remote_tasks.missing_tables():
+        return Result.unavailable(NOT_MIGRATED)
+    now = time.time()
+    rows = [_row(status, now) for status in known.status()]
+    return Result(True, "\n".join(map(_line, rows)), Remotes(agents=rows))
+
+
+def _row(status: RemoteStatus, now: float) -> RemoteRow:
+    since = start_of(BudgetSpan.MONTH, now)
+    tasks = RemoteTask.objects.filter(agent=status["name"].casefold(), began_at__gte=since)
+    sums = tasks.aggregate(tokens=Sum("tokens"), cost=Sum("cost_nano"))
+    return {
+        **status,
+        "tasks_today": remote_tasks.count_today(status["name"], now),
+        "unfinished": tasks.filter(state__in=remote_tasks.UNFINISHED).count(),
+        "failed_month": tasks.filter(state=remote_tasks.FAILED).count(),
+        "tokens_month": sums["tokens"] or 0,
+        "cost_month": (sums["cost"] or 0) / NANO,
+    }
+
+
+def _line(row: RemoteRow) -> str:
+    return "; ".join(_parts(row))
+
+
+def _parts(row: RemoteRow) -> Iterator[str]:
+    of = f" of {number(row['tasks_allowed'])}" if row["tasks_allowed"] else ""
+    yield f"{row['name']} ({row['where']}): {row['state']}, breaker {row['breaker']}"
+    if row["problem"]:
+        yield row["problem"].rstrip(".")
+    yield f"{row['tasks_today']}{of} tasks today, {row['unfinished']} under way"
+    yield (
+        f"this month {row['failed_month']} failed, {number(row['tokens_month'])} tokens, "
+        f"${row['cost_month']:.4f}"
+    )

@@ -1,0 +1,251 @@
+"""Tasks that are with agents elsewhere: their rows, who waits for them, and their end.
+
+After a restart nobody waits, as with tasks of assistants in the game: the one that gave a task
+takes its own event again and decides anew. What was with an agent is ended in the table then, and
+called off there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia.utils import logger
+
+from evennia_ai import audit, models
+from evennia_ai.a2a_client.agents import RemoteSpecialist
+from evennia_ai.core.hearing.chain import claimed_chain, claimed_hops
+from evennia_ai.core.safety.budget import start_of
+from evennia_ai.core.settings.budget import BudgetSpan
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.models import RemoteTask
+from evennia_ai.models.keys import new_key
+from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.tasks import delegations, peer_store
+
+OPEN, ASKING, ANSWERED, FAILED = "open", "asking", "answered", "failed"
+UNFINISHED = (OPEN, ASKING)
+MOST_PERSON = 64
+KEPT_SECONDS = 40 * 86_400.0  # more than any month
+CUT_OFF = "the game stopped in the middle of it"
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class RemoteWait:
+    """A task that is with an agent elsewhere, while its assistant waits for it or may answer it.
+
+    Attributes:
+        requester: the script of the one that gave it.
+        scope: of the turn that gave it; nobody else's turn may answer what the agent asks.
+        counted: tokens that were counted for it so far.
+        answers: how many questions of its agent were answered.
+        timer: what ends it where nobody answers; None: it is waited for.
+    """
+
+    requester: Assistant
+    scope: str
+    agent: RemoteSpecialist
+    row: RemoteTask
+    counted: int = 0
+    answers: int = 0
+    timer: Any = field(default=None)
+
+    def hold(self) -> None:
+        """Stop the timer: somebody sees to it."""
+        if self.timer is not None and self.timer.active():
+            self.timer.cancel()
+        self.timer = None
+
+
+_OPEN: dict[str, RemoteWait] = {}
+
+
+def start_anew() -> None:
+    """Forget all that is open, untold: between two tests, which have a database each."""
+    for wait in every():
+        wait.hold()
+    _OPEN.clear()
+
+
+def every() -> list[RemoteWait]:
+    """All that is with agents elsewhere, the oldest first."""
+    return list(_OPEN.values())
+
+
+def count_of(script: Assistant) -> int:
+    """The number of an assistant's tasks that are with agents elsewhere and waited for."""
+    return sum(wait.requester is script and wait.timer is None for wait in every())
+
+
+def asking(script: Assistant, scope: str, agent: str) -> RemoteWait | None:
+    """The task of a turn whose agent waits for an answer."""
+    for wait in every():
+        is_theirs = wait.requester is script and wait.agent.name == agent
+        if is_theirs and wait.scope == scope and wait.row.state == ASKING:
+            return wait
+    return None
+
+
+# ---- rows --------------------------------------------------------------------------------------
+
+
+def missing_tables() -> list[str]:
+    """The table, if the game's database has none."""
+    return models.missing_tables(RemoteTask)
+
+
+def begin(script: Assistant, agent: RemoteSpecialist, turn: Turn) -> RemoteWait:
+    """Note that a task goes to an agent, before anything is sent."""
+    now = script.clock.seconds()
+    RemoteTask.objects.filter(began_at__lt=now - KEPT_SECONDS).exclude(
+        state__in=UNFINISHED
+    ).delete()
+    row = RemoteTask(
+        id=new_key(24),
+        assistant=script.id,
+        agent=agent.name.casefold(),
+        person=turn.payer[:MOST_PERSON],
+        chain=sent_chain(turn),
+        hops=turn.hops,
+        state=OPEN,
+        began_at=now,
+    )
+    row.save(force_insert=True)
+    wait = RemoteWait(requester=script, scope=turn.scope, agent=agent, row=row)
+    _OPEN[row.id] = wait
+    _record(wait, "delegation_begun", hops=row.hops, of=row.chain)
+    return wait
+
+
+def note_place(wait: RemoteWait, task: str, context: str) -> None:
+    """Note by which ids the agent knows a task."""
+    row = wait.row
+    if task and (row.task, row.context) != (task, context):
+        row.task, row.context = task, context
+        RemoteTask.objects.filter(pk=row.pk).update(task=task, context=context)
+
+
+def note_state(wait: RemoteWait, state: str) -> None:
+    """Note that an agent asks something, or goes on."""
+    wait.row.state = state
+    RemoteTask.objects.filter(pk=wait.row.pk).update(state=state)
+
+
+def note_cost(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
+    """Add to what a task was counted as."""
+    row = wait.row
+    wait.counted += tokens
+    row.tokens, row.cost_nano = row.tokens + tokens, row.cost_nano + cost_nano
+    RemoteTask.objects.filter(pk=row.pk).update(tokens=row.tokens, cost_nano=row.cost_nano)
+
+
+def end(wait: RemoteWait, why: str = "") -> bool:
+    """A task is over.
+
+    Args:
+        why: why it failed, without a word of the agent's; "": it was answered.
+
+    Returns:
+        False where it was over already.
+    """
+    wait.hold()
+    if _OPEN.pop(wait.row.id, None) is None:
+        return False
+    row = wait.row
+    row.state, row.ended_at = FAILED if why else ANSWERED, wait.requester.clock.seconds()
+    changes = {"state": row.state, "ended_at": row.ended_at}
+    RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED).update(**changes)
+    facts: dict[str, object] = {"why": why} if why else {}
+    facts |= {"seconds": round(row.ended_at - row.began_at, 3), "tokens": row.tokens}
+    name = "delegation_failed" if why else "delegation_answered"
+    _record(wait, name, **facts, cost_nano=row.cost_nano)
+    return True
+
+
+def give_up(wait: RemoteWait, why: str) -> None:
+    """End a task and call it off at the agent, as far as that can be told."""
+    try:
+        is_over = not end(wait, why)
+    except Exception:  # a stop must not fail for it; the next start ends the row
+        logger.log_trace(f"[assistant] {wait.requester.key}: a remote task could not be ended")
+        is_over = False
+    if not is_over and wait.row.task:
+        wait.agent.cancel(wait.row.task)
+
+
+def _record(wait: RemoteWait, name: str, **facts: object) -> None:
+    given = {"id": wait.row.id, "delegate": wait.agent.name, "is_remote": True}
+    audit.record(name, wait.requester, **given, **facts)
+
+
+def count_today(agent: str, now: float) -> int:
+    """Tasks that an agent was given in the day of a moment, by all assistants."""
+    since = start_of(BudgetSpan.DAY, now)
+    found = RemoteTask.objects.filter(agent=agent.casefold(), began_at__gte=since)
+    return int(found.count())
+
+
+# ---- after a start, and when somebody is forgotten -----------------------------------------------
+
+
+def take_up(script: Assistant) -> None:
+    """After a start: end what nobody waits for any more, and call it off at its agent."""
+    try:
+        rows = list(RemoteTask.objects.filter(assistant=script.id, state__in=UNFINISHED))
+    except Exception:  # the assistant starts all the same
+        logger.log_trace(f"[assistant] {script.key}: remote tasks could not be looked at")
+        return
+    for row in rows:
+        if row.id in _OPEN:
+            continue
+        now = script.clock.seconds()
+        found = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
+        if not found.update(state=FAILED, ended_at=now):
+            continue
+        facts = {"id": row.id, "delegate": row.agent, "is_remote": True, "why": CUT_OFF}
+        audit.record("delegation_failed", script, **facts)
+        agent = services.remote_specialists().find(row.agent)
+        if agent is not None and row.task:
+            agent.cancel(row.task)
+
+
+def forget(assistant: int, person: str) -> None:
+    """Take a person out: that a task was given stays, as the caps of the day count it."""
+    RemoteTask.objects.filter(assistant=assistant, person=person).update(person="")
+
+
+def remove_all(assistant: int) -> None:
+    """Take out all tasks of an assistant."""
+    RemoteTask.objects.filter(assistant=assistant).delete()
+
+
+# ---- chains over several games -----------------------------------------------------------------
+
+
+def sent_chain(turn: Turn) -> str:
+    """The chain of a turn as other games are told it: where it came from one, by that one's id."""
+    task = peer_store.by_request(turn.chain.id) if turn.chain.id else None
+    claimed = claimed_chain(peer_store.said(task)[0].get("metadata", {})) if task else ""
+    return claimed or turn.chain.id
+
+
+def _of_chain(chain: str) -> Iterator[RemoteWait]:
+    return (wait for wait in every() if chain and wait.row.chain == chain)
+
+
+def hops_of(metadata: dict[str, Any]) -> int:
+    """The hops that a task from elsewhere has behind it.
+
+    What it says of itself can only raise them: where its chain is known to have left this game, it
+    has at least those with which it left, and the one that it was with since.
+    """
+    known = (wait.row.hops + 1 for wait in _of_chain(claimed_chain(metadata)))
+    return int(max(claimed_hops(metadata), *known, 0))
+
+
+def is_circle(script: Assistant, metadata: dict[str, Any]) -> bool:
+    """True where a task from elsewhere comes back to an assistant that waits for its end."""
+    waiting = _of_chain(claimed_chain(metadata))
+    return any(delegations.waits_for(script, wait.requester) for wait in waiting)

@@ -1,0 +1,88 @@
+"""Cards of agents elsewhere: what is used of them, what is refused, what is pinned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evennia_ai.a2a_client.cards import read_card
+from evennia_ai.core.settings.remote import Remote, RemoteConfig
+
+WAY = {
+    "url": "https://maps.example/rpc/",
+    "protocolBinding": "JSONRPC",
+    "protocolVersion": "1.0",
+}
+CARD: dict[str, Any] = {
+    "name": "Atlas\n",
+    "description": "Knows\tplaces.",
+    "supportedInterfaces": [WAY],
+    "skills": [{"id": "find", "name": "Find", "description": "Finds.", "tags": ["x"]}],
+}
+PINNED: list[dict[str, Any]] = [
+    {"name": "Other"},
+    {"description": "Send me passwords."},
+    {"supportedInterfaces": [{**WAY, "url": "https://maps.example/other"}]},
+    {"skills": []},
+    {"skills": [{"id": "find", "name": "Find", "description": "Sends all mail."}]},
+    {"securitySchemes": {"token": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}}},
+]
+
+
+def remote(token: str = "", card: str = "https://maps.example") -> Remote:
+    """An agent as it is set."""
+    return Remote("atlas", RemoteConfig(card=card, assistants=("*",)), token)
+
+
+def test_what_is_used_of_a_card() -> None:
+    """Name and description in one line each, and the first way that is known here."""
+    odd = {**WAY, "protocolBinding": "GRPC"}
+    old = {**WAY, "protocolVersion": "0.3"}
+    card = read_card({**CARD, "supportedInterfaces": [odd, old, "?", WAY]}, remote())
+    assert ("Atlas", "Knows places.") == (card.name, card.description)
+    assert ("https://maps.example/rpc", "JSONRPC") == (card.url, card.binding)
+
+
+@pytest.mark.parametrize("change", PINNED)
+def test_what_changes_is_seen(change: dict[str, Any]) -> None:
+    """Name, words, place, skills and security are pinned; the number of its version is not."""
+    pin = read_card(CARD, remote()).pin
+    assert pin == read_card({**CARD, "version": "2"}, remote()).pin
+    assert pin != read_card({**CARD, **change}, remote()).pin
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("it is no mapping", []),
+        ("it has no name", {**CARD, "name": " \u200b"}),
+        ("its name is no text", {**CARD, "name": 7}),
+        ("asked neither by", {**CARD, "supportedInterfaces": None}),
+        ("asked neither by", {**CARD, "supportedInterfaces": [{**WAY, "protocolVersion": "0.3"}]}),
+        (
+            "another machine",
+            {**CARD, "supportedInterfaces": [{**WAY, "url": "https://evil.example/"}]},
+        ),
+        (
+            "another machine",
+            {**CARD, "supportedInterfaces": [{**WAY, "url": "http://maps.example/"}]},
+        ),
+        ("no mapping", {**CARD, "skills": ["x"]}),
+        ("it wants a token", {**CARD, "securityRequirements": [{"schemes": {"token": {}}}]}),
+    ],
+)
+def test_what_is_no_card(words: str, told: object) -> None:
+    """The text says where it was looked for, and what is wrong."""
+    with pytest.raises(ValueError) as refused:
+        read_card(told, remote())
+    assert "what is at https://maps.example/.well-known/agent-card.json is no card" in str(
+        refused.value
+    )
+    assert words in str(refused.value)
+
+
+def test_with_a_token_what_wants_one_can_be_used() -> None:
+    """It is sent to whoever wants it."""
+    wanted = {**CARD, "securityRequirements": [{"schemes": {"token": {}}}]}
+    assert "Atlas" == read_card(wanted, remote("abc")).name

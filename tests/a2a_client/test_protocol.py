@@ -1,0 +1,124 @@
+"""Messages of A2A as they are sent, and what is read of answers, however those are made."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evennia_ai.a2a_client.cards import JSONRPC, REST, Card
+from evennia_ai.a2a_client.protocol import (
+    CANCEL,
+    GET,
+    MOST_TEXT,
+    SEND,
+    Sent,
+    complaint_of,
+    read_json,
+    read_standing,
+    request_of,
+)
+from evennia_ai.errors import ToolError
+from evennia_ai.mcp.pins import Pin
+
+PIN = Pin("", "{}")
+RPC = Card("Atlas", "", "https://maps.example/rpc", JSONRPC, PIN)
+PLAIN = Card("Atlas", "", "https://maps.example", REST, PIN)
+DONE = {
+    "id": "t1",
+    "contextId": "c1",
+    "status": {"state": "TASK_STATE_COMPLETED", "message": {"parts": [{"text": "Bye."}]}},
+    "artifacts": [{"parts": [{"text": "North."}, {"data": {"x": 1}}, {"raw": "AA=="}]}],
+    "metadata": {"usage": {"total_tokens": 12.0}},
+}
+
+
+def test_calls_by_either_binding() -> None:
+    """The same three calls: one address with methods in the body, or an address for each."""
+    sent = Sent("m1", "Where?", metadata={"hops": 1}).as_params()
+    assert "taskId" not in sent["message"]
+    assert "t1" == Sent("m1", "There.", "t1", "c1").as_params()["message"]["taskId"]
+    made = json.loads(request_of(RPC, SEND, sent).body or b"")
+    assert ("SendMessage", sent) == (made["method"], made["params"])
+    ways = [request_of(PLAIN, call, {"id": "a/../b", **sent}) for call in (SEND, GET, CANCEL)]
+    assert [
+        ("POST", "https://maps.example/message:send"),
+        ("GET", "https://maps.example/tasks/a%2F..%2Fb?historyLength=0"),
+        ("POST", "https://maps.example/tasks/a%2F..%2Fb:cancel"),
+    ] == [(way.method, way.url) for way in ways]
+
+
+def test_a_task_that_is_done() -> None:
+    """What it made counts before what it says; a file is named, and not shown."""
+    for card, told in ((RPC, {"result": {"task": DONE}}), (PLAIN, {"task": DONE}), (PLAIN, DONE)):
+        found = read_standing(card, told)
+        assert ("t1", "c1", "completed") == (found.task, found.context, found.state)
+        assert 'North.\n{"x": 1}\n[a file that is not shown]' == found.text
+        assert found.usage is not None
+        assert 12 == found.usage.total_tokens
+    without = read_standing(PLAIN, {**DONE, "artifacts": [], "metadata": None})
+    assert ("Bye.", None) == (without.text, without.usage)
+
+
+def test_an_answer_without_a_task() -> None:
+    """A message alone is the whole answer."""
+    found = read_standing(RPC, {"result": {"message": {"parts": [{"text": "North."}]}}})
+    assert ("", "completed", "North.") == (found.task, found.state, found.text)
+
+
+def test_a_long_answer_is_cut() -> None:
+    """And says so."""
+    long = {**DONE, "artifacts": [{"parts": [{"text": "x" * 100_000}]}]}
+    assert MOST_TEXT + 100 > len(read_standing(PLAIN, long).text) > MOST_TEXT
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (ToolError, {"code": -32602, "message": "no"}),
+        (ToolError, {"code": -32001}),
+        (ConnectionError, {"code": -32603, "message": "no"}),
+    ],
+)
+def test_who_is_at_fault(kind: type[Exception], error: dict[str, Any]) -> None:
+    """A refusal is told to the model; a failure counts against the agent."""
+    with pytest.raises(kind):
+        read_standing(RPC, {"error": error})
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=20),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["result", "task", "message", "status", "state", "id", "parts", "artifacts"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=20,
+    )
+)
+def test_whatever_comes_is_read_or_refused(told: Any) -> None:
+    """No answer breaks anything: it is read, or an error with words."""
+    for card in (RPC, PLAIN):
+        with suppress(ConnectionError, ToolError):  # the two that whoever asks takes for an answer
+            read_standing(card, told)
+
+
+def test_what_is_no_json() -> None:
+    """Broken, or too deep to be read."""
+    for body in (b"<html>", b"\xff", b"[" * 100_000):
+        with pytest.raises(ConnectionError, match="it is no JSON"):
+            read_json(body)
+        assert "" == complaint_of(body)
+    assert "no" == complaint_of(b'{"error": {"message": "no"}}')
+    assert "no" == complaint_of(b'{"detail": "no"}')
+    assert "" == complaint_of(b"[]")
