@@ -6,6 +6,7 @@ import random as randomness
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -222,6 +223,16 @@ class UnifiedLLMClient:
             provider_headers(provider, app_name, site_url),
             reactor=reactor,
         )
+
+    def sent_by(self, carry: Callable[[Transport], Transport]) -> UnifiedLLMClient:
+        """The same client, whose requests something else carries.
+
+        Args:
+            carry: makes what carries them of what does so now.
+        """
+        other = copy(self)
+        other._transport = carry(self._transport)
+        return other
 
     @property
     def supports_tools(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from evennia_ai.llm.client import (
     take_slot,
 )
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.transport import Transport
 from evennia_ai.resilience import CircuitBreaker
 
 LONGEST_CAUSE = 160
@@ -57,6 +59,12 @@ class FallbackClient:
         self.deadline_seconds = deadline_seconds
         self._slots = slots
         self._reactor = reactor
+
+    def sent_by(self, carry: Callable[[Transport], Transport]) -> FallbackClient:
+        """The same client, whose requests something else carries; as of one client."""
+        other = copy(self)
+        other.models = tuple((name, client.sent_by(carry)) for name, client in self.models)
+        return other
 
     @property
     def first(self) -> UnifiedLLMClient:

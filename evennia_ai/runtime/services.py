@@ -20,6 +20,7 @@ from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.services import A2aConfig, BreakerConfig, McpServerConfig
+from evennia_ai.core.settings.workers import WorkersConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import Pacer, as_deferred
@@ -35,6 +36,11 @@ from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.memory_store import opening
 from evennia_ai.memory_store.opening import MemorySettings
 from evennia_ai.memory_store.service import MemoryService
+from evennia_ai.workers import bell
+from evennia_ai.workers.here import Here
+from evennia_ai.workers.kinds import key_mark
+from evennia_ai.workers.port import Work
+from evennia_ai.workers.queued import Queued
 
 
 def close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
@@ -103,7 +109,7 @@ def pool() -> Pool:
             pid_file=pid_file,
             deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
-            most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),
+            most_reply_bytes=reply_bytes(),
             app_name=settings.SERVERNAME,
             breaker=breaker_config(),
         ),
@@ -283,6 +289,53 @@ def memory() -> MemoryService:
     return made
 
 
+def workers_config() -> WorkersConfig:
+    """The setting of workers.
+
+    Raises:
+        ConfigurationError: something in it is wrong, or cannot be in this game.
+    """
+    config = WorkersConfig.from_stored(getattr(settings, WorkersConfig.NAME, {}))
+    if config.engine and (told := bell.obstacle_of_setting()):
+        raise ConfigurationError(f"{WorkersConfig.NAME} sets {config.engine!r}, but {told}")
+    return config
+
+
+@lru_cache(maxsize=1)
+def work() -> Work:
+    """Where work is done that nobody waits for: in this process, or by workers."""
+    try:
+        config = workers_config()
+    except ConfigurationError as error:  # `evennia check` says it too; the game does it itself
+        logger.log_err(f"[assistant] {error}")
+        return Here(memory, str(error))
+    if not config.engine:
+        return Here(memory)
+    made = Queued(config, memory, reactor)
+    close_at_the_end(made.close)
+    return made
+
+
+def model_keys() -> dict[tuple[str, str], str]:
+    """The keys of the game's models, by address and mark: what a worker may send.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    first = endpoint()
+    known = [each for each in (first, *fallbacks()) if each.api_key]
+    return {(each.base_url, key_mark(each.api_key)): each.api_key for each in known}
+
+
+def reply_bytes() -> int:
+    """The most bytes of a model's reply that are read.
+
+    Raises:
+        ConfigurationError: it is no number.
+    """
+    return _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+
+
 def check_settings() -> str:
     """Read everything once that can be wrong.
 
@@ -294,7 +347,7 @@ def check_settings() -> str:
     """
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
-    _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+    reply_bytes()
     breaker_config()
     fallbacks()
     tool_modules()
@@ -304,6 +357,7 @@ def check_settings() -> str:
     mcp_configs()
     mcp_server_config()
     a2a_config()
+    workers_config()
     HearingConfig.from_stored(
         getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
     )
