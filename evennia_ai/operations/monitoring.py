@@ -41,6 +41,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.operations.workers import OFF, WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.assistant import Assistant
@@ -129,6 +130,7 @@ class Health:
     database: Annotated[str, note("`ok`, `slow` or `failed`.")]
     model: Annotated[str, note("`ok` or `not set up`.")]
     memory: Annotated[str, note("`ok`, `off` or `failed`.")]
+    workers: Annotated[str, note("`ok`, `off` or `failed`.")]
     reasons: Annotated[list[str] | None, note("For staff only.")] = None
 
 
@@ -145,7 +147,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
     # The tables of memories are in it too, and are not asked where it does not answer.
     memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
-    problem = _problem_of_model()
+    problem, workers = _problem_of_model(), workers_row()
     reasons = [
         *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
@@ -155,6 +157,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         ),
         *([f"the database is {database}"] if database != OK else ()),
         *([f"the model is not set up: {problem}"] if problem else ()),
+        *([f"workers: {workers['problem']}"] if workers["problem"] else ()),
         *([f"memories: {memory.problem}"] if memory.problem and memory.state == FAILED else ()),
     ]
     status = DEGRADED if reasons else OK
@@ -169,6 +172,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         database=database,
         model="not set up" if problem else OK,
         memory=memory.state,
+        workers=workers["state"],
         reasons=reasons if with_reasons else None,
     )
     halted = sum(counts[name] for name in HALTED)
@@ -207,6 +211,7 @@ class Scrape:
     scripts: list[Assistant]
     total: Total | None
     seen: Observed
+    work: WorkersRow
 
 
 Labels = tuple[str, ...]
@@ -273,6 +278,22 @@ def _breaker_states(_scrape: Scrape) -> Samples:
         for item in stats
         for each in CircuitBreakerState
     }
+
+
+def _jobs(scrape: Scrape) -> Samples:
+    """Jobs for workers by their state; none where workers are not set."""
+    work = scrape.work
+    if work["state"] == OFF:
+        return {}
+    return {
+        ("waiting",): work["waiting"],
+        ("running",): work["running"],
+        ("stalled",): work["stalled"],
+    }
+
+
+def _of_work(scrape: Scrape, value: int) -> Samples:
+    return {} if scrape.work["state"] == OFF else {(): value}
 
 
 def _lag(_scrape: Scrape) -> Samples:
@@ -345,6 +366,15 @@ METRICS: dict[str, MetricRow] = {
     "evennia_ai_api_requests_total": MetricRow(
         "requests to the API", ("method", "endpoint", "status"), _seen("requests")
     ),
+    "evennia_ai_worker_jobs": MetricRow("jobs for workers, by how they stand", ("state",), _jobs),
+    "evennia_ai_workers": MetricRow(
+        "workers at work", (), lambda scrape: _of_work(scrape, scrape.work["workers"])
+    ),
+    "evennia_ai_worker_jobs_given_up_total": MetricRow(
+        "jobs that ended every worker that began them",
+        (),
+        lambda scrape: _of_work(scrape, scrape.work["given_up"]),
+    ),
     "evennia_ai_reactor_lag_seconds": MetricRow(
         "how late the server is with what is due", (), _lag
     ),
@@ -358,7 +388,7 @@ class _Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All metrics as they are now."""
-        scrape = Scrape(running(), _read_ledger(), observed())
+        scrape = Scrape(running(), _read_ledger(), observed(), workers_row())
         for name, row in METRICS.items():
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             family = kind(name, row.text, labels=row.labels)

@@ -7,7 +7,7 @@ are the database's, as machines differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -164,17 +164,17 @@ def problems(patience: float) -> str:
 # ---- of a worker -------------------------------------------------------------------------------
 
 
-def claim(key: str, worker: str, most: int, words: bytes) -> Claimed | None:
+def claim(key: str, worker: str, ends: Mapping[str, tuple[int, bytes]]) -> Claimed | None:
     """Begin a job. None: it is over, was taken back, or was begun too often.
 
     Args:
-        most: how often it may be begun.
-        words: its result, where that is reached.
+        ends: for each kind, how often it may be begun, and what it comes to after that.
     """
     with transaction.atomic():
         row = WorkJob.objects.select_for_update().filter(key=key).first()
         if row is None or row.state in OVER:
             return None
+        most, words = ends[row.kind]
         if row.attempts >= most:
             row.state, row.given, row.result = FAILED, b"", words
             row.save(update_fields=["state", "given", "result"])

@@ -26,7 +26,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.memory_store.port import Item
 from evennia_ai.memory_store.vectors import Vector
-from evennia_ai.workers.port import PoisonError, WorkerError
+from evennia_ai.workers.port import PoisonError, WorkerError, WorkerLostError
 
 EMBED, ASK = "embed", "ask"
 CHANGED = "memories changed while their vectors were made"
@@ -34,6 +34,7 @@ OTHER_MODEL = "a worker has the embedding model {theirs}, and the game {ours}; s
 NO_KEY = (
     "a worker has no key for {place}: give it the settings and the environment that the game has"
 )
+LOST = "the worker that was at it ended without a word; it may have been charged for"
 POISON = "it ended {count} workers, the last one without a word, and is not tried again"
 _REPLIES = {"large": ReplyTooLargeError, "reply": ModelReplyError}
 
@@ -155,6 +156,11 @@ def poison(count: int) -> bytes:
     return _written("poison", POISON.format(count=count))
 
 
+def lost() -> bytes:
+    """The result of a job whose worker ended while it may have been charged for."""
+    return _written("lost", LOST)
+
+
 def failure(error: Exception) -> bytes:
     """An error as a result."""
     text = str(error)
@@ -197,4 +203,6 @@ def model_error(result: bytes) -> ModelError:
         return ModelStatusError(told["status"], text, retry_after=wait, is_used_up=used_up)
     if kind == "connection":
         return ModelConnectionError(text, was_sent=told["was_sent"])
+    if kind == "lost":
+        return WorkerLostError(text, was_sent=True)
     return _REPLIES.get(kind, WorkerError)(text)

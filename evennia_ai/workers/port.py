@@ -13,7 +13,7 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai.errors import MemoryStoreError, ModelError, NoFreeSlotError
+from evennia_ai.errors import MemoryStoreError, ModelConnectionError, ModelError, NoFreeSlotError
 from evennia_ai.llm.fallback import Client
 from evennia_ai.memory_store.port import Item
 
@@ -107,6 +107,12 @@ class WorkerError(ModelError):
     blames_service = counts_as_error = False
     is_of_service = True
     trouble = "a worker cannot ask it"
+
+
+class WorkerLostError(ModelConnectionError):
+    """The worker that asked the model ended. It may have been charged for, and is asked again."""
+
+    blames_service = counts_as_error = False
 
 
 class NoWorkerError(NoFreeSlotError):

@@ -137,6 +137,10 @@ class Worker:
         self._config = config
         self._threads = Threads()
         self._hands = OwnHands(embedder, keys, most_bytes, self._threads)
+        # What somebody may have charged for is paid for anew before it is sent again.
+        most = 1 if embedder.is_paid else config.attempts
+        spoiled = kinds.lost() if embedder.is_paid else kinds.poison(most)
+        self._ends = {kinds.EMBED: (most, spoiled), kinds.ASK: (1, kinds.lost())}
         self._app: Any = None
 
     def run(self) -> None:
@@ -202,10 +206,7 @@ class Worker:
 
     async def _do(self, key: str) -> None:
         """What Procrastinate calls: do one job of the board."""
-        most = self._config.attempts
-        job = await self._threads.rows(
-            partial(board.claim, key, self.name, most, kinds.poison(most))
-        )
+        job = await self._threads.rows(partial(board.claim, key, self.name, self._ends))
         if job is None:
             return
         try:
