@@ -96,6 +96,13 @@ def mcp_server_config() -> str:
     return settings_table(McpServerConfig)
 
 
+def workers_config() -> str:
+    """Where work is done that nobody waits for."""
+    from evennia_ai.core.settings.workers import WorkersConfig
+
+    return settings_table(WorkersConfig)
+
+
 def breaker_config() -> str:
     """When a model's service is left alone."""
     from evennia_ai.core.settings.services import BreakerConfig
@@ -357,6 +364,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         mcp_server_config,
         a2a_config,
         breaker_config,
+        workers_config,
         event_classes,
         games,
         safety_tables.limits,

@@ -16,13 +16,13 @@ from twisted.internet.defer import Deferred
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import Price, price_of
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.errors import ConfigurationError, MemoryStoreError, StaleEpochError
 from evennia_ai.memory_store.port import Hit, Item, Sought
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
-from evennia_ai.workers.port import NotBegunError
+from evennia_ai.workers.port import NotBegunError, PoisonError
 
 T = TypeVar("T")
 PURPOSE = "embedding"
@@ -134,6 +134,12 @@ async def _paid(
         logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
     except NotBegunError:
         payment.release()
+    except PoisonError:
+        raise
+    except StaleEpochError:
+        pass  # it was stopped, or this process ends; what waits is in the table
+    except MemoryStoreError as error:
+        logger.log_warn(f"[assistant] {script.key}: no vectors were made: {error}")
     finally:
         payment.close(is_answered=answered is not None)
     return answered

@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 from twisted.internet import reactor
 
 from evennia_ai.core.settings.workers import WorkersConfig
@@ -70,7 +70,7 @@ class Threads:
 
     async def close(self) -> None:
         """Let go of the connection, and end both."""
-        await asyncio.get_running_loop().run_in_executor(self._rows, connection.close)
+        await asyncio.get_running_loop().run_in_executor(self._rows, connections.close_all)
         self._rows.shutdown()
         self._model.shutdown()
 

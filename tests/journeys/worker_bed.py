@@ -175,8 +175,14 @@ def at_work(bed: Bed) -> list[int]:
 
 
 @contextmanager
-def running_bed(root: Path, settings: dict[str, Any]) -> Iterator[Bed]:
-    """A game with workers set and none at work; all of it ends with this."""
+def running_bed(
+    root: Path, settings: dict[str, Any], *, embeddings: str = "hashing"
+) -> Iterator[Bed]:
+    """A game with workers set and none at work; all of it ends with this.
+
+    Args:
+        settings: of the game, over those that it has here.
+    """
     with ExitStack() as stack:
         game = Game.make(root / "game", make_product_folder)
         stack.callback(game.clean_up)
@@ -184,7 +190,7 @@ def running_bed(root: Path, settings: dict[str, Any]) -> Iterator[Bed]:
         stack.callback(model.close)
         found(game, stack)
         game.ask_model_at(model.base_url, "night-model")
-        game.env["EVENNIA_AI_EMBEDDINGS"] = "hashing"
+        game.env["EVENNIA_AI_EMBEDDINGS"] = embeddings
         game.settings |= {**UNHURRIED, "EVENNIA_AI_WORKERS_CONFIG": WORKERS, **settings}
         game.build_product()
         game.launch("ai_worker", "--make-tables")
