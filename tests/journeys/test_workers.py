@@ -200,7 +200,7 @@ def test_a_stop_takes_back_what_workers_are_at(bed: Bed, owner: Player) -> None:
     assert gate.is_asked.wait(60)
     facts = "SELECT count(*) FROM evennia_ai_memory WHERE kind = 'fact' AND NOT is_removed"
     before = bed.rows(facts)
-    owner.ask("assistant emergency stop ada = a test", r"(?i)stopped")
+    owner.ask("assistant emergency stop ada", r"(?i)stopped")
     until(lambda: bed.rows(JOBS) == [(0,)])
     gate.open()
     until(lambda: not at_work(bed))
