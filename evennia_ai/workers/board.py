@@ -69,27 +69,32 @@ class Claimed:
 # ---- of the server -----------------------------------------------------------------------------
 
 
-def put(notice: Notice) -> None:
-    """Put a job up and ring for it, both or neither.
+def put(notices: Iterable[Notice]) -> None:
+    """Put jobs up and ring for them: all or nothing.
 
     Raises:
         DatabaseError: it could not be written.
     """
-    lock = f"{notice.kind}:{notice.assistant}" if notice.is_alone else None
     with transaction.atomic():
-        if notice.is_alone:
-            _take_back(WorkJob.objects.filter(assistant=notice.assistant, kind=notice.kind))
-        rung = bell.ring(notice.key, lock, notice.priority)
-        WorkJob.objects.create(
-            key=notice.key,
-            run=notice.run,
-            assistant=notice.assistant,
-            epoch=notice.epoch,
-            kind=notice.kind,
-            given=notice.given,
-            bell=rung,
-            at=Now(),
-        )
+        for notice in notices:
+            _put(notice)
+
+
+def _put(notice: Notice) -> None:
+    lock = f"{notice.kind}:{notice.assistant}" if notice.is_alone else None
+    if notice.is_alone:
+        _take_back(WorkJob.objects.filter(assistant=notice.assistant, kind=notice.kind))
+    rung = bell.ring(notice.key, lock, notice.priority)
+    WorkJob.objects.create(
+        key=notice.key,
+        run=notice.run,
+        assistant=notice.assistant,
+        epoch=notice.epoch,
+        kind=notice.kind,
+        given=notice.given,
+        bell=rung,
+        at=Now(),
+    )
 
 
 def drop(keys: Iterable[str]) -> None:

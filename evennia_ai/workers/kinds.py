@@ -77,6 +77,10 @@ def digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+class UnfitError(UndoneError):
+    """This worker is not set up for it; another may be."""
+
+
 # ---- vectors -----------------------------------------------------------------------------------
 
 
@@ -95,7 +99,7 @@ async def embed(given: bytes, hands: Hands) -> bytes:
     """
     asked = json.loads(given)
     if asked["signature"] != hands.signature:
-        raise UndoneError(OTHER_MODEL.format(theirs=hands.signature, ours=asked["signature"]))
+        raise UnfitError(OTHER_MODEL.format(theirs=hands.signature, ours=asked["signature"]))
     words = await hands.texts([key for key, _ in asked["memories"]])
     texts = [words.get(key, "") for key, _ in asked["memories"]]
     pairs = zip(texts, asked["memories"], strict=True)
@@ -141,7 +145,7 @@ async def ask(given: bytes, hands: Hands) -> bytes:
     head = json.loads(first)
     place, mark = head["base_url"], head["mark"]
     if not hands.has_key(place, mark):
-        raise UndoneError(NO_KEY.format(place=place))
+        raise UnfitError(NO_KEY.format(place=place))
     return await hands.send(place, mark, head["headers"], body)
 
 
@@ -185,24 +189,29 @@ def _written(kind: str, text: str, **more: object) -> bytes:
     return json.dumps({"kind": kind, "text": text, **more}).encode()
 
 
+def told(result: bytes) -> str:
+    """The words of an error."""
+    return str(json.loads(result)["text"])
+
+
 def store_error(result: bytes) -> MemoryStoreError:
     """The error of a job that was to make vectors."""
-    told = json.loads(result)
-    made = PoisonError if told["kind"] == "poison" else MemoryStoreError
-    return made(told["text"])
+    found = json.loads(result)
+    made = PoisonError if found["kind"] == "poison" else MemoryStoreError
+    return made(found["text"])
 
 
 def model_error(result: bytes) -> ModelError:
     """The error of a job that was to ask a model, as the game would have met it."""
-    told = json.loads(result)
-    kind, text = told["kind"], told["text"]
+    found = json.loads(result)
+    kind, text = found["kind"], found["text"]
     if kind == "context":
-        return ContextLengthError(told["status"], text)
+        return ContextLengthError(found["status"], text)
     if kind == "status":
-        wait, used_up = told["retry_after"], told["is_used_up"]
-        return ModelStatusError(told["status"], text, retry_after=wait, is_used_up=used_up)
+        wait, used_up = found["retry_after"], found["is_used_up"]
+        return ModelStatusError(found["status"], text, retry_after=wait, is_used_up=used_up)
     if kind == "connection":
-        return ModelConnectionError(text, was_sent=told["was_sent"])
+        return ModelConnectionError(text, was_sent=found["was_sent"])
     if kind == "lost":
         return WorkerLostError(text, was_sent=True)
     return _REPLIES.get(kind, WorkerError)(text)

@@ -41,7 +41,7 @@ from evennia_ai.workers.port import (
 # So many heartbeats that are not heard, and a worker counts as gone.
 HEARTBEATS = 3
 # Results that are taken in one go, so that the game is never held up by many.
-AT_ONE_GO = 4
+AT_ONE_GO = 2
 TROUBLE_SECONDS = 5.0
 # Whether anybody works is asked of the database no more often.
 LOOK_SECONDS = 2.0
@@ -77,6 +77,7 @@ class Queued:
         self._reactor = reactor
         self._run = secrets.token_hex(16)
         self._open: dict[str, _Open] = {}
+        self._unput: list[board.Notice] = []
         self._dropped: set[str] = set()
         self._timer: IDelayedCall | None = None
         self._is_ready = False
@@ -129,16 +130,27 @@ class Queued:
         )
         if is_ask:
             self._supersede(run.assistant)
-        try:
-            board.put(notice)
-        except DatabaseError as error:
-            self._trouble(error)
-            return fail(_error(kind)(self._problem))
         done: Deferred[bytes] = Deferred(partial(self._cancelled, key))
         deadline = self._reactor.callLater(seconds, self._late, key) if seconds else None
         self._open[key] = _Open(done, run, kind, deadline)
-        self._look_in(self._config.poll_seconds)
+        if not self._unput:
+            self._reactor.callLater(0, self._put)
+        self._unput.append(notice)
         return done
+
+    def _put(self) -> None:
+        """Put up what was asked for, a little at a time; what was taken back meanwhile is not."""
+        taken, self._unput = self._unput[:AT_ONE_GO], self._unput[AT_ONE_GO:]
+        if self._unput:
+            self._reactor.callLater(0, self._put)
+        notices = [notice for notice in taken if notice.key in self._open]
+        try:
+            board.put(notices)
+        except DatabaseError as error:
+            self._trouble(error)
+            for notice in notices:
+                self._end(notice.key, _error(notice.kind)(self._problem))
+        self._look_in(self._config.poll_seconds)
 
     def _supersede(self, assistant: int) -> None:
         """Void what an assistant asks a model already: its row is about to go."""

@@ -11,6 +11,7 @@ import asyncio
 import importlib
 import logging
 import os
+import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -141,7 +142,10 @@ class Worker:
         most = 1 if embedder.is_paid else config.attempts
         spoiled = kinds.lost() if embedder.is_paid else kinds.poison(most)
         self._ends = {kinds.EMBED: (most, spoiled), kinds.ASK: (1, kinds.lost())}
+        self._problems: dict[str, str] = {}
+        self._is_ending = False
         self._app: Any = None
+        self._engine: Any = None
 
     def run(self) -> None:
         """Work until a signal ends it; to be called in the main thread."""
@@ -149,13 +153,31 @@ class Worker:
 
     async def _run(self) -> None:
         procrastinate = importlib.import_module("procrastinate")
+        engine = importlib.import_module("procrastinate.worker")
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end)
+        try:
+            while not self._is_ending:
+                await self._work(procrastinate, engine)
+                if not self._is_ending:
+                    LOG.warning("%s lost the database, and tries again", self.name)
+                    await asyncio.sleep(PAUSE_SECONDS)
+            with suppress(DatabaseError):
+                await self._threads.rows(partial(board.goodbye, self.name))
+        finally:
+            await self._hands.close()
+            await self._threads.close()
+
+    async def _work(self, procrastinate: Any, engine: Any) -> None:
+        """Work until a signal, or until the database is lost; the engine ends then as well."""
         self._app = procrastinate.App(connector=_connector(procrastinate, self._config))
         self._app.task(self._do, name=bell.TASK, queue=bell.QUEUE)
         beating = None
         try:
             async with self._app.open_async():
-                beating = asyncio.create_task(self._beat())
-                await self._app.run_worker_async(
+                self._engine = engine.Worker(
+                    self._app,
                     queues=[bell.QUEUE],
                     name=self.name,
                     concurrency=self._config.calls_at_once,
@@ -163,31 +185,37 @@ class Worker:
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=self._config.heartbeat_seconds,
                     stalled_worker_timeout=self._silence,
+                    install_signal_handlers=False,
                 )
-                await self._stop(beating)
+                beating = asyncio.create_task(self._beat())
+                await self._engine.run()
+        except Exception as error:
+            LOG.warning("%s: %s", self.name, error)
         finally:
+            self._engine = None
             if beating is not None:
                 beating.cancel()
-            await self._hands.close()
-            await self._threads.close()
+                with suppress(asyncio.CancelledError):
+                    await beating
+
+    def _end(self) -> None:
+        """A signal came: finish what is under way, and begin nothing more."""
+        self._is_ending = True
+        if self._engine is not None:
+            self._engine.stop()
 
     @property
     def _silence(self) -> float:
         return HEARTBEATS * self._config.heartbeat_seconds
 
-    async def _stop(self, beating: asyncio.Task[None]) -> None:
-        beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
-        with suppress(DatabaseError):
-            await self._threads.rows(partial(board.goodbye, self.name))
-
     async def _beat(self) -> None:
         """Say that it lives, and take up what dead workers left, now and then."""
-        hello = partial(board.hello, self.name, self._hands.signature, "")
         while True:
             try:
-                await self._threads.rows(hello)
+                told = "; ".join(self._problems.values())
+                await self._threads.rows(
+                    partial(board.hello, self.name, self._hands.signature, told)
+                )
                 await self._take_up()
             except Exception as error:
                 LOG.warning("%s could not look after the others: %s", self.name, error)
@@ -211,9 +239,12 @@ class Worker:
             return
         try:
             result, is_done = await self._made(job), True
+            self._problems.pop(job.kind, None)
         except Exception as error:
             result, is_done = kinds.failure(error), False
-            LOG.warning("a job (%s) failed: %s", job.kind, error)
+            LOG.warning("a job (%s) failed: %s", job.kind, kinds.told(result))
+            if isinstance(error, kinds.UnfitError):
+                self._problems[job.kind] = str(error)
         if result is not None:
             await self._threads.rows(partial(board.finish, job, result, is_done=is_done))
 
@@ -236,6 +267,7 @@ def _connector(procrastinate: Any, config: WorkersConfig) -> Any:
     given = connection.get_connection_params()
     # Django's own classes, which only its own connections take.
     plain = {key: value for key, value in given.items() if key not in ("cursor_factory", "context")}
+    plain["application_name"] = bell.TASK
     return procrastinate.PsycopgConnector(
         kwargs=plain, min_size=1, max_size=2 + config.calls_at_once
     )
