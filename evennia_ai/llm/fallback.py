@@ -60,12 +60,6 @@ class FallbackClient:
         self._slots = slots
         self._reactor = reactor
 
-    def sent_by(self, carry: Callable[[Transport], Transport]) -> FallbackClient:
-        """The same client, whose requests something else carries; as of one client."""
-        other = copy(self)
-        other.models = tuple((name, client.sent_by(carry)) for name, client in self.models)
-        return other
-
     @property
     def first(self) -> UnifiedLLMClient:
         """The client of the first choice."""
@@ -174,6 +168,25 @@ class FallbackClient:
 
 # What asks an assistant's model, with those that stand in for it or without.
 Client = UnifiedLLMClient | FallbackClient
+
+
+def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
+    """The same client, whose requests something else carries.
+
+    Args:
+        carry: makes what carries them of what does so now.
+    """
+    other = copy(client)
+    if isinstance(other, FallbackClient):
+        other.models = tuple((name, _carried(each, carry)) for name, each in other.models)
+        return other
+    return _carried(other, carry)
+
+
+def _carried(client: UnifiedLLMClient, carry: Callable[[Transport], Transport]) -> UnifiedLLMClient:
+    other = copy(client)
+    other.transport = carry(client.transport)
+    return other
 
 
 def _story(refusals: Sequence[tuple[str, Refusal]]) -> str:

@@ -1,4 +1,4 @@
-"""Health of all assistants, Prometheus metrics, and files of the game that others can read.
+"""Health of all assistants, and Prometheus metrics.
 
 No secrets, no names of persons and no words: who reads it need not be staff. All but
 `count_request` is called in the reactor's thread.
@@ -7,15 +7,12 @@ No secrets, no names of persons and no words: who reads it need not be staff. Al
 from __future__ import annotations
 
 import re
-import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from django.conf import settings
 from django.db import DatabaseError, connection
 from evennia.scripts.models import ScriptDB
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -38,6 +35,8 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.database_files import database_files as database_files
+from evennia_ai.operations.database_files import readable_by_others as readable_by_others
 from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
@@ -45,40 +44,6 @@ from evennia_ai.operations.workers import OFF, WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.assistant import Assistant
-
-SUFFIXES = ("", "-wal", "-shm", "-journal")
-OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
-OTHERS_PASS = stat.S_IXGRP | stat.S_IXOTH
-
-
-def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
-    """The files of the game's SQLite databases that are there.
-
-    Args:
-        databases: as DATABASES names them; None: those of the game.
-    """
-    chosen = (settings.DATABASES if databases is None else databases).values()
-    names = [str(one.get("NAME", "")) for one in chosen if "sqlite3" in one.get("ENGINE", "")]
-    whole = [Path(f"{name}{suffix}") for name in names if name for suffix in SUFFIXES]
-    return [path for path in whole if path.is_file()]
-
-
-def readable_by_others(databases: Mapping[str, Any] | None = None) -> list[str]:
-    """Those of these files that other users of the machine may read, and can get at.
-
-    Args:
-        databases: as DATABASES names them; None: those of the game.
-    """
-    return [str(path) for path in database_files(databases) if _is_open(path.absolute())]
-
-
-def _is_open(path: Path) -> bool:
-    try:
-        passes = [folder.stat().st_mode & OTHERS_PASS for folder in path.parents]
-        return bool(path.stat().st_mode & OTHERS_READ) and all(passes)
-    except OSError:
-        return False
-
 
 METRICS_TYPE = CONTENT_TYPE_LATEST
 OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"

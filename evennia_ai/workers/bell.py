@@ -85,6 +85,12 @@ def _manager() -> Any:
     return manager.JobManager(connector.SyncPsycopgConnector())
 
 
+def load() -> None:
+    """Import the package now, which takes a moment, and not while people talk."""
+    _manager()
+    importlib.import_module("procrastinate.jobs")
+
+
 def ring(key: str, lock: str | None, priority: int) -> int:
     """Ring for a job; within a transaction.
 

@@ -20,7 +20,7 @@ from twisted.internet.interfaces import IDelayedCall
 from evennia_ai.core.settings.workers import WorkersConfig
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import MemoryStoreError, StaleEpochError
-from evennia_ai.llm.fallback import Client
+from evennia_ai.llm.fallback import Client, sent_by
 from evennia_ai.llm.offers import encode
 from evennia_ai.llm.transport import OpenAITransport, Transport
 from evennia_ai.memory_store.port import Item
@@ -87,6 +87,7 @@ class Queued:
 
     def begin(self) -> None:
         """Take back what another run of the server put up."""
+        bell.load()
         try:
             if count := board.drop_strangers(self._run):
                 LOG.info("%s jobs of the server before this one were taken back", count)
@@ -109,7 +110,7 @@ class Queued:
         """The same client, whose requests workers send; itself while there are no workers."""
         if not self._is_able() or not self._living():
             return client
-        return client.sent_by(partial(_through, self, run))
+        return sent_by(client, partial(_through, self, run))
 
     def do(self, run: Run, kind: str, given: bytes, *, seconds: float = 0.0) -> Deferred[bytes]:
         """Let a worker do a job.

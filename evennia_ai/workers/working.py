@@ -149,6 +149,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until a signal ends it; to be called in the main thread."""
+        os.nice(self._config.niceness)
         asyncio.run(self._run())
 
     async def _run(self) -> None:

@@ -26,6 +26,9 @@ class WorkersConfig(LenientGroup):
     calls_at_once: Whole = setting(
         4, "jobs that one worker does at one time; of embeddings it does one.", ge=1, le=100
     )
+    niceness: Whole = setting(
+        10, "how far a worker stands back for others on its machine, 0 to 19.", ge=0, le=19
+    )
     attempts: Whole = setting(
         3, "how often a job is begun; one that ended so many workers is given up.", ge=1, le=10
     )
