@@ -103,6 +103,13 @@ def mcp_server_config() -> str:
     return settings_table(McpServerConfig)
 
 
+def workers_config() -> str:
+    """Where work is done that nobody waits for."""
+    from evennia_ai.core.settings.workers import WorkersConfig
+
+    return settings_table(WorkersConfig)
+
+
 def breaker_config() -> str:
     """When a model's service is left alone."""
     from evennia_ai.core.settings.services import BreakerConfig
@@ -365,6 +372,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         a2a_config,
         remote_config,
         breaker_config,
+        workers_config,
         event_classes,
         games,
         safety_tables.limits,

@@ -129,7 +129,9 @@ def _after_start() -> None:
     if not evennia.PORTAL_MODE:
         from evennia_ai.agent import telemetry, tracing
         from evennia_ai.operations import guarding, naming
+        from evennia_ai.runtime import services
 
+        services.work().begin()
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()

@@ -217,6 +217,7 @@ class ModelStatusError(ModelError):
 
     Attributes:
         status: the HTTP status code.
+        is_used_up: as given.
         is_wait_told: it is only busy, and said when to come back: that is no failure of it. Never
             of a quota that is used up: some services say "in a second" of it, for ever.
     """
@@ -232,6 +233,7 @@ class ModelStatusError(ModelError):
         self.status = status
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.is_wait_told = status == 429 and retry_after is not None and not is_used_up
+        self.is_used_up = is_used_up
         is_fault = is_used_up or status not in (400, 413, 422)
         self.blames_service = is_fault and not self.is_wait_told
         self.is_of_service = is_used_up or status not in REFUSALS

@@ -180,7 +180,7 @@ class UnifiedLLMClient:
         self._slots = slots or DeferredSemaphore(MAX_CALLS_IN_FLIGHT)
         self._reactor = reactor
         self._random = random
-        self._transport = transport or make_transport(
+        self.transport = transport or make_transport(
             provider,
             base_url or (preset.base_url if preset else ""),
             auth_token,
@@ -196,7 +196,7 @@ class UnifiedLLMClient:
     @property
     def rate_limit_info(self) -> RateLimitInfo | None:
         """The rate limits that the service last told, None when it tells nothing."""
-        return getattr(self._transport, "rate_limit_info", None)
+        return getattr(self.transport, "rate_limit_info", None)
 
     def wanted(self, extra: Mapping[str, Any]) -> Wanted:
         """The longest answer of a call, as it is set, else as the model can.
@@ -365,7 +365,7 @@ class UnifiedLLMClient:
 
     async def _posted(self, body: Mapping[str, Any], seconds: float) -> bytes:
         try:
-            answer: bytes = await self._transport.post(body).addTimeout(seconds, self._reactor)
+            answer: bytes = await self.transport.post(body).addTimeout(seconds, self._reactor)
         except DeadlineError:
             raise ModelTimeoutError(f"no whole answer within {round(seconds, 1):g} s") from None
         return answer

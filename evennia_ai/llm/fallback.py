@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, take_slot
 from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.spread import Refusal, SpreadModel, gravest, notice_of
+from evennia_ai.llm.transport import Transport
 from evennia_ai.resilience import CircuitBreaker
 
 
@@ -158,3 +160,32 @@ class FallbackClient:
 
 # What asks an assistant's model, with those that stand in for it or without.
 Client = UnifiedLLMClient | FallbackClient
+
+
+def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
+    """The same client, whose requests something else carries.
+
+    Args:
+        carry: makes what carries them of what does so now.
+    """
+    if isinstance(client, FallbackClient):
+        other = copy(client)
+        other.models = tuple((name, _carried(each, carry)) for name, each in client.models)
+        return other
+    return _carried_alone(client, carry)
+
+
+def _carried(
+    client: UnifiedLLMClient | SpreadModel, carry: Callable[[Transport], Transport]
+) -> UnifiedLLMClient | SpreadModel:
+    if isinstance(client, SpreadModel):
+        return client.with_clients(lambda each: _carried_alone(each, carry))
+    return _carried_alone(client, carry)
+
+
+def _carried_alone(
+    client: UnifiedLLMClient, carry: Callable[[Transport], Transport]
+) -> UnifiedLLMClient:
+    other = copy(client)
+    other.transport = carry(client.transport)
+    return other

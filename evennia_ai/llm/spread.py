@@ -6,7 +6,7 @@ its weight says (start-time fair queueing: Goyal and others, 1996). Each has a b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -147,6 +147,11 @@ class SpreadModel:
     def first(self) -> UnifiedLLMClient:
         """The client of the first address."""
         return self._places[0][1]
+
+    def with_clients(self, made: Callable[[UnifiedLLMClient], UnifiedLLMClient]) -> SpreadModel:
+        """The same addresses, each with another client that is made of its own."""
+        places = [(replica, made(client)) for replica, client in self._places]
+        return SpreadModel(self._spread, places, reactor=self._reactor)
 
     @property
     def provider_name(self) -> str:

@@ -19,6 +19,8 @@ from django.db import connection, models
 from evennia_ai.models.access_token import AccessToken as AccessToken
 from evennia_ai.models.access_token import TokenScope as TokenScope
 from evennia_ai.models.card_file import CardFile as CardFile
+from evennia_ai.models.jobs import WorkerSeen as WorkerSeen
+from evennia_ai.models.jobs import WorkJob as WorkJob
 from evennia_ai.models.peers import PeerEvent as PeerEvent
 from evennia_ai.models.peers import PeerHook as PeerHook
 from evennia_ai.models.peers import PeerTask as PeerTask

@@ -26,6 +26,7 @@ from evennia_ai.operations.endpoint_uses import EndpointUse, uses_of
 from evennia_ai.operations.memory_upkeep import MemorySummary, summary_of
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import iso
+from evennia_ai.operations.workers import WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.turns import aside
@@ -182,6 +183,7 @@ class Status:
     cache: dict[str, object]
     memory: MemorySummary
     endpoints: Annotated[list[EndpointUse], note("Of its model, where that has several.")]
+    workers: WorkersRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +348,7 @@ def status(script: AssistantScript) -> Result[Status]:
         max_context_tokens=work.max_context_tokens,
         cache=work.tool_cache.get_stats(),
         memory=summary_of(script),
+        workers=workers_row(script),
     )
     data = replace(data, mood=_mood(data, is_resting=model_outages.is_resting(script)))
     return Result(True, f"{script.key}: {data.mood}", data)

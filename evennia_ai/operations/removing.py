@@ -33,6 +33,7 @@ from evennia_ai.models import (
     RecordedSnapshot,
     RemoteTask,
     ToolPin,
+    WorkJob,
 )
 from evennia_ai.operations import leftovers
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, end_assistant
@@ -234,7 +235,7 @@ def _clear_tables(*, and_lore: bool) -> None:
     else:
         kept.append(rows.SHARED)
     with transaction.atomic():
-        for table in (Memory, EntityProfile, CardFile):
+        for table in (Memory, EntityProfile, CardFile, WorkJob):
             table.objects.exclude(assistant__in=kept).delete()
         for table in OF_ASSISTANTS:
             table.objects.all().delete()

@@ -1,4 +1,4 @@
-"""What a person can ask for: play, stop, restart, status, logs.
+"""What a person can ask for: play, stop, restart, status, logs, worker.
 
 Each is the story of one request, told in the words of the other modules.
 """
@@ -46,7 +46,14 @@ def main(arguments: list[str]) -> int:
     """Do what was asked; return the exit code."""
     _let_go_of_stdin()
     _listen_for_signals()
-    verbs = {"play": play, "stop": stop, "restart": restart, "status": status, "logs": show_logs}
+    verbs = {
+        "play": play,
+        "stop": stop,
+        "restart": restart,
+        "status": status,
+        "logs": show_logs,
+        "worker": work,
+    }
     if len(arguments) != 1 or arguments[0] not in verbs:
         print(f"Say one of: {', '.join(verbs)}.", file=sys.stderr)
         return EXIT_MISUSED
@@ -102,6 +109,15 @@ def show_logs(checkout: Checkout, report: Report) -> None:
     """Show what portal and server wrote last, and on a terminal go on until interrupted."""
     files = [checkout.logs / "portal.log", checkout.logs / "server.log"]
     logs.show(files, report.say, follow=report.is_terminal)
+
+
+def work(checkout: Checkout, report: Report) -> None:
+    """Become a worker for the game's embeddings and nights, which says itself what is missing."""
+    program = checkout.venv / "bin" / "evennia"
+    if not program.exists():
+        raise PlayError("The game is not installed yet; type: make play")
+    os.chdir(checkout.root)
+    os.execve(program, [str(program), "ai_worker"], game.environment(checkout, {}))
 
 
 def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> None:

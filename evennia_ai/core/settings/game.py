@@ -155,6 +155,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_EMBEDDINGS_API_KEY": Setting(
         "", "its key, in the environment or secret_settings.py only; empty: OPENAI_API_KEY"
     ),
+    "EVENNIA_AI_WORKERS_CONFIG": Setting(
+        {}, "workers for embeddings and nights; its keys are in docs/scale.md"
+    ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
 }
