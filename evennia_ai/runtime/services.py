@@ -357,8 +357,7 @@ def model_keys() -> dict[tuple[str, str], str]:
     Raises:
         ConfigurationError: what is set does not fit together.
     """
-    models = (endpoint(), *fallbacks())
-    known = [place for each in models for place in (each, *each.replicas) if place.api_key]
+    known = [place for model in (endpoint(), *fallbacks()) for place in model.each if place.api_key]
     return {(place.base_url, key_mark(place.api_key)): place.api_key for place in known}
 
 
