@@ -142,9 +142,15 @@ RISKS = {
     ),
     "ASI04:2026": Risk(
         "Agentic Supply Chain Vulnerabilities",
-        "an MCP server changes its tools, or offers one by the name of the game's own",
-        "a tool of the game goes before one of the same name; locks hold for theirs too",
-        ("test_the_games_own_tools", "test_only_what_is_allowed_is_offered"),
+        "an MCP server changes its tools, or offers one by the name of the game's own; an agent "
+        "changes its card",
+        "a tool of the game goes before one of the same name; locks hold for theirs too; tools and "
+        "cards are pinned",
+        (
+            "test_the_games_own_tools",
+            "test_only_what_is_allowed_is_offered",
+            "test_a_card_that_changed_is_looked_at_first",
+        ),
     ),
     "ASI05:2026": Risk(
         "Unexpected Code Execution",
@@ -166,9 +172,11 @@ RISKS = {
     "ASI07:2026": Risk(
         "Insecure Inter-Agent Communication",
         "somebody poses as an assistant, or one assistant's words start another without end",
-        "only the server's marks say that an assistant spoke; hops are counted; a task is believed "
-        "no more than what it came from",
+        "only the server's marks say that an assistant spoke; hops are counted, over games too; a "
+        "task is believed no more than what it came from, and an agent elsewhere not at all",
         (
+            "test_a_chain_over_two_games_ends",
+            "test_what_it_says_is_no_order",
             "test_no_text_is_taken_for_metadata",
             "test_no_endless_talk",
             "test_person_and_trust_travel_along",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -177,11 +176,10 @@ class RemoteSpecialist:
 
     def status(self) -> RemoteStatus:
         """The state in plain values, without the token."""
-        parts = urlsplit(self.remote.card_url)
         state = "held" if self.held else "ready" if self._card is not None else "not known yet"
         return {
             "name": self.name,
-            "where": f"{parts.scheme}://{parts.netloc}{parts.path}",
+            "where": self.remote.where,
             "state": "unreachable" if self._problem else state,
             "problem": self._problem,
             "breaker": self.breaker.state.value,

@@ -70,7 +70,7 @@ def read_card(told: object, remote: Remote) -> Card:
         }
         pinned = json.dumps(kept, sort_keys=True)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(NO_CARD.format(url=remote.card_url, why=error)) from None
+        raise ValueError(NO_CARD.format(url=remote.where, why=error)) from None
     return Card(name, description, url, binding, Pin(description, pinned))
 
 

@@ -232,12 +232,11 @@ async def _paid(payment: _Payment, words: str) -> Standing:
         standing = await _exchange(payment, wait, card, words)
     except BaseException as error:
         is_sent = is_sent and not isinstance(error, NotSentError)
-        if is_sent:
-            payment.cut_off()
-        else:
-            payment.release()
-        if payment.wait is not None:
-            remote_tasks.give_up(payment.wait, _why(error))
+        try:
+            (payment.cut_off if is_sent else payment.release)()
+        finally:
+            if payment.wait is not None:
+                remote_tasks.give_up(payment.wait, _why(error))
         raise
     payment.settle(standing)
     return _ended(payment, wait, standing)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import DatabaseError
 from evennia.utils import logger
 
 from evennia_ai import audit, models
@@ -26,6 +27,8 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations, peer_store
 
 OPEN, ASKING, ANSWERED, FAILED = "open", "asking", "answered", "failed"
+# It is over here, and its agent is to be told so.
+DROPPED = "dropped"
 UNFINISHED = (OPEN, ASKING)
 MOST_PERSON = 64
 KEPT_SECONDS = 40 * 86_400.0  # more than any month
@@ -141,11 +144,12 @@ def note_cost(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
     RemoteTask.objects.filter(pk=row.pk).update(tokens=row.tokens, cost_nano=row.cost_nano)
 
 
-def end(wait: RemoteWait, why: str = "") -> bool:
+def end(wait: RemoteWait, why: str = "", *, is_dropped: bool = False) -> bool:
     """A task is over.
 
     Args:
         why: why it failed, without a word of the agent's; "": it was answered.
+        is_dropped: its agent is to be told.
 
     Returns:
         False where it was over already.
@@ -154,7 +158,8 @@ def end(wait: RemoteWait, why: str = "") -> bool:
     if _OPEN.pop(wait.row.id, None) is None:
         return False
     row = wait.row
-    row.state, row.ended_at = FAILED if why else ANSWERED, wait.requester.clock.seconds()
+    row.state = DROPPED if is_dropped else FAILED if why else ANSWERED
+    row.ended_at = wait.requester.clock.seconds()
     changes = {"state": row.state, "ended_at": row.ended_at}
     RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED).update(**changes)
     facts: dict[str, object] = {"why": why} if why else {}
@@ -167,12 +172,24 @@ def end(wait: RemoteWait, why: str = "") -> bool:
 def give_up(wait: RemoteWait, why: str) -> None:
     """End a task and call it off at the agent, as far as that can be told."""
     try:
-        is_over = not end(wait, why)
+        is_over = not end(wait, why, is_dropped=bool(wait.row.task))
     except Exception:  # a stop must not fail for it; the next start ends the row
         logger.log_trace(f"[assistant] {wait.requester.key}: a remote task could not be ended")
         is_over = False
     if not is_over and wait.row.task:
-        wait.agent.cancel(wait.row.task)
+        _call_off(wait.agent, wait.row)
+
+
+def _call_off(agent: RemoteSpecialist, row: RemoteTask) -> None:
+    """Tell an agent that a task is over; a process that ends first leaves that to the next one."""
+
+    def note(_: object) -> None:
+        try:
+            RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
+        except DatabaseError:  # then the next start tells it once more
+            logger.log_warn("[assistant] a remote task is called off, which could not be noted")
+
+    agent.cancel(row.task).addBoth(note)
 
 
 def _record(wait: RemoteWait, name: str, **facts: object) -> None:
@@ -192,23 +209,29 @@ def count_today(agent: str, now: float) -> int:
 
 def take_up(script: Assistant) -> None:
     """After a start: end what nobody waits for any more, and call it off at its agent."""
+    states = (*UNFINISHED, DROPPED)
     try:
-        rows = list(RemoteTask.objects.filter(assistant=script.id, state__in=UNFINISHED))
-    except Exception:  # the assistant starts all the same
-        logger.log_trace(f"[assistant] {script.key}: remote tasks could not be looked at")
+        rows = list(RemoteTask.objects.filter(assistant=script.id, state__in=states))
+    except DatabaseError as error:  # the assistant starts all the same
+        logger.log_warn(f"[assistant] {script.key}: remote tasks could not be looked at: {error}")
         return
     for row in rows:
-        if row.id in _OPEN:
-            continue
-        now = script.clock.seconds()
-        found = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
-        if not found.update(state=FAILED, ended_at=now):
-            continue
+        if row.id not in _OPEN:
+            _end_orphan(script, row)
+
+
+def _end_orphan(script: Assistant, row: RemoteTask) -> None:
+    agent = services.remote_specialists().find(row.agent)
+    is_told = agent is not None and bool(row.task)
+    found = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
+    state, now = DROPPED if is_told else FAILED, script.clock.seconds()
+    if found.update(state=state, ended_at=now):
         facts = {"id": row.id, "delegate": row.agent, "is_remote": True, "why": CUT_OFF}
         audit.record("delegation_failed", script, **facts)
-        agent = services.remote_specialists().find(row.agent)
-        if agent is not None and row.task:
-            agent.cancel(row.task)
+    elif not is_told:  # it was dropped, and its agent is none of the game's any more
+        RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
+    if agent is not None and is_told:
+        _call_off(agent, row)
 
 
 def forget(assistant: int, person: str) -> None:

@@ -46,7 +46,15 @@ def test_who_may_ask() -> None:
 )
 def test_where_its_card_is(card: str, url: str) -> None:
     """At the usual place below an address, unless that is a card's own."""
-    assert url == read(card=card).card_url
+    assert url == read(card=card).card_url == read(card=card).where
+
+
+def test_where_it_is_tells_no_secret() -> None:
+    """What stands behind a question mark may be one."""
+    assert (
+        "https://maps.example/card.json"
+        == read(card="https://maps.example/card.json?key=x.json").where
+    )
 
 
 def test_a_token_is_of_the_environment_and_is_not_shown() -> None:

@@ -122,8 +122,8 @@ class Program(AgentExecutor):
     """The agent itself.
 
     What it does is ordered by keys: `does` ("answer", "ask", "consent", "fail", "break",
-    "redirect", "redirect card"), `seconds` before it, `text`, `size` of an answer, `usage`, and of
-    its card `bindings`, `url`, `description`.
+    "redirect", "redirect card"), `seconds` before it, `text`, `then` once a question is answered,
+    `size` of an answer, `usage`, and of its card `bindings`, `url`, `description`.
     """
 
     def __init__(self, port: int) -> None:
@@ -176,6 +176,7 @@ class Program(AgentExecutor):
         await updater.start_work()
         await asyncio.sleep(self.orders.get("seconds", 0))
         text = self.orders.get("text", "In the north wing.")
+        text = text if is_new else self.orders.get("then", text)
         await self._end(updater, updater.new_agent_message([Part(text=text)]), is_new=is_new)
 
     async def _end(self, updater: TaskUpdater, said: Message, *, is_new: bool) -> None:

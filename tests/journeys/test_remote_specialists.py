@@ -263,7 +263,7 @@ def test_consent_is_nothing_that_a_model_gives(
     assert "wants somebody's consent or login, which you cannot give" in told["error"]
     assert "evil.example" not in told["error"]
     agent.wait_for(1, "cancel")
-    assert [("failed",)] == rows(game)
+    wait_for_row(game, "failed")
 
 
 def test_a_task_that_failed_says_so(enter: Enter, agent: Agent, model: FakeModel) -> None:
@@ -282,7 +282,8 @@ def test_too_slow_is_an_error_and_called_off(
     assert "it did not answer within 1 s, and its task was called off" in told["error"]
     (message,) = agent.messages()
     assert message["task"] == agent.wait_for(1, "cancel")[0]["task"]
-    assert [("failed", 4000)] == rows(game, "state, tokens")
+    wait_for_row(game, "failed")
+    assert [(4000,)] == rows(game, "tokens")
 
 
 def test_a_breaker_opens_and_lets_one_try(enter: Enter, agent: Agent, model: FakeModel) -> None:

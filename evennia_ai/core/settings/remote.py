@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -26,6 +27,7 @@ from evennia_ai.errors import ConfigurationError
 
 SETTING = "EVENNIA_AI_REMOTE_SPECIALISTS"
 ALL = "*"
+SHORTEST_SECRET = 8  # with less every other word would be stars
 EXAMPLE = "{'atlas': {'card': 'https://maps.example', 'assistants': ['Ada']}}"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 # What can be sent as a bearer token.
@@ -104,6 +106,12 @@ class Remote:
         url = self.config.card
         return url if url.endswith(".json") else url.rstrip("/") + CARD_PATH
 
+    @property
+    def where(self) -> str:
+        """The same for people, without what stands behind a question mark."""
+        parts = urlsplit(self.card_url)
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
     def serves(self, assistant: str) -> bool:
         """True where an assistant of that name may give it tasks."""
         named = {name.casefold() for name in self.config.assistants}
@@ -111,7 +119,7 @@ class Remote:
 
     def without_token(self, text: str) -> str:
         """A text in which its token is stars."""
-        return text.replace(self.token, "***") if self.token else text
+        return text.replace(self.token, "***") if len(self.token) >= SHORTEST_SECRET else text
 
 
 def read_remotes(given: object, environ: Mapping[str, str]) -> dict[str, Remote]:
