@@ -116,13 +116,13 @@ def drop_strangers(run: str) -> int:
 
 
 def _take_back(found: QuerySet[WorkJob]) -> int:
-    bells = list(found.select_for_update().values_list("key", "bell", "state"))
+    bells = list(found.select_for_update().values_list("key", "bell"))
     if not bells:
         return 0
-    WorkJob.objects.filter(key__in=[key for key, _, _ in bells]).delete()
-    # Without the package nobody rings and nobody comes.
+    WorkJob.objects.filter(key__in=[key for key, _ in bells]).delete()
+    # Without the package nobody rings and nobody comes. What is under way may ring again, too.
     if bell.is_installed():
-        bell.silence(number for _, number, state in bells if state == WAITING)
+        bell.silence(number for _, number in bells)
     return len(bells)
 
 
@@ -194,6 +194,11 @@ def finish(job: Claimed, result: bytes, *, is_done: bool) -> bool:
     state = DONE if is_done else FAILED
     written = _mine(job).update(state=state, given=b"", result=result)
     return bool(written)
+
+
+def is_there(key: str) -> bool:
+    """True where a job still stands there."""
+    return bool(WorkJob.objects.filter(key=key).exists())
 
 
 def is_wanted(job: Claimed) -> bool:

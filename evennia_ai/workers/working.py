@@ -38,6 +38,7 @@ Keys = Mapping[tuple[str, str], str]
 WANTED_SECONDS = 0.5
 POLL_SECONDS = 2.0
 TRIES, PAUSE_SECONDS = 5, 1.0
+PRUNED_SECONDS = 30.0
 
 
 class Threads:
@@ -185,7 +186,8 @@ class Worker:
                     delete_jobs="always",
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=self._config.heartbeat_seconds,
-                    stalled_worker_timeout=self._silence,
+                    # Of workers of the game's own, too: these may be heard of less often.
+                    stalled_worker_timeout=max(PRUNED_SECONDS, self._silence),
                     install_signal_handlers=False,
                 )
                 beating = asyncio.create_task(self._beat())
@@ -225,13 +227,18 @@ class Worker:
     async def _take_up(self) -> None:
         """Ring again for jobs whose workers are not heard of any more."""
         errors = importlib.import_module("procrastinate.exceptions")
+        jobs = importlib.import_module("procrastinate.jobs")
         manager = self._app.job_manager
         for job in await manager.get_stalled_jobs(
             queue=bell.QUEUE, seconds_since_heartbeat=self._silence
         ):
+            key = job.task_kwargs["key"]
             with suppress(errors.ConnectorException):  # another worker was first
-                await manager.retry_job(job)
-                LOG.warning("a job of a worker that ended without a word is taken up again")
+                if await self._threads.rows(partial(board.is_there, key)):
+                    await manager.retry_job(job)
+                    LOG.warning("a job of a worker that ended without a word is taken up again")
+                else:
+                    await manager.finish_job(job, status=jobs.Status.FAILED, delete_job=True)
 
     async def _do(self, key: str) -> None:
         """What Procrastinate calls: do one job of the board."""
