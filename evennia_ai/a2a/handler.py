@@ -157,8 +157,10 @@ class Handler(RequestHandler):
                 context.state[IDS].append(said.seq)
                 yield wire.message_of(said)
                 return
-            async for event in self._follow(desk, shown, shown.seq, context):
-                yield event
+            with self._hub.watch(shown.id) as news:
+                news.set()  # there may have been some between
+                async for event in self._follow(desk, shown, shown.seq, context, news):
+                    yield event
 
     async def _talk(self, desk: Desk, shown: Snapshot) -> Snapshot | None:
         """A task that was answered with mere words within a moment; None for any other."""
@@ -173,32 +175,42 @@ class Handler(RequestHandler):
     ) -> AsyncGenerator[Event]:
         """All that happens to a task, since the event that the header Last-Event-ID names."""
         desk, since = desk_of(context), context.state[LAST_EVENT]
-        with self._place(desk):
+        with self._place(desk), self._hub.watch(params.id) as news:
             shown: Snapshot = await self.in_game(desk.get, params.id)
             if shown.state in peer_store.FINAL and since is None:
                 raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
             after = shown.seq if since is None else since
-            async for event in self._follow(desk, shown, after, context):
+            async for event in self._follow(desk, shown, after, context, news):
                 yield event
 
     async def _follow(
-        self, desk: Desk, shown: Snapshot, after: int, context: ServerCallContext
+        self,
+        desk: Desk,
+        shown: Snapshot,
+        after: int,
+        context: ServerCallContext,
+        news: asyncio.Event,
     ) -> AsyncGenerator[Event]:
-        """A task, and each thing that happened to it after an event, until it is over."""
+        """A task, and each thing that happened to it after an event, until it is over.
+
+        Args:
+            news: set where anything happened since the task was read.
+        """
         context.state[IDS].append(after)
         yield wire.task_of(shown)
         if shown.state in peer_store.FINAL and after >= shown.seq:
             return
-        with self._hub.watch(shown.id) as news:
-            while True:
-                news.clear()
-                for told in await self.in_game(desk.happenings, shown.id, after):
-                    after = told.seq
-                    context.state[IDS].append(after)
-                    yield wire.event_of(shown, told)
-                    if told.data.get("state") in peer_store.FINAL:
-                        return
-                await news.wait()
+        if after < shown.seq:
+            news.set()
+        while True:
+            await news.wait()
+            news.clear()
+            for told in await self.in_game(desk.happenings, shown.id, after):
+                after = told.seq
+                context.state[IDS].append(after)
+                yield wire.event_of(shown, told)
+                if told.data.get("state") in peer_store.FINAL:
+                    return
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:

@@ -23,12 +23,14 @@ from evennia_ai.approvals.people import task_of
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.core.text.words import number as in_words
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import PeerTask, PendingTask
 from evennia_ai.operations import peer_states
 from evennia_ai.operations.conversation import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.peers import used_today
 from evennia_ai.operations.questions import answer as answer_question
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import is_staff, refusal
@@ -50,6 +52,11 @@ PREFIX = "a2a:"
 NOT_YOURS = "You may not ask {name}: its lock {lock!r} lets you not."
 NO_TASK = "You have no task {number!r} with {name}."
 TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
+USED_UP = (
+    "Your account has used {used} tokens today, of {cap} with which agents elsewhere may begin; "
+    "give it tomorrow (UTC), or ask the game's owner for more: peer_tokens_per_day in "
+    "EVENNIA_AI_A2A_CONFIG."
+)
 ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
 IS_OVER = "Task {number} is over, it is {state}; give another one."
 NOT_ASKED = "Task {number} is being worked on, and asks you nothing."
@@ -187,6 +194,9 @@ def _refusal(
     mine = peer_store.count_unfinished(account=account.pk)
     if 0 < config.tasks_per_peer <= mine:
         return Result.unavailable(TOO_MANY.format(count=mine))
+    cap = config.peer_tokens_per_day
+    if 0 < cap <= (used := used_today(account.pk)):
+        return Result.unavailable(USED_UP.format(used=in_words(used), cap=in_words(cap)))
     of_all = peer_store.count_unfinished()
     if 0 < config.tasks_at_once <= of_all:
         return Result.unavailable(ALL_BUSY.format(count=of_all))

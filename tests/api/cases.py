@@ -81,6 +81,7 @@ CASES = (
     Case("GET", f"{ONE}audit/state/"),
     Case("GET", f"{ONE}audit/difference/?a=1&b=1"),
     Case("GET", f"{ONE}usage/"),
+    Case("GET", "peers/"),
     Case("GET", f"{ONE}breakers/"),
     Case("POST", f"{ONE}breakers/llm:scripted/reset/"),
     Case("POST", f"{ONE}breakers/tool:say/reset/"),

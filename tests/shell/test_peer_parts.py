@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from django.test.utils import override_settings
+
+from evennia_ai.core.safety.budget import period_of
+from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.models import PeerTask
+from evennia_ai.models import BudgetTotal, PeerTask
 from evennia_ai.operations import forget_everything, peer_tasks
 from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.peers import list_peers, used_today
+from evennia_ai.operations.result import Problem
 from evennia_ai.tasks import peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import pump
@@ -82,3 +89,36 @@ class TestParts(ErrandTest):
         (made,) = peer_store.made_of(task.pk)
         told = made["parts"][0]["file"]["text"]
         assert (True, False) == (told.startswith("It was "), self.mira.key in told)
+
+    def use(self, tokens: int) -> None:
+        """The account has used so many today."""
+        day = period_of(BudgetSpan.DAY, time.time())
+        key = f"*#{self.account.pk}"
+        BudgetTotal.objects.create(scope="player", key=key, period=day, prompt_tokens=tokens)
+
+    def test_a_peer_has_a_budget_of_its_own(self) -> None:
+        """Past it no task is begun, and it is told what was used, and which setting it is."""
+        config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
+        given = Given("m1", "Count the lamps.")
+        self.use(4_999)
+        assert peer_tasks.begin(self.ada_script, self.account, given, config).ok
+        BudgetTotal.objects.update(prompt_tokens=5_000)
+        refused = peer_tasks.begin(self.ada_script, self.account, given, config)
+        assert Problem.UNAVAILABLE is refused.problem
+        assert "has used 5,000 tokens today, of 5,000" in refused.message
+        assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
+
+    def test_who_asks_is_told_with_the_lowest_cap(self) -> None:
+        """Accounts, how their tasks stand, their cost and budget; of tasks not a word."""
+        self.model.answers.append(reports_of("Seven lamps."))
+        task = self.ended(self.begin())
+        self.use(700)
+        server = {"port": 4006, "peer_tokens_per_day": 5_000}
+        caps = {"player": {"tokens_per_day": 9_000}}
+        with override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
+            found = list_peers(str(self.account.key))
+        (peer,), (row,) = found.data.peers, found.data.tasks
+        assert (1, 0, 5_000) == (peer["tasks"], peer["unfinished"], peer["tokens_allowed"])
+        assert peer["tokens_today"] == used_today(self.account.pk) == 700
+        assert (task.pk, "completed") == (row["task"], row["state"])
+        assert "lamps" not in str(found.data)

@@ -231,6 +231,7 @@ class DecisionReason(ExplainedEnum):
     WITHDRAWN = "withdrawn", "the question was withdrawn"
     ASK_TIMEOUT = "ask_timeout", "nobody answered in time"
     NO_OPERATOR = "no_operator", "nobody who may answer is there"
+    CROWDED = "crowded", "as many turns wait for a person's answer as can; ask again later"
     NO_BUS = "no_bus", "there is no way to ask anybody"
     BUS_ERROR = "bus_error", "asking itself failed"
     NOT_ASKABLE = "not_askable", "this limit is never extended"

@@ -202,6 +202,11 @@ class A2aConfig(LenientGroup):
         3600.0, "how long a task may take, questions included, 1 to 86,400.", ge=1, le=86_400
     )
     tasks_per_peer: Count = setting(4, "tasks of one account at one time; 0: no limit.")
+    peer_tokens_per_day: Count = setting(
+        0,
+        "tokens after which an account gives no more tasks that day, whatever used them; 0: only "
+        "the caps of `EVENNIA_AI_BUDGET_CONFIG` count.",
+    )
     tasks_at_once: Count = setting(50, "tasks of all accounts at one time; 0: no limit.")
     streams_per_peer: Requests = setting(250, "open streams of one account.")
     streams_at_once: Requests = setting(500, "open streams of all accounts.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evennia_ai import operations
-from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations import AssistantScript, Result, peers
 from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise_budget
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
@@ -112,6 +112,7 @@ def _show(visit: Visit) -> Shown:
         "spans": SPANS,
         "span": days,
         "problem": "" if found.ok else found.message,
+        "peers": peers.list_peers().data,
     }
     if not found.ok:
         return shown
