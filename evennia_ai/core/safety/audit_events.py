@@ -155,6 +155,8 @@ EVENTS: dict[str, EventKind] = {
         "the edit at version {edit}, taken back before, is made again: {names}"
     ),
     "copied": EventKind("a copy of {source}, without {left_out}"),
+    "assistant_exported": EventKind("all of it, private words too, is in a file"),
+    "assistant_imported": EventKind("brought in from {game}, with {memories} memories"),
     "breaker_reset": EventKind("the breaker {breaker}, which was {was}, is closed"),
     "all_removed": EventKind("all assistants are gone: {removed} removed, {released} released"),
     "record_archived": EventKind("{events} events are moved to {path}"),

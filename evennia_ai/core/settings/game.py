@@ -171,6 +171,7 @@ _STATE: dict[str, tuple[Any, str]] = {
     "last_compaction": (None, "when talk was last summed up, and how much"),
     "notes": ([], "its notebook"),
     "projects": ({}, "what it works on, and what of it is at hand"),
+    "strangers": ({}, "people and places of the game it came from, by the ids it has for them"),
     "unremembered": ([], "players who want nothing remembered of them"),
     "operating_mode": ("awake", "awake or sleep"),
     "sleep_phase": ("", "compacting or dreaming, while it sleeps"),
