@@ -25,8 +25,9 @@ from evennia_ai.budget.ledger.reservations import (
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
 from evennia_ai.core.safety.prices import Price, price_of, read_prices
-from evennia_ai.core.settings.budget import GAME_NAME, BudgetConfig
+from evennia_ai.core.settings.budget import CAPS, GAME_NAME, BudgetConfig
 from evennia_ai.core.settings.model import read_once
+from evennia_ai.core.settings.services import LedgerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint
 
@@ -72,7 +73,11 @@ def check_settings(endpoint: Endpoint) -> None:
         ConfigurationError: something in them is wrong; or costs are capped, and what this model
             costs nobody said.
     """
-    place.config()
+    if not place.is_shared() and any(getattr(config_for({}).all_games, name) for name in CAPS):
+        raise ConfigurationError(
+            f"{GAME_NAME}.all_games has caps, and no other game shares the ledger: say where it is "
+            f"in {LedgerConfig.NAME}, as docs/scale.md tells, or take them out"
+        )
     path, model = config_for({}).cost_cap, endpoint.model
     if price_of(prices(), endpoint.provider, model) is None and path:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{model}", path))
@@ -83,7 +88,7 @@ def start_anew() -> None:
     if store.cache_info().currsize:
         store().drop()
     store.cache_clear()
-    place.config.cache_clear()
+    place.read_anew()
 
 
 def report(
@@ -105,7 +110,7 @@ def report(
 
 def is_shared() -> bool:
     """True where several games share the ledger."""
-    return place.config().is_shared
+    return place.is_shared()
 
 
 def config_for(own: object) -> BudgetConfig:

@@ -118,7 +118,7 @@ class LedgerStore:
         self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
     ) -> Reservation:
         # One that was opened before may be dead by now, though the database answers again.
-        tries = 2 if place.config().is_shared and place.connection().connection is not None else 1
+        tries = 2 if place.is_shared() and place.connection().connection is not None else 1
         for tries_left in reversed(range(tries)):
             try:
                 with tables_wanted():
@@ -206,7 +206,7 @@ class LedgerStore:
             there is nothing to write. Where the block raises, nothing is taken as written.
         """
         with self._lock:
-            stays = bool(self._open) or self._is_unsure or place.config().is_shared
+            stays = bool(self._open) or self._is_unsure or place.is_shared()
             taken = [] if stays else self._endings
             self._endings = self._endings if stays else []
         try:
@@ -261,7 +261,8 @@ class LedgerStore:
     def _write(
         self, reservation: Reservation | None, config: BudgetConfig | None
     ) -> Reservation | None:
-        self._make_sure()
+        if self._is_unsure:
+            self._make_sure()
         try:
             try:
                 count, reservation = self._write_once(reservation, config)
@@ -278,8 +279,6 @@ class LedgerStore:
 
     def _make_sure(self) -> None:
         """See what came of a transaction that broke off, so that nothing is added twice."""
-        if not self._is_unsure:
-            return
         keys = [ending.reservation.key for ending in self._endings]
         keys += [*(lost.key for lost in self._unsure), *self._outage.keys]
         found = ModelCall.objects.filter(key__in=keys).values_list("key", "state")

@@ -54,20 +54,34 @@ def config() -> LedgerConfig:
     return found
 
 
+@lru_cache(maxsize=1)
 def alias() -> str:
     """Django's name of the database that has the ledger."""
     return config().database
 
 
+@lru_cache(maxsize=1)
+def is_shared() -> bool:
+    """True where the ledger is not in the game's own database."""
+    return config().is_shared
+
+
+@lru_cache(maxsize=1)
 def game() -> str:
     """What this game is called in the rows of a shared ledger; "" in its own."""
-    found = config()
-    return found.game if found.is_shared else ""
+    return config().game if is_shared() else ""
 
 
+@lru_cache(maxsize=len(Scope))
 def game_of(scope: str) -> str:
     """What rows of a scope bear: the game's name, or "" for those of all games together."""
     return "" if scope == Scope.ALL_GAMES else game()
+
+
+def read_anew() -> None:
+    """Forget what the settings said: between two tests."""
+    for known in (config, alias, is_shared, game, game_of):
+        known.cache_clear()
 
 
 def connection() -> Any:

@@ -151,7 +151,7 @@ class Reservation:
             billing.person,
             now,
             is_bench=billing.is_bench,
-            is_shared=place.config().is_shared,
+            is_shared=place.is_shared(),
         )
         return cls(key, owner, billing, estimate, int(now), accounts)
 

@@ -56,7 +56,7 @@ def missing_tables() -> list[str]:
 def missing_text() -> str:
     """What is to be done where tables are missing."""
     alias = place.alias()
-    return MISSING_SHARED.format(alias=alias) if place.config().is_shared else MISSING
+    return MISSING_SHARED.format(alias=alias) if place.is_shared() else MISSING
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def _lacks_tables() -> bool:
 
 def _is_away(error: Exception) -> bool:
     """True where a shared ledger does not answer, or not in time; its connection is let go then."""
-    if not place.config().is_shared or isinstance(error, ProgrammingError):
+    if not place.is_shared() or isinstance(error, ProgrammingError):
         return False
     database = place.connection()
     if database.vendor == "sqlite" and "no such" in str(error):
