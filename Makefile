@@ -13,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-play:  ## install what is needed and open the game (TELNET_PORT=, WEB_PORT=, BIND=)
+play:  ## install what is needed and open the game (TELNET_PORT=, WEB_PORT=, BIND=, DATABASE_URL=)
 	@$(PLAY) play
 
 stop:  ## stop the game and its local model

@@ -61,6 +61,13 @@ def audit_config() -> str:
     return settings_table(AuditConfig)
 
 
+def ledger_config() -> str:
+    """Where the ledger is."""
+    from evennia_ai.core.settings.services import LedgerConfig
+
+    return settings_table(LedgerConfig)
+
+
 def otel_config() -> str:
     """The settings of the export by OpenTelemetry."""
     from evennia_ai.core.settings.services import OtelConfig
@@ -365,6 +372,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         rights,
         audit_events,
         audit_config,
+        ledger_config,
         otel_config,
         trace_config,
         web_config,

@@ -81,7 +81,24 @@ def check_tables(
         return []  # there is no database yet, which others report
     hint = "Type: evennia migrate. Until then no model is asked, and nothing recorded."
     text = f"the game's database has no tables {', '.join(missing)}"
-    return [checks.Error(text, hint=hint, id="evennia_ai.E002")] if missing else []
+    if missing:
+        return [checks.Error(text, hint=hint, id="evennia_ai.E002")]
+    return _check_ledger()
+
+
+def _check_ledger() -> list[checks.CheckMessage]:
+    """Report tables that a shared ledger has not; one that is away is no reason not to start."""
+    from evennia_ai.budget.ledger import missing_tables, missing_text
+
+    try:
+        missing = missing_tables()
+    except ConfigurationError:
+        return []  # which another check reports
+    except DatabaseError as error:
+        text = f"the ledger that this game shares cannot be reached: {error}"
+        hint = "No model is asked before it answers."
+        return [checks.Warning(text, hint=hint, id="evennia_ai.W004")]
+    return [checks.Error(missing_text(), id="evennia_ai.E004")] if missing else []
 
 
 def _before_saving(
@@ -260,6 +277,7 @@ class EvenniaAIConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks, and send the signals that the record has a fact for."""
         from evennia_ai import audit
+        from evennia_ai.budget.ledger import place
         from evennia_ai.runtime import signals
 
         relay = signals.Relay(_find)
@@ -277,6 +295,7 @@ class EvenniaAIConfig(AppConfig):
         post_migrate.connect(_take_over, sender=self, dispatch_uid="evennia_ai.take_over")
         _join_the_web()
         _add_pages()
+        place.install()
 
     def _guard_names(self) -> None:
         """Let nobody take the name of an assistant; and see after the start who has it already."""

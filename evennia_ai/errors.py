@@ -2,6 +2,7 @@
 
 AssistantError
 ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
+│   └── LedgerAwayError         the ledger that games share cannot be reached: no call is made
 ├── ImportFileError         a card or a pack that is brought in is wrong; the text says where
 ├── NameTakenError          people would take one for another by this name; the text says for whom
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
@@ -39,6 +40,10 @@ class AssistantError(Exception):
 
 class ConfigurationError(AssistantError):
     """A setting is wrong. The text names the setting, its value and what would be right."""
+
+
+class LedgerAwayError(ConfigurationError):
+    """The ledger that several games share cannot be reached. The text says what staff can do."""
 
 
 class ImportFileError(AssistantError):

@@ -117,13 +117,16 @@ def _is_of_game(hit: LimitReachedError) -> bool:
     return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
 
 
+NAMED_SO = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
+
+
 def _whose(script: Assistant, hit: LimitReachedError) -> str:
     """The owner of a cap on money, in words; "" for any other limit."""
     if not hit.kind.startswith(MONEY):
         return ""
     account = account_of(hit)
-    if account.scope is Scope.GAME:
-        return "the whole game"
+    if account.scope in NAMED_SO:
+        return NAMED_SO[account.scope]
     if account.scope is Scope.ASSISTANT:
         return str(script.key) if is_of(script, account) else account.key
     return f"the player {getattr(find_being(account.key), 'key', account.key)}"

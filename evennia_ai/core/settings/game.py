@@ -106,6 +106,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_BUDGET_CONFIG": Setting(
         {}, "caps on tokens, money and calls of the game, each assistant and each player"
     ),
+    "EVENNIA_AI_LEDGER_CONFIG": Setting(
+        {}, "a ledger that several games share; its keys are in docs/scale.md"
+    ),
     "EVENNIA_AI_PRICES": Setting(
         {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
     ),
