@@ -47,6 +47,7 @@ LOCAL_IMPORTS = {
     "evennia_ai.apps": (
         "evennia_ai.audit",
         "evennia_ai.budget.ledger",
+        "evennia_ai.budget.ledger.place",
         "evennia_ai.operations",
         "evennia_ai.operations.naming",
         "evennia_ai.operations.guarding",

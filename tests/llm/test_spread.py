@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,11 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.endpoints import Endpoint, Replica
+from evennia_ai.llm.fallback import sent_by
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.spread import goes_on
+from evennia_ai.llm.transport import Transport
 from tests.fakes.handle import FakeModel
 
 HELLO = [user_message("hello")]
@@ -114,6 +116,28 @@ def test_calls_are_spread_by_weight(
     assert 400 == heavy.count_calls() + light.count_calls()
     assert 147 <= heavy.count_calls() - together <= 153
     assert 130 <= together <= 170
+
+
+def test_something_else_carries_the_requests_to_each(
+    models: Any, pool_of: Any, running_reactor: SelectReactor
+) -> None:
+    """A client that workers send for keeps its addresses; the pool's own is left as it was."""
+    endpoint = model_at(*(Replica(each.base_url) for each in models(2)))
+    pool, carried = pool_of(), []
+
+    class Carrier:
+        def __init__(self, place: Transport) -> None:
+            self.place = place
+
+        def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+            carried.append(self.place)
+            return self.place.post(body)
+
+    own = pool.client(endpoint)
+    other = sent_by(own, Carrier)
+    for client in (other, other, own, own):
+        blockingCallFromThread(running_reactor, client.chat_completion, HELLO)
+    assert 2 == len(carried) == len(set(map(id, carried)))
 
 
 def test_a_slow_address_gets_less(models: Any, pool_of: Any, running_reactor: Any) -> None:
