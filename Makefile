@@ -8,12 +8,12 @@ SUITE = $(PYTHON) .ci/suite.py
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: a2a-tck help play stop restart status logs test test-all proof core check mutants format lint types floors cover docs bench browser endpoints wheel pins clean
+.PHONY: a2a-tck help play stop restart status logs worker test test-all proof core check mutants format lint types floors cover docs bench browser endpoints wheel pins clean
 
 help:  ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-play:  ## install what is needed and open the game (TELNET_PORT=, WEB_PORT=, BIND=)
+play:  ## install what is needed and open the game (TELNET_PORT=, WEB_PORT=, BIND=, DATABASE_URL=)
 	@$(PLAY) play
 
 stop:  ## stop the game and its local model
@@ -27,6 +27,9 @@ status:  ## say what runs, since when, and where
 
 logs:  ## show the game's logs as they grow; Ctrl-C ends it
 	@$(PLAY) logs
+
+worker:  ## do embeddings and nights beside the game, where workers are set (docs/scale.md)
+	@$(PLAY) worker
 
 test:  ## check and test everything on one Python (PYTHON=python3.12)
 	@$(SUITE) all

@@ -61,6 +61,13 @@ def audit_config() -> str:
     return settings_table(AuditConfig)
 
 
+def ledger_config() -> str:
+    """Where the ledger is."""
+    from evennia_ai.core.settings.services import LedgerConfig
+
+    return settings_table(LedgerConfig)
+
+
 def otel_config() -> str:
     """The settings of the export by OpenTelemetry."""
     from evennia_ai.core.settings.services import OtelConfig
@@ -101,6 +108,13 @@ def mcp_server_config() -> str:
     from evennia_ai.core.settings.services import McpServerConfig
 
     return settings_table(McpServerConfig)
+
+
+def workers_config() -> str:
+    """Where work is done that nobody waits for."""
+    from evennia_ai.core.settings.workers import WorkersConfig
+
+    return settings_table(WorkersConfig)
 
 
 def breaker_config() -> str:
@@ -358,6 +372,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         rights,
         audit_events,
         audit_config,
+        ledger_config,
         otel_config,
         trace_config,
         web_config,
@@ -365,6 +380,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         a2a_config,
         remote_config,
         breaker_config,
+        workers_config,
         event_classes,
         games,
         safety_tables.limits,

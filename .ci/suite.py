@@ -65,6 +65,18 @@ ONCE = (
     "tests/test_owasp.py",
     "tests/test_safety_cases.py",
 )
+# What of it asks the game's database, and is run again on the other one.
+STORED = (
+    "tests/mcp",
+    "tests/memory",
+    "tests/api/test_rights.py",
+    "tests/shell/test_b15_model_check.py",
+    "tests/shell/test_b15_till.py",
+    "tests/shell/test_command_rights.py",
+    "tests/shell/test_soak.py",
+)
+# Scenes that are killed at each of their moments on the other database too.
+KILLED = "whisper or settings or limit or deleted"
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 SMOKE = (
     *CORE,
@@ -93,6 +105,15 @@ def pytest_on(workers: int, *options: str) -> tuple[str, ...]:
     return ("pytest", "-q", "-n", f"{workers}", *spread, *options)
 
 
+def on_postgres(*command: str, is_default: bool = False) -> tuple[str, ...]:
+    """A command that has one PostgreSQL server, which ends with it.
+
+    Args:
+        is_default: each test's database is on it, not only where a test asks for it.
+    """
+    return ("python", "-m", "tests.postgres", *(("--default",) if is_default else ()), *command)
+
+
 def without(*places: str) -> tuple[str, ...]:
     """Options that leave out folders and files."""
     return tuple(f"--ignore={place}" for place in places)
@@ -106,14 +127,22 @@ STEPS = {
     "mutants": (("python", "-m", "tests.mutants"),),
     "core": (("pytest", "-q", *CORE),),
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
-    "units": (pytest_on(PROCESSORS, *without(*CORE, *SERVERS)),),
+    "units": (on_postgres(*pytest_on(PROCESSORS, *without(*CORE, *SERVERS))),),
     "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
-    "units-again": (pytest_on(PROCESSORS, *without(*SERVERS, *ONCE)),),
+    # SQLite was run whole by then, with another Evennia.
+    "units-again": (
+        on_postgres(
+            *pytest_on(PROCESSORS, *without(*SERVERS, *(r for r in ONCE if r not in STORED))),
+            is_default=True,
+        ),
+        on_postgres("pytest", "-q", "tests/crash", "-k", KILLED, is_default=True),
+    ),
     "servers-again": (
         pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)),
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
-    "tests": (pytest_on(PROCESSORS),),
+    "tests": (on_postgres(*pytest_on(PROCESSORS)),),
+    "postgres": (on_postgres(*pytest_on(PROCESSORS, *without(*CORE, *SERVERS)), is_default=True),),
     "oldest": (
         (
             *("uv", "pip", "install", "--quiet", "--no-deps", "--target", MEM0_FOLDER),
@@ -170,10 +199,12 @@ ALL = (*CHECKS, "cover", "units", "servers")
 # On a further Python: whole again where it brings another Evennia, else its smoke alone.
 NEXT_EVENNIA = ("tables", "units-again", "servers-again")
 SAME_EVENNIA = ("tables", "smoke")
-COUNTED = ("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke")
+COUNTED = (
+    *("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke", "postgres"),
+)
 # Everything on every Python, properties with a hundred times the examples, kills at every moment,
 # the oldest mem0, and each guard of safety taken out once.
-PROOF = (*CHECKS, "cover", "tests", "oldest", "mutants")
+PROOF = (*CHECKS, "cover", "tests", "postgres", "oldest", "mutants")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
 

@@ -37,7 +37,8 @@ STREAM = "evennia_ai.web.service"
 SHARED_LOGIN = ".SharedLoginMiddleware"
 OLD_APP = "rest_framework.authtoken"  # which most games have not installed
 OLD_TOKENS = ("authtoken.Token", "authtoken.TokenProxy")
-HEEDED = ("accounts.AccountDB", "authtoken.Token", "server.ServerConfig")
+ACCOUNTS = "accounts.AccountDB"
+HEEDED = (ACCOUNTS, "authtoken.Token", "server.ServerConfig")
 
 
 def check_settings(
@@ -80,7 +81,24 @@ def check_tables(
         return []  # there is no database yet, which others report
     hint = "Type: evennia migrate. Until then no model is asked, and nothing recorded."
     text = f"the game's database has no tables {', '.join(missing)}"
-    return [checks.Error(text, hint=hint, id="evennia_ai.E002")] if missing else []
+    if missing:
+        return [checks.Error(text, hint=hint, id="evennia_ai.E002")]
+    return _check_ledger()
+
+
+def _check_ledger() -> list[checks.CheckMessage]:
+    """Report tables that a shared ledger has not; one that is away is no reason not to start."""
+    from evennia_ai.budget.ledger import missing_tables, missing_text
+
+    try:
+        missing = missing_tables()
+    except ConfigurationError:
+        return []  # which another check reports
+    except DatabaseError as error:
+        text = f"the ledger that this game shares cannot be reached: {error}"
+        hint = "No model is asked before it answers."
+        return [checks.Warning(text, hint=hint, id="evennia_ai.W004")]
+    return [checks.Error(missing_text(), id="evennia_ai.E004")] if missing else []
 
 
 def _before_saving(
@@ -128,7 +146,9 @@ def _after_start() -> None:
     if not evennia.PORTAL_MODE:
         from evennia_ai.agent import telemetry, tracing
         from evennia_ai.operations import guarding, naming
+        from evennia_ai.runtime import services
 
+        services.work().begin()
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
@@ -170,6 +190,22 @@ def _heed(sender: type[Model], instance: Model, raw: bool = False, **kwargs: obj
     from evennia_ai.operations import token_store
 
     token_store.on_saved(instance)
+
+
+def _carry_over(
+    sender: type[Model],
+    instance: Model,
+    raw: bool = False,
+    update_fields: frozenset[str] | None = None,
+    **kwargs: object,
+) -> None:
+    """Let tokens of the API go on where a password is only stored in a newer form."""
+    if raw or update_fields != frozenset(("password",)):
+        return
+    if sender._meta.concrete_model._meta.label == ACCOUNTS:
+        from evennia_ai.operations import token_store
+
+        token_store.on_password_saving(instance)
 
 
 def _heed_end(instance: Model, **kwargs: object) -> None:
@@ -241,6 +277,7 @@ class EvenniaAIConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks, and send the signals that the record has a fact for."""
         from evennia_ai import audit
+        from evennia_ai.budget.ledger import place
         from evennia_ai.runtime import signals
 
         relay = signals.Relay(_find)
@@ -252,11 +289,13 @@ class EvenniaAIConfig(AppConfig):
         checks.register(check_files)
         checks.register(check_pages)
         post_save.connect(_heed, dispatch_uid="evennia_ai.heed")
+        pre_save.connect(_carry_over, dispatch_uid="evennia_ai.carry_over")
         for kind in OLD_TOKENS if apps.is_installed(OLD_APP) else ():
             post_delete.connect(_heed_end, sender=kind, dispatch_uid=f"evennia_ai.heed.{kind}")
         post_migrate.connect(_take_over, sender=self, dispatch_uid="evennia_ai.take_over")
         _join_the_web()
         _add_pages()
+        place.install()
 
     def _guard_names(self) -> None:
         """Let nobody take the name of an assistant; and see after the start who has it already."""

@@ -20,6 +20,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
+    attaching,
     autonomy,
     compaction,
     delegating,
@@ -42,9 +43,9 @@ from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
-from evennia_ai.llm.client import Generation, UnifiedLLMClient
+from evennia_ai.llm.client import Generation
 from evennia_ai.llm.endpoints import Endpoint
-from evennia_ai.llm.fallback import FallbackClient
+from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
@@ -142,7 +143,7 @@ class AssistantScript(NearBody, DefaultScript):
     def _load_tools(self) -> None:
         """Load the game's tools; one that is broken must not keep the game from starting."""
         try:
-            load_modules((delegating.__name__, *services.tool_modules()))
+            load_modules((delegating.__name__, attaching.__name__, *services.tool_modules()))
         except ConfigurationError as error:
             logger.log_err(f"[assistant] {self.key} goes on without some tools: {error}")
 
@@ -276,7 +277,7 @@ class AssistantScript(NearBody, DefaultScript):
         """
         return preparation.endpoint_of(self, services.endpoint())
 
-    def client(self) -> UnifiedLLMClient | FallbackClient:
+    def client(self) -> Client:
         """A client for its model, and for those that stand in when it fails.
 
         Raises:

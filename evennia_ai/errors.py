@@ -2,6 +2,7 @@
 
 AssistantError
 ├── ConfigurationError      a setting is wrong: the text names it and says what would be right
+│   └── LedgerAwayError         the ledger that games share cannot be reached: no call is made
 ├── ImportFileError         a card or a pack that is brought in is wrong; the text says where
 ├── NameTakenError          people would take one for another by this name; the text says for whom
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
@@ -39,6 +40,10 @@ class AssistantError(Exception):
 
 class ConfigurationError(AssistantError):
     """A setting is wrong. The text names the setting, its value and what would be right."""
+
+
+class LedgerAwayError(ConfigurationError):
+    """The ledger that several games share cannot be reached. The text says what staff can do."""
 
 
 class ImportFileError(AssistantError):
@@ -217,6 +222,7 @@ class ModelStatusError(ModelError):
 
     Attributes:
         status: the HTTP status code.
+        is_used_up: as given.
         is_wait_told: it is only busy, and said when to come back: that is no failure of it. Never
             of a quota that is used up: some services say "in a second" of it, for ever.
     """
@@ -232,6 +238,7 @@ class ModelStatusError(ModelError):
         self.status = status
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.is_wait_told = status == 429 and retry_after is not None and not is_used_up
+        self.is_used_up = is_used_up
         is_fault = is_used_up or status not in (400, 413, 422)
         self.blames_service = is_fault and not self.is_wait_told
         self.is_of_service = is_used_up or status not in REFUSALS

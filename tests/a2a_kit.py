@@ -39,15 +39,25 @@ SCENARIO = re.compile(r"tck-[\w-]+|test-resubscribe-[\w-]+")
 ASKING, SLOW = ("tck-input-required", "tck-infer-ctx"), "test-resubscribe"
 STEPS = 5  # after which an assistant asks whether it may go on
 TEXTS = {"tck-artifact-text": "Generated text content"}
-# What fails, and why: the two that are the kit's or the SDK's, and what an assistant never makes.
+FILE = {"name": "output.txt", "media_type": "text/plain"}
+# What is attached before the report.
+ATTACHED: dict[str, dict[str, Any]] = {
+    "tck-artifact-file": {"tool": "attach_file", "arguments": {**FILE, "content": "tck"}},
+    "tck-stream-artifact-file": {"tool": "attach_file", "arguments": {**FILE, "content": "tck"}},
+    "tck-artifact-file-url": {
+        "tool": "attach_file",
+        "arguments": {**FILE, "url": "https://example.com/output.txt"},
+    },
+    "tck-artifact-data": {
+        "tool": "attach_data",
+        "arguments": {"name": "data", "data": {"key": "value", "count": 42}},
+    },
+}
+TALK = {"tck-message-response": "Direct message response"}
+# What fails, and why: both are the kit's.
 EXPLAINED = {
     "test_response_content_type": "the protocol itself says application/a2a+json (11.1)",
-    "test_content_type_not_supported_error": "the SDK reads any body as JSON: ParseError",
-    "CORE-SEND-003": "the kit sends a file that is refused as it should be, and calls that failed",
-    "TestFileArtifact": "an assistant answers with text, never with a file",
-    "TestFileUrlArtifact": "the same",
-    "TestDataArtifact": "the same",
-    "TestMessageResponse": "everything asked is a task, so that it outlasts a restart",
+    "CORE-SEND-003": "the kit's own words want an error for that file, and its test wants none",
 }
 FAILED = re.compile(r"^FAILED (\S+::\S+)", re.MULTILINE)
 SLOW_SECONDS = 6.0
@@ -74,9 +84,13 @@ class Model:
         arguments = {"message": TEXTS.get(name, "Hello from TCK")}
         call: dict[str, Any] = {"tool": "report", "arguments": arguments}
         steps = count_steps(body["messages"])
+        if name in ATTACHED and not steps:
+            call = ATTACHED[name]
         if scenario.startswith(ASKING) and steps < STEPS:
             call = {"tool": "write_note", "arguments": {"text": f"step {self._count}"}}
         behaviour = Behaviour(calls=(call,))
+        if name in TALK:
+            behaviour = Behaviour(content=TALK[name], style="plain")
         return web.json_response(compose_completion(body, behaviour, self._count))
 
 

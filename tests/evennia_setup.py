@@ -1,4 +1,4 @@
-"""Django and Evennia on an empty database in memory. Importing this sets them up.
+"""Django and Evennia on an empty database, in memory or PostgreSQL's. Importing this sets them up.
 
 Only tests that use Evennia's own test classes may import it, from their folder's conftest: the
 lowest floors are tested where neither is loaded.
@@ -6,16 +6,18 @@ lowest floors are tested where neither is loaded.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import django
 from django.conf import settings
@@ -24,26 +26,7 @@ from django.db import connection
 from django.test.runner import DiscoverRunner
 from django.test.utils import get_runner
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
-# Tests of the shell find memories at once, without threads, models and folders.
-os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "inline")
-os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
-# mem0 reads it while it is imported, and calls home without it.
-os.environ["MEM0_TELEMETRY"] = "False"
-# Evennia reads the database while it is imported: let that not be the one of a game being played.
-settings.DATABASES["default"]["NAME"] = ":memory:"
-# Accounts of tests need no slow hash; it would take most of the time.
-settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-django.setup()
-
-import evennia  # noqa: E402  (it needs the lines above)
-from evennia.utils.idmapper import models as idmapper  # noqa: E402
-
-evennia._init()
-
-# Evennia's test classes collect garbage three times a test, a tenth of a second each. What a test
-# leaves is out of its caches without that, and collected when Python thinks it is time.
-idmapper.gc = SimpleNamespace(collect=lambda: 0)
+from tests import postgres
 
 ROOT = Path(__file__).resolve().parents[1]
 # Migrated once for all workers and runs: it takes ten seconds and more.
@@ -57,30 +40,72 @@ def fresh_database() -> Iterator[None]:
     runner: DiscoverRunner = get_runner(settings)(verbosity=0, interactive=False)
     runner.setup_test_environment()
     connection.close()
-    settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = MEMORY
-    connection.ensure_connection()
-    with closing(sqlite3.connect(_template())) as tables:
-        tables.backup(connection.connection)
+    if not postgres.is_default():
+        _name(MEMORY)
+        connection.ensure_connection()
+        with closing(sqlite3.connect(_template())) as tables:
+            tables.backup(connection.connection)
     gc.freeze()
     yield
     connection.close()
     runner.teardown_test_environment()
 
 
-def _template() -> Path:
-    """A file with all tables and nothing in them, made by whoever comes first."""
+def _take_database_of_server() -> None:
+    """Let this process have a new database of the server to itself until it ends."""
+    server, ends = postgres.named_server(), ExitStack()
+    database = ends.enter_context(postgres.new_database(server, _template_on(server)))
+    _name(database["NAME"])
+    atexit.register(ends.close)
+
+
+def _name(name: str) -> None:
+    settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = name
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep other processes from making a template meanwhile."""
     TEMPLATES.mkdir(parents=True, exist_ok=True)
-    path = TEMPLATES / f"{_fingerprint()}.db3"
     with (TEMPLATES / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _migrate() -> None:
+    call_command("migrate", verbosity=0, interactive=False, run_syncdb=True)
+
+
+def _template() -> Path:
+    """A file with all tables and nothing in them, made by whoever comes first."""
+    path = TEMPLATES / f"{_fingerprint()}.db3"
+    with _alone():
         if not path.exists():
-            call_command("migrate", verbosity=0, interactive=False, run_syncdb=True)
+            _migrate()
             unfinished = path.with_suffix(".new")
             unfinished.unlink(missing_ok=True)
             with closing(sqlite3.connect(unfinished)) as tables:
                 connection.connection.backup(tables)
             unfinished.replace(path)
     return path
+
+
+def _template_on(server: dict[str, Any]) -> str:
+    """The name of such a database on a server, made by whoever comes first."""
+    name, unfinished = f"tables_{_fingerprint()}", f"unfinished_{os.getpid()}"
+    with _alone():
+        _name("postgres")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
+            is_there = cursor.fetchone()
+        connection.close()
+        if not is_there:
+            postgres.run_sql(server, f"CREATE DATABASE {unfinished}")
+            _name(unfinished)
+            _migrate()
+            connection.close()
+            postgres.run_sql(server, f"ALTER DATABASE {unfinished} RENAME TO {name}")
+    return name
 
 
 def _fingerprint() -> str:
@@ -92,3 +117,30 @@ def _fingerprint() -> str:
     digest.update((ROOT / "evennia_ai" / "models" / "__init__.py").read_bytes())
     digest.update(repr(settings.INSTALLED_APPS).encode())
     return digest.hexdigest()[:16]
+
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
+# Tests of the shell find memories at once, without threads, models and folders.
+os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "inline")
+os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
+# mem0 reads it while it is imported, and calls home without it.
+os.environ["MEM0_TELEMETRY"] = "False"
+# Evennia reads the database while it is imported: let that not be the one of a game being played.
+settings.DATABASES["default"]["NAME"] = ":memory:"
+if postgres.is_default():
+    told = {"ENGINE": postgres.ENGINE, "NAME": "postgres", "OPTIONS": {}}
+    settings.DATABASES["default"] = told | postgres.named_server()
+# Accounts of tests need no slow hash; it would take most of the time.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+django.setup()
+if postgres.is_default():
+    _take_database_of_server()  # Evennia reads it next
+
+import evennia  # noqa: E402  (it needs the lines above)
+from evennia.utils.idmapper import models as idmapper  # noqa: E402
+
+evennia._init()
+
+# Evennia's test classes collect garbage three times a test, a tenth of a second each. What a test
+# leaves is out of its caches without that, and collected when Python thinks it is time.
+idmapper.gc = SimpleNamespace(collect=lambda: 0)

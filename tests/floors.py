@@ -19,7 +19,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "2": ("engine",),
     "3": ("models",),
     "4": ("audit", "llm", "mcp", "memory_store"),
-    "5": ("a2a_client",),
+    "5": ("a2a_client", "workers"),
     "6": ("runtime",),
     "7": ("messages", "prompts"),
     "8": ("budget",),

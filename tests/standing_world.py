@@ -30,12 +30,52 @@ def forget_instances() -> None:
         model.flush_instance_cache(force=True)
 
 
-# Rows of a table, each as SQL writes its values, by the table's name.
+# Rows of a table, each as the database itself writes its values, by the table's name.
 Rows = dict[str, list[str]]
+# In it stands how far PostgreSQL has counted, which it does not take back with a transaction.
+COUNTED = "sequences"
 
 
 def read_rows() -> Rows:
-    """All rows of the database, those of tables before what SQLite counts their numbers in."""
+    """All rows of the database, those of tables before what their numbers are counted in."""
+    return _read_sqlite() if connection.vendor == "sqlite" else _read_postgresql()
+
+
+def write_rows(rows: Rows) -> None:
+    """Let tables hold these rows and no others."""
+    write = _write_sqlite if connection.vendor == "sqlite" else _write_postgresql
+    with connection.cursor() as cursor:
+        for name, found in rows.items():
+            if name == COUNTED:
+                count_on(found)
+                continue
+            cursor.execute(f'DELETE FROM "{name}"')
+            if found:
+                write(cursor, name, found)
+
+
+def count_on(places: list[str]) -> None:
+    """Let PostgreSQL number new rows as it did when it was asked; SQLite does so by itself."""
+    with connection.cursor() as cursor:
+        for place in places:
+            name, last, is_used = place.split()
+            cursor.execute("SELECT setval(%s, %s, %s)", [name, int(last), is_used == "true"])
+
+
+def counted() -> list[str]:
+    """How far PostgreSQL has counted: the name, the number, and whether that is used; else []."""
+    if connection.vendor == "sqlite":
+        return []
+    sql = "SELECT schemaname || '.' || sequencename FROM pg_sequences ORDER BY 1"
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [name for (name,) in cursor.fetchall()]
+        parts = (f"SELECT '{n} ' || last_value || ' ' || is_called FROM {n}" for n in names)
+        cursor.execute(" UNION ALL ".join(parts))
+        return [place for (place,) in cursor.fetchall()]
+
+
+def _read_sqlite() -> Rows:
     names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIKE 'sqlite%'"
     with connection.cursor() as cursor:
         rows: Rows = {name: [] for (name,) in cursor.execute(names).fetchall()}
@@ -46,14 +86,23 @@ def read_rows() -> Rows:
     return rows
 
 
-def write_rows(rows: Rows) -> None:
-    """Let tables hold these rows and no others."""
+def _write_sqlite(cursor: Any, name: str, found: list[str]) -> None:
+    values = ", ".join(f"({row})" for row in found)
+    cursor.execute(f'INSERT INTO "{name}" VALUES {values}')
+
+
+def _read_postgresql() -> Rows:
+    rows: Rows = {name: [] for name in connection.introspection.table_names()}
     with connection.cursor() as cursor:
         for name, found in rows.items():
-            cursor.execute(f'DELETE FROM "{name}"')
-            if found:
-                values = ", ".join(f"({row})" for row in found)
-                cursor.execute(f'INSERT INTO "{name}" VALUES {values}')
+            cursor.execute(f'SELECT t::text FROM "{name}" AS t')
+            found += [row for (row,) in cursor.fetchall()]
+    return rows | {COUNTED: counted()}
+
+
+def _write_postgresql(cursor: Any, name: str, found: list[str]) -> None:
+    read = f'SELECT (whole).* FROM (SELECT unnest(%s::text[])::"{name}" AS whole) AS rows'
+    cursor.execute(f'INSERT INTO "{name}" {read}', [found])
 
 
 class StandingWorld(EvenniaTestMixin):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from evennia.utils.ansi import strip_ansi
@@ -31,6 +32,8 @@ ONLY_READS = "With this token one can only read; whoever owns it can make anothe
 NO_ASSISTANT = "There is no assistant {key!r} here that agents elsewhere may ask."
 LONGEST_TOKEN = 128
 MOST_SKILLS = 50
+# So long whoever was let in is not looked at again.
+FRESH_SECONDS = 2.0
 MOST_HOOK_TEXT = 2_000
 TOO_MANY_HOOKS = "Task {task} tells {count} addresses already; take one out first."
 LONG_HOOK = "What an address is shown may have {most} characters."
@@ -60,11 +63,15 @@ class Caller:
         pk: number of the account.
         address: where they are.
         may_change: they may do more than read.
+        account: as it was when it was let in; touched in the game's thread only.
+        at: when that was, on the clock that never goes back.
     """
 
     pk: int
     address: str
     may_change: bool
+    account: Account = field(repr=False, compare=False)
+    at: float = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,8 @@ class Snapshot:
         seq: the number of the last event that it has in it.
         words: the messages so far.
         message: what was said with the last change of its state; None: nothing.
+        made: what it made, its answer at the end; nothing where that was not asked for.
+        is_talk: its answer is mere words, for which nothing was done.
         at: when that was, in seconds since 1970.
         number: what `assistant why` knows it by.
         usage: the tokens it took, once it is over, as far as they are known.
@@ -86,9 +95,10 @@ class Snapshot:
     seq: int
     words: list[dict[str, Any]]
     message: Mapping[str, Any] | None
-    answer: str
     at: float
     number: int
+    made: list[dict[str, Any]]
+    is_talk: bool
     usage: Mapping[str, int]
 
 
@@ -131,8 +141,9 @@ def admit(authorization: str, address: str) -> Caller:
     if token is None:
         raise RefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
     pk = token.account.pk
-    _account(pk, address)
-    return Caller(pk, address, token.scope != TokenScope.READ.value)
+    account = _account(pk, address)
+    may_change = token.scope != TokenScope.READ.value
+    return Caller(pk, address, may_change, account, time.monotonic())
 
 
 def _account(pk: int, address: str) -> Account:
@@ -163,19 +174,35 @@ def _facts(script: AssistantScript) -> Facts:
     return Facts(str(script.key), described, skills[:MOST_SKILLS])
 
 
-def _script(key: str, config: A2aConfig) -> AssistantScript:
+def _script(
+    key: str, config: A2aConfig, known: dict[str, AssistantScript] | None = None
+) -> AssistantScript:
+    """The assistant of a name, without a look into the database where it is known by that."""
     wanted = key.casefold()
-    for script in list_assistants():
+    before = known.get(wanted) if known is not None else None
+    if before is not None and before.pk is not None and str(before.key).casefold() == wanted:
+        found: list[AssistantScript] = [before]
+    else:
+        found = list_assistants()
+    for script in found:
         if str(script.key).casefold() == wanted and peer_tasks.is_open(script, config):
+            if known is not None:
+                known[wanted] = script
             return script
     raise RefusedError(Problem.MISSING, NO_ASSISTANT.format(key=key[:60]))
 
 
 class Desk:
-    """All that a peer may ask of one assistant; each method is called in the game's thread."""
+    """All that a peer may ask of one assistant; each method is called in the game's thread.
 
-    def __init__(self, config: A2aConfig, key: str, caller: Caller) -> None:
-        self._config, self._key = config, key
+    Args:
+        known: the assistants that were asked before, for all desks of a server.
+    """
+
+    def __init__(
+        self, config: A2aConfig, key: str, caller: Caller, known: dict[str, AssistantScript]
+    ) -> None:
+        self._config, self._key, self._known = config, key, known
         self.caller = caller
 
     def send(
@@ -216,9 +243,12 @@ class Desk:
         return self._do(act, changes=True)
 
     def page(
-        self, wanted: Mapping[str, object], before: str, limit: int
+        self, wanted: Mapping[str, object], before: str, limit: int, *, with_made: bool
     ) -> tuple[list[Snapshot], str, int]:
         """Tasks of the caller with the assistant, the last changed first.
+
+        Args:
+            with_made: with what they made.
 
         Returns:
             The page, what to send for the next one ("" at the end), and how many there are.
@@ -230,7 +260,8 @@ class Desk:
             shown = rows[:limit]
             last = shown[-1] if len(rows) > limit else None
             following = f"{last.changed_at!r} {last.pk}" if last is not None else ""
-            return [snapshot(task) for task in shown], following, count
+            found = [snapshot(task, with_made=with_made) for task in shown]
+            return found, following, count
 
         return self._do(act)
 
@@ -285,9 +316,11 @@ class Desk:
     def _do(self, act: Callable[..., T], *, changes: bool = False) -> T:
         if changes and not self.caller.may_change:
             raise RefusedError(Problem.FORBIDDEN, ONLY_READS)
-        account = _account(self.caller.pk, self.caller.address)
+        account = self.caller.account
+        if time.monotonic() - self.caller.at > FRESH_SECONDS:  # a stream may last an hour
+            account = _account(self.caller.pk, self.caller.address)
         with audit.acting(str(account.key), VIA):
-            return act(_script(self._key, self._config), account)
+            return act(_script(self._key, self._config, self._known), account)
 
 
 def _good(result: Result[PeerTask]) -> PeerTask:
@@ -296,21 +329,26 @@ def _good(result: Result[PeerTask]) -> PeerTask:
     return result.data
 
 
-def snapshot(task: PeerTask) -> Snapshot:
+def snapshot(task: PeerTask, *, with_made: bool = True) -> Snapshot:
     """A task as it stands."""
-    events = peer_store.events(task.pk, 0)
-    status = next(e for e in reversed(events) if e.kind == peer_store.STATUS)
+    last = status = peer_store.last_event(task.pk)
+    if last is not None and last.kind != peer_store.STATUS:
+        status = peer_store.last_event(task.pk, kind=peer_store.STATUS)
+    # A task has its first event from the beginning.
+    assert last is not None
+    assert status is not None
     told = happening(status)
     return Snapshot(
         task.pk,
         task.context,
         task.state,
-        events[-1].pk,
+        last.pk,
         peer_store.said(task),
         told.data.get("message"),
-        task.answer if task.state == peer_store.COMPLETED else "",
         told.at,
         task.number,
+        peer_store.made_of(task.pk) if with_made else [],
+        bool(told.data.get("is_talk")),
         told.data.get("usage", {}),
     )
 

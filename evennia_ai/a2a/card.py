@@ -30,12 +30,15 @@ PROTOCOL = "1.0"
 VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
 SCHEME = "token"
 TEXT, DATA = "text/plain", "application/json"
+INPUT = (TEXT, DATA, "text/markdown", "text/csv", "text/html", "application/xml")
+OUTPUT = (TEXT, DATA, "text/markdown", "text/csv")
 SECONDS = 60
 DESCRIPTION = "An assistant of a text game: it answers what it is asked."
 ASKING = (
-    "Ask it something in plain words; it answers with text. With the metadata `order: true` it is "
-    "told to do something, which needs the right to run it. A question of its own is answered by "
-    "`choice_id` in a message's metadata."
+    "Ask it something in plain words, with files of text if need be; it answers with words, and "
+    "may attach data, files and links. With the metadata `order: true` it is told to do something, "
+    "which needs the right to run it. A question of its own is answered by `choice_id` in a "
+    "message's metadata."
 )
 
 
@@ -75,8 +78,8 @@ def card_of(facts: Facts, base: str) -> AgentCard:
             )
         },
         security_requirements=[SecurityRequirement(schemes={SCHEME: StringList()})],
-        default_input_modes=[TEXT, DATA],
-        default_output_modes=[TEXT, DATA],
+        default_input_modes=INPUT,
+        default_output_modes=OUTPUT,
         skills=skills,
     )
 

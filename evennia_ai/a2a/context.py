@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evennia_ai.a2a.calls import Caller, Desk
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.runtime.request_turns import Turn
 
@@ -48,6 +49,7 @@ class Contexts(ServerCallContextBuilder):
 
     def __init__(self, config: A2aConfig) -> None:
         self._config = config
+        self._known: dict[str, AssistantScript] = {}
 
     def build(self, request: Request) -> ServerCallContext:
         """The context of a request."""
@@ -58,7 +60,7 @@ class Contexts(ServerCallContextBuilder):
             user=Owner(caller),
             state={
                 "headers": dict(request.headers),
-                DESK: Desk(self._config, request.path_params[ASSISTANT], caller),
+                DESK: Desk(self._config, request.path_params[ASSISTANT], caller, self._known),
                 IDS: request.scope[IDS],
                 TURN: request.scope[TURN],
                 LAST_EVENT: int(last) if is_number else None,

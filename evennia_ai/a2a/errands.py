@@ -49,7 +49,7 @@ def due(now: float) -> list[Errand]:
                     hook.scheme,
                     hook.credentials,
                     hook.tries,
-                    snapshot(task),
+                    snapshot(task, with_made=False),
                     happening(event),
                 )
             )

@@ -8,6 +8,9 @@ from collections import OrderedDict
 from contextlib import suppress
 from functools import partial
 
+from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import ContentTypeNotSupportedError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,6 +35,8 @@ WRONG_PAGE = "Programs of the page {origin!r} may not ask here."
 TOO_OFTEN = "Too many requests without a good token from your address; wait a minute."
 MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
+KINDS = ("application/json", "application/a2a+json")
+NO_JSON = "The body of a request is application/json here, not {kind}."
 STATUS = {Problem.MISSING: 404, Problem.UNAVAILABLE: 503, Problem.INVALID: 400}
 
 
@@ -75,7 +80,7 @@ class Guard:
             await turn.begin()
             refused = await self._admit(request)
             turn.end()  # while the body is sent, which may take its time
-        return refused
+        return refused or _refuse_kind(request)
 
     def _refuse(self, request: Request, origin: str) -> Response | None:
         """None where a request is one for this server at all."""
@@ -130,6 +135,20 @@ class Guard:
         if has_more:
             return _say(413, TOO_LONG.format(most=self._config.body_bytes)), b""
         return None, b"".join(parts)
+
+
+def _refuse_kind(request: Request) -> Response | None:
+    """None where the body of a request says to be JSON, or nothing of itself."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method != "POST" or not kind or kind in KINDS:
+        return None
+    error = ContentTypeNotSupportedError(NO_JSON.format(kind=kind[:100]))
+    is_rpc = request.url.path.strip("/").count("/") == 1
+    if is_rpc:
+        return JSONResponse(build_error_response(None, error), 415)
+    told = build_rest_error_payload(error)
+    told["error"]["code"] = 415  # as the protocol has it; the SDK says 400
+    return JSONResponse(told, 415)
 
 
 def _is_open(request: Request) -> bool:

@@ -7,6 +7,7 @@ import base64
 import binascii
 import re
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -25,6 +26,7 @@ from a2a.types import (
     ListTaskPushNotificationConfigsResponse,
     ListTasksRequest,
     ListTasksResponse,
+    Message,
     SendMessageRequest,
     SubscribeToTaskRequest,
     Task,
@@ -52,7 +54,9 @@ from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
 
-PAGE, MOST_ON_PAGE = 50, 100
+PAGE, MOST_ON_PAGE, MOST_WITH_MADE = 50, 100, 20
+# So long a stream waits whether all that comes is mere words, before it tells of a task.
+TALK_SECONDS = 1.0
 BAD_PAGE = "A page has 1 to 100 tasks, not {size}."
 BAD_HISTORY = "historyLength is a number from 0 up, not {length}."
 BAD_TOKEN = "This pageToken is none of those that were given out."
@@ -98,14 +102,22 @@ class Handler(RequestHandler):
     # ---- tasks -----------------------------------------------------------------------------
 
     @validate_request_params
-    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
-        """Give a task or answer a question, and wait until it is over or asks something."""
+    async def on_message_send(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> Task | Message:
+        """Give a task or answer a question, and wait until it is over or asks something.
+
+        Returns:
+            The task; of a new one that was answered with mere words, these.
+        """
         desk, length = desk_of(context), _history_of(params.configuration)
         with self._place(desk):
             shown = await self._send(desk, params)
             if not params.configuration.return_immediately:
                 end_turn(context)
                 shown = await self._wait(desk, shown)
+                if shown.is_talk and _may_be_talk(params):
+                    return wire.message_of(shown)
         return wire.task_of(shown, history=length)
 
     async def _send(self, desk: Desk, params: SendMessageRequest) -> Snapshot:
@@ -140,8 +152,22 @@ class Handler(RequestHandler):
         desk = desk_of(context)
         with self._place(desk):
             shown = await self._send(desk, params)
-            async for event in self._follow(desk, shown, shown.seq, context):
-                yield event
+            end_turn(context)
+            if _may_be_talk(params) and (said := await self._talk(desk, shown)) is not None:
+                context.state[IDS].append(said.seq)
+                yield wire.message_of(said)
+                return
+            with self._hub.watch(shown.id) as news:
+                news.set()  # there may have been some between
+                async for event in self._follow(desk, shown, shown.seq, context, news):
+                    yield event
+
+    async def _talk(self, desk: Desk, shown: Snapshot) -> Snapshot | None:
+        """A task that was answered with mere words within a moment; None for any other."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TALK_SECONDS):
+                shown = await self._wait(desk, shown)
+        return shown if shown.is_talk else None
 
     @validate_request_params
     async def on_subscribe_to_task(
@@ -149,32 +175,42 @@ class Handler(RequestHandler):
     ) -> AsyncGenerator[Event]:
         """All that happens to a task, since the event that the header Last-Event-ID names."""
         desk, since = desk_of(context), context.state[LAST_EVENT]
-        with self._place(desk):
+        with self._place(desk), self._hub.watch(params.id) as news:
             shown: Snapshot = await self.in_game(desk.get, params.id)
             if shown.state in peer_store.FINAL and since is None:
                 raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
             after = shown.seq if since is None else since
-            async for event in self._follow(desk, shown, after, context):
+            async for event in self._follow(desk, shown, after, context, news):
                 yield event
 
     async def _follow(
-        self, desk: Desk, shown: Snapshot, after: int, context: ServerCallContext
+        self,
+        desk: Desk,
+        shown: Snapshot,
+        after: int,
+        context: ServerCallContext,
+        news: asyncio.Event,
     ) -> AsyncGenerator[Event]:
-        """A task, and each thing that happened to it after an event, until it is over."""
+        """A task, and each thing that happened to it after an event, until it is over.
+
+        Args:
+            news: set where anything happened since the task was read.
+        """
         context.state[IDS].append(after)
         yield wire.task_of(shown)
         if shown.state in peer_store.FINAL and after >= shown.seq:
             return
-        with self._hub.watch(shown.id) as news:
-            while True:
-                news.clear()
-                for told in await self.in_game(desk.happenings, shown.id, after):
-                    after = told.seq
-                    context.state[IDS].append(after)
-                    yield wire.event_of(shown, told)
-                    if told.data.get("state") in peer_store.FINAL:
-                        return
-                await news.wait()
+        if after < shown.seq:
+            news.set()
+        while True:
+            await news.wait()
+            news.clear()
+            for told in await self.in_game(desk.happenings, shown.id, after):
+                after = told.seq
+                context.state[IDS].append(after)
+                yield wire.event_of(shown, told)
+                if told.data.get("state") in peer_store.FINAL:
+                    return
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
@@ -193,13 +229,12 @@ class Handler(RequestHandler):
             raise InvalidParamsError(BAD_PAGE.format(size=size))
         history = _history_of(params) if params.HasField("history_length") else 0
         before, wanted = _mark_of(params.page_token), _wanted(params)
-        page = desk_of(context).page
+        if params.include_artifacts:
+            size = min(size, MOST_WITH_MADE)
+        page = partial(desk_of(context).page, with_made=params.include_artifacts)
         shown, following, count = await self.in_game(page, wanted, before, size)
-        has_artifacts = params.include_artifacts
         return ListTasksResponse(
-            tasks=[
-                wire.task_of(each, history=history, with_artifacts=has_artifacts) for each in shown
-            ],
+            tasks=[wire.task_of(each, history=history) for each in shown],
             next_page_token=base64.urlsafe_b64encode(following.encode()).decode(),
             page_size=size,
             total_size=count,
@@ -278,6 +313,12 @@ class _placed:  # noqa: N801  used as a function
 
     def __exit__(self, *error: Any) -> None:
         self._place.__exit__(*error)
+
+
+def _may_be_talk(params: SendMessageRequest) -> bool:
+    """True for a new message of which nothing is told elsewhere."""
+    has_hook = params.configuration.HasField("task_push_notification_config")
+    return not (params.message.task_id or has_hook)
 
 
 def _told(error: RefusedError) -> A2AError:

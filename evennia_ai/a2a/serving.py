@@ -22,10 +22,10 @@ from evennia_ai.a2a.handler import Handler
 from evennia_ai.a2a.push import Sender
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations import peer_states
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config
+from evennia_ai.tasks import peer_store
 
 T = TypeVar("T")
 # Beside those that wait, as many that do not.
@@ -62,13 +62,13 @@ class A2aServer:
         hub = Hub(self._config)
         handler = Handler(self._config, hub)
         sender = Sender(self._config, hub, handler.in_game)
-        peer_states.CHANGED.append(hub.tell)
+        peer_store.CHANGED.append(hub.tell)
         sending = asyncio.create_task(sender.run())
         self._log(f"the A2A server answers at {address_of(listener)}{ROOT}/")
         try:
             await self._port.serve(self._app(handler), listener)
         finally:
-            peer_states.CHANGED.remove(hub.tell)
+            peer_store.CHANGED.remove(hub.tell)
             sending.cancel()
 
     def stop(self) -> None:

@@ -27,12 +27,18 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from evennia_ai.a2a.calls import Happening, Snapshot
+from evennia_ai.core.text.cleaning import quote
 from evennia_ai.operations.peer_tasks import Given
-from evennia_ai.tasks import peer_store
+from evennia_ai.tasks import peer_parts, peer_store
 
 ROLES = {"user": Role.ROLE_USER, "agent": Role.ROLE_AGENT}
 NO_WORDS = "A message needs at least one word in its parts."
-NOT_TEXT = "Only text and data are understood here, no files."
+NOT_TEXT = "A file of the type {kind!r} is not understood here; text, CSV and JSON are."
+NO_UTF8 = "The file {name!r} of the type {kind!r} is no text in UTF-8."
+NO_LINKS = "A link to a file ({kind!r}) is not followed here; send what is in it."
+NO_OUTPUT = "What comes of it is text or JSON here, and files of text; you take only {modes}."
+FILE = "File {name} ({kind}): {content}"
+FAMILY, OTHERS = "text/", ("application/json", "application/xml", "application/yaml")
 NO_ID = "A message needs an id of its own: messageId."
 LONGEST_ID = 64
 LONG_ID = "An id has at most 64 characters."
@@ -46,6 +52,7 @@ STATES: dict[str, int] = {
     peer_store.FAILED: TaskState.TASK_STATE_FAILED,
     peer_store.CANCELED: TaskState.TASK_STATE_CANCELED,
 }
+MADE = (peer_parts.TEXT, peer_parts.JSON)
 WORDS = {number: word for word, number in STATES.items()}
 
 
@@ -66,6 +73,9 @@ def given_of(request: SendMessageRequest) -> Given:
     text = "\n".join(filter(None, map(_words_of, message.parts))).strip()
     if not text and not choice:
         raise InvalidParamsError(NO_WORDS)
+    modes = peer_parts.modes_of(request.configuration.accepted_output_modes)
+    if not any(peer_parts.is_taken(kind, modes) for kind in MADE) and not _has_text(modes):
+        raise ContentTypeNotSupportedError(NO_OUTPUT.format(modes=", ".join(modes)))
     is_number = isinstance(question, int | float) and question == int(question)
     return Given(
         message.message_id,
@@ -75,7 +85,12 @@ def given_of(request: SendMessageRequest) -> Given:
         choice if isinstance(choice, str) else "",
         int(question) if is_number else 0,
         metadata,
+        tuple(modes),
     )
+
+
+def _has_text(modes: Iterable[str]) -> bool:
+    return any(mode.startswith(FAMILY) for mode in modes)
 
 
 def _words_of(part: Part) -> str:
@@ -84,10 +99,27 @@ def _words_of(part: Part) -> str:
         return str(part.text)
     if kind == "data":
         return json.dumps(MessageToDict(part.data), ensure_ascii=False)
-    raise ContentTypeNotSupportedError(NOT_TEXT)
+    if kind == "raw":
+        return _file_of(part)
+    if kind == "url":
+        raise ContentTypeNotSupportedError(NO_LINKS.format(kind=part.media_type[:LONGEST_ID]))
+    return ""
 
 
-def task_of(shown: Snapshot, *, history: int | None = None, with_artifacts: bool = True) -> Task:
+def _file_of(part: Part) -> str:
+    """The text of a file, quoted, so that nothing in it passes for words beside it."""
+    given = part.media_type.partition(";")[0].strip().lower()[:LONGEST_ID]
+    name = part.filename[:LONGEST_ID]
+    if not (given.startswith(FAMILY) or given in OTHERS):
+        raise ContentTypeNotSupportedError(NOT_TEXT.format(kind=given))
+    try:
+        content = part.raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ContentTypeNotSupportedError(NO_UTF8.format(name=name, kind=given)) from None
+    return FILE.format(name=quote(name), kind=given, content=quote(content))
+
+
+def task_of(shown: Snapshot, *, history: int | None = None) -> Task:
     """A task as the protocol has it.
 
     Args:
@@ -103,8 +135,17 @@ def task_of(shown: Snapshot, *, history: int | None = None, with_artifacts: bool
     made.metadata.update({"number": shown.number})
     if shown.usage:
         made.metadata.update({"usage": dict(shown.usage)})
-    if shown.answer and with_artifacts:
-        made.artifacts.append(_artifact({"id": "answer", "text": shown.answer}))
+    made.artifacts.extend(map(_artifact, shown.made))
+    return made
+
+
+def message_of(shown: Snapshot) -> Message:
+    """The answer alone: mere words, for which there was nothing to follow."""
+    assert shown.message is not None
+    made = _message(shown.message, "", shown.context)
+    made.metadata.update({"number": shown.number, "task": shown.id})
+    if shown.usage:
+        made.metadata.update({"usage": dict(shown.usage)})
     return made
 
 
@@ -158,7 +199,27 @@ def _message(kept: Mapping[str, Any], task: str, context: str) -> Message:
 
 
 def _artifact(told: Mapping[str, Any]) -> Artifact:
-    return Artifact(artifact_id=told["id"], name=told["id"], parts=[Part(text=told["text"])])
+    made = Artifact(artifact_id=told["id"], name=told.get("name", told["id"]))
+    # Those of before had a text, and no parts.
+    made.parts.extend(map(_part, told.get("parts") or [{"text": told["text"]}]))
+    return made
+
+
+def _part(kept: Mapping[str, Any]) -> Part:
+    """A part of something made; the shapes stand in `tasks.peer_parts`."""
+    if "text" in kept:
+        return Part(text=kept["text"])
+    if "data" in kept:
+        made = Part(media_type=peer_parts.JSON)
+        ParseDict(kept["data"], made.data)
+        return made
+    file = kept["file"]
+    made = Part(filename=file["name"], media_type=file["type"])
+    if "url" in file:
+        made.url = file["url"]
+    else:
+        made.raw = peer_parts.bytes_of(file)
+    return made
 
 
 def hook_of(config: TaskPushNotificationConfig, key: str) -> dict[str, str]:

@@ -94,7 +94,10 @@ def report(character: Character, message: str, *, turn: Turn) -> str:
     words = strip_control(message).strip()
     if not words:
         raise ToolError("say in words what came of the task")
-    if not task_waits.answer(turn.event, words, held=turn.held, stopped_by=turn.stopped_by):
+    is_heard = task_waits.answer(
+        turn.event, words, held=turn.held, stopped_by=turn.stopped_by, is_talk=turn.is_talk
+    )
+    if not is_heard:
         audit.record("report_unheard", character.assistant_script, id=turn.event.id)
         raise ToolError("nobody waits for this report any more; let it be, with noop")
     return f"reported to {turn.event.sender_name}"

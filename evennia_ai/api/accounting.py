@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai.api import requests
 from evennia_ai.api.base import existing, limit_of, require
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, auditing, budget, control
+from evennia_ai.operations import Result, auditing, budget, control, peers
 
 RECORD, USE = "Record", "Usage"
 
@@ -63,6 +63,14 @@ ROWS = (
         "See what an assistant used",
         "Model calls, tokens, tools, and how much of its caps is left.",
         result=budget.Usage,
+    ),
+    Row(
+        Route("GET", "peers/", "peers", "peers", USE),
+        lambda call: peers.list_peers(call.query.get("account", "")),
+        "List agents elsewhere that give tasks",
+        "By A2A: who asked whom, how each task stands, and what it cost; no word of what was said.",
+        result=peers.Peers,
+        query=requests.OfAccount,
     ),
     Row(
         Route("GET", f"{ONE}breakers/", "breakers", "show breakers", USE),

@@ -1,4 +1,4 @@
-"""What people carry from one program to another: character cards, and packs of lore."""
+"""Character cards and packs of lore, which people carry from one program to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often somebody may ask."""
+"""Rate limits of requests: of a token, of an account, of an address."""
 
 from __future__ import annotations
 

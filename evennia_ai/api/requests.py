@@ -329,6 +329,12 @@ class MemorySearch(Revealing):
     limit = Count(required=False, min_value=1, max_value=50, help_text="How many at most.")
 
 
+class OfAccount(Strict):
+    """A filter for what one account did."""
+
+    account = Text(max_length=100, required=False, help_text="The name of one account.")
+
+
 class Moment(Strict):
     """A moment."""
 

@@ -21,6 +21,7 @@ from rest_framework.response import Response
 from evennia_ai.api import (
     accounting,
     assistants,
+    bundles,
     cards,
     control,
     goals,
@@ -62,6 +63,7 @@ TABLE: tuple[Row, ...] = (
     *people_memory.ROWS,
     *lore.ROWS,
     *cards.ROWS,
+    *bundles.ROWS,
 )
 
 TAGS: Mapping[str, str] = {
@@ -76,6 +78,7 @@ TAGS: Mapping[str, str] = {
     memory.TAG: "What assistants remember, for staff.",
     people_memory.TAG: "What is remembered of people: their own say over it, and staff's.",
     lore.TAG: "What the game lets all its assistants know.",
+    bundles.TAG: "Whole assistants, from game to game.",
     cards.TAG: "What is brought in from other programs and games, and given back.",
     memory.SLEEP: "When assistants sleep and sort out what they remember.",
     monitoring.TAG: "For programs that watch the game.",

@@ -11,14 +11,14 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError
 
 from evennia_ai import approvals, audit
-from evennia_ai.approvals import holding
+from evennia_ai.approvals import holding, store
 from evennia_ai.approvals.people import is_of
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.safety.budget import account_of
 from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, LimitKind
-from evennia_ai.core.safety.questions import Answer, ApprovalRequest
+from evennia_ai.core.safety.questions import Answer, ApprovalRequest, QuestionOutcome
 from evennia_ai.core.settings.budget import GAME_NAME, Scope
 from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -47,7 +47,9 @@ class _People:
     turn: Turn | None
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
-        """Put a question to them, and wait."""
+        """Put a question to them, and wait, unless everybody else would have to wait with it."""
+        if holding.is_full(self.script, self.turn) and store.find_key(asking.key) is None:
+            return Answer(QuestionOutcome.CROWDED)
         root = delegations.root_of(self.script, self.event)
         asked = approvals.ask(
             self.script, asking, timeout_seconds=timeout_seconds, event=self.event, root=root
@@ -115,13 +117,16 @@ def _is_of_game(hit: LimitReachedError) -> bool:
     return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
 
 
+NAMED_SO = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
+
+
 def _whose(script: Assistant, hit: LimitReachedError) -> str:
     """The owner of a cap on money, in words; "" for any other limit."""
     if not hit.kind.startswith(MONEY):
         return ""
     account = account_of(hit)
-    if account.scope is Scope.GAME:
-        return "the whole game"
+    if account.scope in NAMED_SO:
+        return NAMED_SO[account.scope]
     if account.scope is Scope.ASSISTANT:
         return str(script.key) if is_of(script, account) else account.key
     return f"the player {getattr(find_being(account.key), 'key', account.key)}"

@@ -20,7 +20,8 @@ from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
 
-# With so many set aside, one more waits in the place, and everybody else with it.
+# With so many set aside nobody is asked about one more: it would wait in the place, and everybody
+# else with it.
 MOST_ASIDE = 10
 ASIDE = "for an answer about the message before"
 
@@ -84,6 +85,13 @@ def _seat_of(script: Assistant, turn: Turn) -> Seat | None:
         return None
     noted = state.read(script, "current_tool_call")
     return None if noted and "tool" in noted else seat
+
+
+def is_full(script: Assistant, turn: Turn | None) -> bool:
+    """True where a turn has the place, and as many are set aside as can be."""
+    seat: Seat | None = script.work.seat
+    is_seated = turn is not None and seat is not None and seat.turn is turn
+    return is_seated and len(script.work.aside) >= MOST_ASIDE
 
 
 def take_back(script: Assistant) -> Turn | None:

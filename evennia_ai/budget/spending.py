@@ -112,7 +112,7 @@ class Payment:
             raise
 
     def begin(self, model: str) -> int:
-        """See `llm.client.Payment`."""
+        """See `llm.payments.Payment`."""
         if self.account.is_stopped():
             raise StoppedError(self.account.name)
         self.hold()
@@ -120,7 +120,7 @@ class Payment:
         return sum(reservation.estimate.usage.completion_tokens for reservation in self._held)
 
     def spoil(self, error: BaseException) -> None:
-        """See `llm.client.Payment`."""
+        """See `llm.payments.Payment`."""
         sent_to, self._sent_to = self._sent_to, None
         if sent_to is None or not may_be_charged(error):
             return

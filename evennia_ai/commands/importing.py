@@ -1,4 +1,4 @@
-"""The words of `assistant` that bring in and give back what people carry: cards, lore packs."""
+"""The words of `assistant` that bring in and give out what people carry: cards, lore, itself."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import AssistantScript, cards, lore_packs
+from evennia_ai.operations import AssistantScript, bundle_in, bundle_out, cards, lore_packs
+from evennia_ai.operations.bundle_out import ENDING
+from evennia_ai.operations.bundle_parts import MOST_PACKED
 from evennia_ai.operations.imports import read_import, typed_and_rest
 
-IMPORT, EXPORT = "import", "export"
+IMPORT, EXPORT, ALL = "import", "export", "all"
+IMPORT_ALL = "import assistant"
+ALIKE = (
+    "These have accounts of the same name here: {names}. Are they the same people as in {game}? "
+    "What each told there in private, each may hear here."
+)
 LOOK, CHANGE = "show memories", "change lore"
 REPLACED = "Who {name} is, and what it has of a card before, is replaced."
 
@@ -27,8 +34,59 @@ def _order(rest: str) -> tuple[str, str, str | None]:
     return (file.strip(), new.strip(), None) if word else (rest.strip(), "", None)
 
 
+def _bundle_order(rest: str) -> tuple[str, str, dict[str, str]]:
+    """The file, a new name, and who is whom: "ada.zip as Bea where Tom is Thomas, Mo is Mo".
+
+    Raises:
+        ImportFileError: it is not written so.
+    """
+    head, word, tail = f"{rest} ".partition(" where ")
+    file, new, _ = _order(head.strip())
+    pairs = dict[str, str]()
+    for each in tail.split(",") if word else ():
+        there, verb, here = each.partition(" is ")
+        if not (verb and there.strip() and here.strip()):
+            raise ImportFileError("after 'where' it has to go on as in: Tom is Thomas, Mo is Mo")
+        pairs[there.strip()] = here.strip()
+    return file, new, pairs
+
+
 class ImportingWords(WordCommand):
-    """The words about character cards and lore packs."""
+    """The words about character cards, lore packs and whole assistants."""
+
+    def _take(self, rest: str) -> Steps | None:
+        if f"{rest} ".partition(" where ")[0].split(" as ")[0].strip().endswith(f".{ENDING}"):
+            return self._take_bundle(rest) if self.may(IMPORT_ALL) else None
+        return self._take_card(rest)
+
+    def _take_bundle(self, rest: str) -> Steps:
+        try:
+            file, new, people = _bundle_order(rest)
+            found = bundle_in.read(read_import(file, MOST_PACKED))
+        except ImportFileError as error:
+            self.show_how(f"{error}.")
+            return
+        if not found.ok:
+            self.show_how(found.message)
+            return
+        shown = bundle_in.show_bundle(found.data, new, people)
+        self.show_long(shown.message)
+        if not shown.ok:
+            return
+        if not people and (alike := shown.data.alike):
+            names = ", ".join(alike)
+            if (yield from self.confirmed(ALIKE.format(names=names, game=shown.data.game))):
+                people = dict(zip(alike, alike, strict=True))
+                self.show_long(bundle_in.show_bundle(found.data, new, people).message)
+        if not (yield from self.confirmed("Store it?")):
+            self.msg("Nothing is stored.")
+        elif self.may(IMPORT_ALL):  # meanwhile the right may have been taken away
+            where, me = getattr(self.caller, "location", None), self.caller
+            self.show(
+                bundle_in.import_bundle(
+                    found.data, key=new, location=where, people=people, maker=me
+                )
+            )
 
     def _take_card(self, rest: str) -> Steps:
         try:
@@ -63,6 +121,13 @@ class ImportingWords(WordCommand):
             return (None,) if self.may("create") else None
         script = self.pick_for(given, "configure")
         return (script,) if script is not None else None
+
+    def _give(self, rest: str) -> None:
+        name, _, last = rest.rpartition(" ")
+        if last.casefold() != ALL:
+            self._give_card(rest)
+        elif (script := self.pick(name)) is not None and self.may("export assistant", script):
+            self.show(bundle_out.save_assistant(script, by=str(self.caller.key)))
 
     def _give_card(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")
@@ -106,18 +171,21 @@ class ImportingWords(WordCommand):
 
 WORDS = {
     "import": Word(
-        ImportingWords._take_card,
-        "assistant import <file> [as <new name> | = <name>], assistant import {...} [...]",
+        ImportingWords._take,
+        "assistant import <file> [as <new name> | = <name>], assistant import {...} [...], "
+        "assistant import <file>.zip [as <new name>] [where <player there> is <account here>, ...]",
         "A character card (SillyTavern, versions 1 to 3), as PNG or JSON: from the folder that "
         "EVENNIA_AI_IMPORT_FOLDER names, or pasted. An assistant is made of it, where you stand, "
         "or with = it is given to one that there is. What will be stored is shown, and what is "
-        "kept but unused; then it asks.",
+        "kept but unused; then it asks. From a .zip comes a whole assistant of another game, with "
+        "all it knows; whoever is not said to be somebody here stays a stranger to it.",
     ),
     "export": Word(
-        ImportingWords._give_card,
-        "assistant export [<name>] [png | json]",
+        ImportingWords._give,
+        "assistant export [<name>] [png | json | all]",
         "Its card as a file, as it came but for what was changed since; one that was never given "
-        "a card has one made of who it is.",
+        "a card has one made of who it is. With `all` it is the whole assistant, for another game, "
+        "with every private word that it knows.",
     ),
     "lore": Word(
         ImportingWords._lore,

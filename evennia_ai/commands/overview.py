@@ -17,6 +17,7 @@ from evennia_ai.operations.budget import known_cost
 from evennia_ai.operations.control import Status
 from evennia_ai.operations.memory_upkeep import FAILED, MemorySummary
 from evennia_ai.operations.times import as_shown
+from evennia_ai.operations.workers import in_words
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
@@ -159,8 +160,11 @@ def status_lines(data: Status) -> list[str]:
         lines.append(f"  context   {_context(data.context_tokens, data.max_context_tokens)}")
     lines += [f"  cooling   {waiting}" for waiting in data.cooling]
     lines += [f"  breaker   {each['name']} {each['state']}" for each in data.breakers.values()]
+    lines += [f"  endpoint  {use.base_url} {use.state}: {use.told()}" for use in data.endpoints]
     if memory := _memory(data.memory):
         lines.append(f"  memory    {memory}")
+    if workers := in_words(data.workers):
+        lines.append(f"  workers   {workers}")
     lines += [f"  mcp       {_server(server)}" for server in data.mcp]
     return [*lines, *(f"  degraded  {_degraded(breaker)}" for breaker in data.degraded)]
 

@@ -24,7 +24,7 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import AssistantError, ConfigurationError, StaleEpochError
 from evennia_ai.memory import modes
-from evennia_ai.runtime import state
+from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
@@ -115,7 +115,7 @@ def _close(
 
 async def _draw(script: Assistant) -> None:
     work, today = script.work, _today(script)
-    client = script.client()
+    client, fence = script.client(), Fence.of(script)
     if client.provider_name == "local" or model_outages.is_resting(script):
         return
     work.unsorted = consolidating.count_pending(script)
@@ -126,7 +126,8 @@ async def _draw(script: Assistant) -> None:
     count = partial(_count_call, script)
     count()
     spare = state.memory_config(script).awake_calls_per_day - today["calls"] - 1
-    asker = Asker(script, client, Fence.of(script), spare=spare, before_spare=count)
+    client = services.work().client(fence.run, client)
+    asker = Asker(script, client, fence, spare=spare, before_spare=count)
     skipped = await extraction.draw(
         script,
         asker,
@@ -159,6 +160,7 @@ async def _reflect(script: Assistant) -> None:
     today["reflections"] += 1
     state.write(script, facts_awake=today)
     fence = Fence.of(script)
+    client = services.work().client(fence.run, client)
     session = Session(script, fence, Asker(script, client, fence, spare=LOOK_UPS))
     while await reflecting.reflect(session, threshold) and _is_underway(script):
         if queueing.is_called(script):

@@ -31,7 +31,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
-from evennia_ai.runtime import state
+from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
@@ -167,6 +167,7 @@ def _open(script: Assistant) -> Night:
     elif budget == 0:
         night.absence = NO_BUDGET
     else:
+        client = services.work().client(night.fence.run, client)
         night.asker = Asker(script, client, night.fence, budget, progress["tokens"])
     return night
 

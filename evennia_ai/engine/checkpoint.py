@@ -78,6 +78,7 @@ REASONS = {
     QuestionOutcome.TIMEOUT: DecisionReason.ASK_TIMEOUT,
     QuestionOutcome.NOBODY: DecisionReason.NO_OPERATOR,
     QuestionOutcome.DISCARDED: DecisionReason.WITHDRAWN,
+    QuestionOutcome.CROWDED: DecisionReason.CROWDED,
     QuestionOutcome.ANSWERED: DecisionReason.REFUSED,
 }
 

@@ -57,6 +57,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         if not calls or (refusal and turn.has_recited):  # it was told so once
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
+        turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
         group = Group(calls, turn, bounds.pattern.calls_per_reply)
         # Words that are the call themselves are no thoughts about it.
         turn.reasoning = reply.content if calls is reply.tool_calls else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from twisted.internet import reactor as default_reactor
@@ -87,6 +87,24 @@ def check_endpoint(
         paid: gives what asks a client and pays for it; None: nobody pays.
     """
     return Deferred.fromCoroutine(_Check(endpoint, pool, paid, reactor).run())
+
+
+def check_endpoints(
+    endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Reactor = default_reactor
+) -> Deferred[Report]:
+    """The same of each address of a model, one after the other; as lines of one report."""
+
+    async def every() -> Report:
+        lines: list[Line] = []
+        for one in endpoint.each:
+            found = await check_endpoint(one, pool, paid=paid, reactor=reactor)
+            lines += (
+                replace(line, name=f"{line.name} at {one.base_url}") if endpoint.replicas else line
+                for line in found.lines
+            )
+        return Report(endpoint.describe(), tuple(lines))
+
+    return Deferred.fromCoroutine(every())
 
 
 class _Check:

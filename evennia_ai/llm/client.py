@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random as randomness
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet import task
@@ -31,6 +30,7 @@ from evennia_ai.llm.answer_limits import MOST_TRIES, OWNED, PLAIN, AnswerLimit, 
 from evennia_ai.llm.endpoints import LOCAL, LOCAL_MODEL, PRESETS, SCRIPTED
 from evennia_ai.llm.local_transport import LocalTransport, places_of_game
 from evennia_ai.llm.offers import offered
+from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
@@ -42,41 +42,6 @@ DEADLINE_SECONDS = 60.0
 MAX_CALLS_IN_FLIGHT = 64
 # Mistral's own services and templates say "unexpected role 'user' after role 'tool'".
 WANTS_CLOSED_TURNS = re.compile(r"[a-z]stral|[mp]ixtral", re.IGNORECASE)
-
-
-class Payment(Protocol):
-    """The payer of one call, attempt by attempt."""
-
-    def begin(self, model: str) -> int:
-        """An attempt is about to be sent.
-
-        Args:
-            model: which is asked, as replies name it.
-
-        Returns:
-            The most tokens that its answer may have.
-
-        Raises:
-            LimitReachedError: there is no room for it under a cap.
-            StoppedError: nothing is sent for the assistant any more.
-        """
-
-    def spoil(self, error: BaseException) -> None:
-        """The attempt that began last brought nothing that can be used."""
-
-
-class Unpaid:
-    """Nobody pays, and nothing is bounded but by the client itself."""
-
-    def begin(self, model: str) -> int:
-        """As many as the client wants."""
-        return sys.maxsize
-
-    def spoil(self, error: BaseException) -> None:
-        """There is nothing to be counted."""
-
-
-UNPAID = Unpaid()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +180,7 @@ class UnifiedLLMClient:
         self._slots = slots or DeferredSemaphore(MAX_CALLS_IN_FLIGHT)
         self._reactor = reactor
         self._random = random
-        self._transport = transport or make_transport(
+        self.transport = transport or make_transport(
             provider,
             base_url or (preset.base_url if preset else ""),
             auth_token,
@@ -231,7 +196,7 @@ class UnifiedLLMClient:
     @property
     def rate_limit_info(self) -> RateLimitInfo | None:
         """The rate limits that the service last told, None when it tells nothing."""
-        return getattr(self._transport, "rate_limit_info", None)
+        return getattr(self.transport, "rate_limit_info", None)
 
     def wanted(self, extra: Mapping[str, Any]) -> Wanted:
         """The longest answer of a call, as it is set, else as the model can.
@@ -322,12 +287,15 @@ class UnifiedLLMClient:
         extra: Mapping[str, Any],
         payment: Payment = UNPAID,
         name: str = "",
+        *,
+        is_last: bool = True,
     ) -> Reply:
         """Ask for one completion without waiting for a slot, for who has one already.
 
         Args:
             seconds: for all attempts and the waits between them.
             name: what replies call this model.
+            is_last: False: the next attempt is made elsewhere, so that this is the only one here.
         """
         if WANTS_CLOSED_TURNS.search(self.model):
             messages = closed(messages)
@@ -337,14 +305,8 @@ class UnifiedLLMClient:
         call = _Call(body, self.wanted(extra).tokens, payment, name)
         permit = self.circuit_breaker.acquire()
         try:
-            reply = await retry(
-                lambda seconds_left: self._attempt(call, seconds_left),
-                self._retry,
-                deadline_seconds=seconds,
-                sleep=lambda wait: task.deferLater(self._reactor, wait),
-                clock=self._reactor.seconds,
-                random=self._random,
-            )
+            tried = self._tried(call, seconds) if is_last else self._attempt(call, seconds)
+            reply = await tried
             permit.success()
         except ModelError as error:
             self._note(error)
@@ -354,6 +316,16 @@ class UnifiedLLMClient:
         finally:
             permit.release()
         return reply
+
+    async def _tried(self, call: _Call, seconds: float) -> Reply:
+        return await retry(
+            lambda seconds_left: self._attempt(call, seconds_left),
+            self._retry,
+            deadline_seconds=seconds,
+            sleep=lambda wait: task.deferLater(self._reactor, wait),
+            clock=self._reactor.seconds,
+            random=self._random,
+        )
 
     def _note(self, error: ModelError) -> None:
         """Lay to the service what a request may have caused, where nobody's is answered."""
@@ -393,7 +365,7 @@ class UnifiedLLMClient:
 
     async def _posted(self, body: Mapping[str, Any], seconds: float) -> bytes:
         try:
-            answer: bytes = await self._transport.post(body).addTimeout(seconds, self._reactor)
+            answer: bytes = await self.transport.post(body).addTimeout(seconds, self._reactor)
         except DeadlineError:
             raise ModelTimeoutError(f"no whole answer within {round(seconds, 1):g} s") from None
         return answer

@@ -43,6 +43,22 @@ PRESETS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Replica:
+    """One of several addresses that serve the same model.
+
+    Attributes:
+        api_key: never shown; not part of repr.
+        weight: its share of the calls, beside those of the others.
+        most_calls: that may be in flight there at one time; 0: as many as the game's own cap lets.
+    """
+
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    weight: float = 1.0
+    most_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A model and where it is asked.
 
@@ -52,6 +68,7 @@ class Endpoint:
         api_key: never shown; not part of repr.
         tool_mode: "native" tool calls, or "json" for models that answer by a JSON schema.
         notice: something the owner should know of how this was decided, or "".
+        replicas: all addresses that serve it, where there are several; `base_url` is one of them.
     """
 
     provider: str
@@ -60,11 +77,28 @@ class Endpoint:
     api_key: str = field(default="", repr=False)
     tool_mode: str = "native"
     notice: str = ""
+    replicas: tuple[Replica, ...] = ()
 
     @property
     def is_local(self) -> bool:
         """True for the embedded model."""
         return self.provider == "local"
+
+    def at(self, replica: Replica) -> Endpoint:
+        """The same model at one of its addresses alone."""
+        provider = provider_of(replica.base_url)
+        return replace(
+            self,
+            provider=provider,
+            base_url=replica.base_url,
+            api_key=replica.api_key,
+            replicas=(),
+        )
+
+    @property
+    def each(self) -> tuple[Endpoint, ...]:
+        """The model at each of its addresses alone; itself where it has one."""
+        return tuple(map(self.at, self.replicas)) or (self,)
 
     def describe(self) -> str:
         """One line for people."""
@@ -73,7 +107,8 @@ class Endpoint:
         if self.provider == SCRIPTED:
             return "scripted model: fixed answers, for building and tests"
         where = self.provider if self.provider != "custom" else self.base_url
-        return f"{self.model} via {where}"
+        more = f" and {len(self.replicas) - 1} more" if self.replicas else ""
+        return f"{self.model} via {where}{more}"
 
 
 def provider_of(base_url: str) -> str:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred, DeferredSemaphore
 
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import CircuitOpenError, ContextLengthError, ModelError
+from evennia_ai.errors import CircuitOpenError, ModelError
 from evennia_ai.llm.answer_limits import Wanted
-from evennia_ai.llm.client import (
-    DEADLINE_SECONDS,
-    UNPAID,
-    Payment,
-    UnifiedLLMClient,
-    take_slot,
-)
+from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, take_slot
+from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.spread import Refusal, SpreadModel, gravest, notice_of
+from evennia_ai.llm.transport import Transport
 from evennia_ai.resilience import CircuitBreaker
-
-LONGEST_CAUSE = 160
-LONGEST_STORY = 800
-
-Refusal = ModelError | CircuitOpenError
 
 
 class FallbackClient:
@@ -47,7 +39,7 @@ class FallbackClient:
 
     def __init__(
         self,
-        models: Sequence[tuple[str, UnifiedLLMClient]],
+        models: Sequence[tuple[str, UnifiedLLMClient | SpreadModel]],
         *,
         slots: DeferredSemaphore,
         deadline_seconds: float = DEADLINE_SECONDS,
@@ -59,7 +51,7 @@ class FallbackClient:
         self._reactor = reactor
 
     @property
-    def first(self) -> UnifiedLLMClient:
+    def first(self) -> UnifiedLLMClient | SpreadModel:
         """The client of the first choice."""
         return self.models[0][1]
 
@@ -160,7 +152,9 @@ class FallbackClient:
             except (ModelError, CircuitOpenError) as error:
                 refusals.append((name, error))
             else:
-                return replace(reply, model=name, notice=_notice(name, refusals))
+                # One model at several addresses has told already which of them it was.
+                notices = (notice_of(name, refusals), reply.notice)
+                return replace(reply, model=name, notice="; ".join(filter(None, notices)))
         raise gravest(refusals)
 
 
@@ -168,27 +162,30 @@ class FallbackClient:
 Client = UnifiedLLMClient | FallbackClient
 
 
-def _story(refusals: Sequence[tuple[str, Refusal]]) -> str:
-    causes = (f"{name}: {one_line(str(error), LONGEST_CAUSE)}" for name, error in refusals)
-    return one_line("; ".join(causes), LONGEST_STORY)
+def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
+    """The same client, whose requests something else carries.
 
-
-def _notice(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
-    return f"{name} answered instead of {_story(refusals)}" if refusals else ""
-
-
-def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
-    """Of what each model failed with, the error that says most; its text then tells of all.
-
-    That is the first choice's, or where that was not asked the next one's. A prompt that is too
-    long for another model says nothing of the first, whose history it must not cost. Where nobody
-    was asked it is the breaker that lets a call through soonest.
+    Args:
+        carry: makes what carries them of what does so now.
     """
-    (_, first), *others = refusals
-    failures = [first, *(e for _, e in others if not isinstance(e, ContextLengthError))]
-    chosen = next((error for error in failures if isinstance(error, ModelError)), None)
-    if chosen is None:
-        breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
-        return min(breakers, key=lambda error: error.retry_after)
-    chosen.args = (_story(refusals),)
-    return chosen
+    if isinstance(client, FallbackClient):
+        other = copy(client)
+        other.models = tuple((name, _carried(each, carry)) for name, each in client.models)
+        return other
+    return _carried_alone(client, carry)
+
+
+def _carried(
+    client: UnifiedLLMClient | SpreadModel, carry: Callable[[Transport], Transport]
+) -> UnifiedLLMClient | SpreadModel:
+    if isinstance(client, SpreadModel):
+        return client.with_clients(lambda each: _carried_alone(each, carry))
+    return _carried_alone(client, carry)
+
+
+def _carried_alone(
+    client: UnifiedLLMClient, carry: Callable[[Transport], Transport]
+) -> UnifiedLLMClient:
+    other = copy(client)
+    other.transport = carry(client.transport)
+    return other

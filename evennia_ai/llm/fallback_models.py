@@ -3,6 +3,7 @@
     EVENNIA_AI_FALLBACK_MODELS = [
         "gpt-x-mini",                                     # another model of the same address
         {"model": "m", "base_url": "https://host/v1", "api_key_env": "HOST_KEY"},
+        {"model": "m", "endpoints": [{"base_url": "http://10.0.0.2/v1", "weight": 3}, ...]},
         "local",                                          # the embedded model; or "scripted"
     ]
 
@@ -25,12 +26,14 @@ from evennia_ai.llm.endpoints import (
     checked_url,
     provider_of,
 )
+from evennia_ai.llm.replicas import at_all, check_keys, key_named, read_replicas
 
 NAME = "EVENNIA_AI_FALLBACK_MODELS"
 OWN_NAME = "llm_fallback_models"
 RIGHT_FORM = "a list such as ['a-smaller-model', 'local']"
 RIGHT_ENTRY = "a model's name, or like {'model': 'm', 'base_url': 'http://127.0.0.1:11434/v1'}"
-KEYS = ("model", "base_url", "tool_mode", "api_key_env")
+TEXTS = ("model", "base_url", "tool_mode", "api_key_env")
+KEYS = (*TEXTS, "endpoints")
 
 
 def read_fallbacks(
@@ -112,17 +115,9 @@ class _Entry:
 
     def __init__(self, entry: Mapping[Any, Any], path: str) -> None:
         self._path = path
-        if "api_key" in entry:
-            raise ConfigurationError(
-                f"{path} holds an 'api_key', which logs would show; put the key into the"
-                " environment or secret_settings.py, and its name there into 'api_key_env'"
-            )
-        unknown = sorted(str(key) for key in entry if key not in KEYS)
-        if unknown:
-            raise ConfigurationError(
-                f"{path} has a key {unknown[0]!r}; it may have {', '.join(KEYS)}"
-            )
-        self._values = {key: self._text(key, entry.get(key, "")) for key in KEYS}
+        check_keys(entry, KEYS, path)
+        self._endpoints = entry.get("endpoints")
+        self._values = {key: self._text(key, entry.get(key, "")) for key in TEXTS}
 
     def _text(self, key: str, value: object) -> str:
         if not isinstance(value, str):
@@ -134,15 +129,33 @@ class _Entry:
         model, base_url = self._values["model"], self._values["base_url"]
         if not model:
             raise ConfigurationError(f"{self._path} has no 'model'; it must be {RIGHT_ENTRY}")
+        if self._endpoints is not None:
+            return self._at_several(model, first, environ, settings)
         if base_url:
             found = self._elsewhere(model, base_url, first)
         else:
             found = _by_name(model, first, self._path)
+        key = key_named(self._values["api_key_env"], self._path, environ, settings)
         return replace(
             found,
-            api_key=self._key(environ, settings) or found.api_key,
+            api_key=key or found.api_key,
             tool_mode=self._mode(found),
+            # A key of its own goes to the one address that it was named for.
+            replicas=() if key else found.replicas,
         )
+
+    def _at_several(
+        self, model: str, first: Endpoint, environ: Mapping[str, str], settings: object
+    ) -> Endpoint:
+        if self._values["base_url"] or self._values["api_key_env"]:
+            raise ConfigurationError(
+                f"{self._path} has 'endpoints' beside 'base_url' or 'api_key_env'; these two stand"
+                " in the entries of 'endpoints' then"
+            )
+        path = f"{self._path}['endpoints']"
+        replicas = read_replicas(self._endpoints, path, first, environ, settings)
+        found = self._elsewhere(model, replicas[0].base_url, first)
+        return at_all(replace(found, tool_mode=self._mode(found)), replicas)
 
     def _elsewhere(self, model: str, base_url: str, first: Endpoint) -> Endpoint:
         name = f"{self._path}['base_url']"
@@ -150,19 +163,6 @@ class _Entry:
         # A key is sent to the address it was set for, and to no other.
         key = first.api_key if address == first.base_url else ""
         return Endpoint(provider_of(address), model, address, key)
-
-    def _key(self, environ: Mapping[str, str], settings: object) -> str:
-        name = self._values["api_key_env"]
-        if not name:
-            return ""
-        key = environ.get(name, "").strip() or str(getattr(settings, name, None) or "").strip()
-        if not key:
-            # What stands there may be the key itself, put in by mistake: it is not repeated.
-            raise ConfigurationError(
-                f"{self._path}['api_key_env'] names nothing that is set; it must be the name of an"
-                " environment variable, or of a setting in secret_settings.py, that holds the key"
-            )
-        return key
 
     def _mode(self, found: Endpoint) -> str:
         mode = self._values["tool_mode"] or found.tool_mode

@@ -18,7 +18,7 @@ from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport
 
 
 def places_of_game() -> tuple[Path, Path]:
-    """Where a game's embedded model leaves its address, and the pid file it ends with.
+    """The files in which a game's embedded model leaves its address, and the pid file it ends with.
 
     Raises:
         ConfigurationError: there is no game here.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +22,10 @@ from evennia_ai.llm.client import (
     make_transport,
     provider_headers,
 )
-from evennia_ai.llm.endpoints import Endpoint
-from evennia_ai.llm.fallback import FallbackClient
+from evennia_ai.llm.endpoints import Endpoint, Replica
+from evennia_ai.llm.fallback import Client, FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport
+from evennia_ai.llm.spread import Spread, SpreadModel, soonest
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, Transport
 from evennia_ai.resilience import (
     CircuitBreaker,
@@ -95,6 +96,7 @@ class Pool:
         self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
         self._answer_limits: dict[tuple[str, str], AnswerLimit] = {}
+        self._spreads: dict[tuple[Replica, ...], Spread] = {}
         self.troubles: dict[str, str] = {}
 
     def client(
@@ -102,17 +104,17 @@ class Pool:
         endpoint: Endpoint,
         generation: Generation = Generation(),
         fallbacks: Sequence[Endpoint] = (),
-    ) -> UnifiedLLMClient | FallbackClient:
+    ) -> Client:
         """A client for one assistant; what it costs to make is next to nothing.
 
         Args:
             fallbacks: what is asked, in order, where the endpoint fails. Of the generation they are
                 only told how long an answer may be: the rest is fitted to the first model.
         """
-        first = self._one(endpoint, generation, self.breaker_of(endpoint))
-        if not fallbacks:
+        first = self._asked(endpoint, generation)
+        if not fallbacks and isinstance(first, UnifiedLLMClient):
             return first
-        models = [(endpoint.describe(), first)]
+        models = [(endpoint.describe() if fallbacks else "", first)]
         models += [
             (each.describe(), self._fallback(each, endpoint, generation)) for each in fallbacks
         ]
@@ -125,14 +127,35 @@ class Pool:
 
     def _fallback(
         self, endpoint: Endpoint, first: Endpoint, generation: Generation
-    ) -> UnifiedLLMClient:
+    ) -> UnifiedLLMClient | SpreadModel:
         # The embedded model is slow: its requests have a cap of their own.
         cap = None if endpoint.is_local else generation.max_tokens
-        name = breaker_name(endpoint)
-        if name == breaker_name(first):
-            # A quota that is used up or a model that is gone must not shut out its neighbour.
-            name = f"{name} {endpoint.model}"
-        return self._one(endpoint, Generation(max_tokens=cap), self._breaker(name))
+        return self._asked(endpoint, Generation(max_tokens=cap), set(map(breaker_name, first.each)))
+
+    def _asked(
+        self, endpoint: Endpoint, generation: Generation, taken: Collection[str] = ()
+    ) -> UnifiedLLMClient | SpreadModel:
+        """A model at its address, or at all of them.
+
+        Args:
+            taken: breakers of the model before it. A quota that is used up or a model that is gone
+                must not shut out its neighbour.
+        """
+        clients = []
+        for one in endpoint.each:
+            name = breaker_name(one)
+            breaker = self._breaker(f"{name} {one.model}" if name in taken else name)
+            clients.append(self._one(one, generation, breaker))
+        if not endpoint.replicas:
+            return clients[0]
+        places = list(zip(endpoint.replicas, clients, strict=True))
+        return SpreadModel(self.spread(endpoint), places, reactor=self._reactor)
+
+    def spread(self, endpoint: Endpoint) -> Spread:
+        """The use of a model's addresses, where it has several."""
+        if endpoint.replicas not in self._spreads:
+            self._spreads[endpoint.replicas] = Spread(endpoint.replicas)
+        return self._spreads[endpoint.replicas]
 
     def trial_client(self, endpoint: Endpoint) -> UnifiedLLMClient:
         """A client for trying an endpoint: asked in any case, and its failures count nowhere."""
@@ -149,8 +172,13 @@ class Pool:
             breaker.reset()
 
     def breaker_of(self, endpoint: Endpoint) -> CircuitBreaker:
-        """The breaker of an endpoint; models of one endpoint fail together."""
-        return self._breaker(breaker_name(endpoint))
+        """The breaker of an endpoint; models of one endpoint fail together.
+
+        Of several addresses it is that of the one that may be asked soonest.
+        """
+        if not endpoint.replicas:
+            return self._breaker(breaker_name(endpoint))
+        return soonest([self._breaker(breaker_name(one)) for one in endpoint.each])
 
     def _breaker(self, name: str) -> CircuitBreaker:
         config = self.config.breaker

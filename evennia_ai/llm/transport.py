@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -128,6 +128,7 @@ class OpenAITransport:
         most_bytes: of a reply; of a longer one nothing is read.
 
     Attributes:
+        plain_headers: of all requests, those that hold no secret.
         rate_limit_info: what the last answer that spoke of limits said. They belong to the key,
             so they are the same for all who ask with it.
 
@@ -146,6 +147,7 @@ class OpenAITransport:
     ) -> None:
         self.base_url = base_url
         self.rate_limit_info: RateLimitInfo | None = None
+        self.plain_headers = dict(headers)
         self._most_bytes = most_bytes
         self._key = api_key
         self._reactor = reactor
@@ -160,6 +162,18 @@ class OpenAITransport:
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
         """Ask for one completion."""
         return as_deferred(self._request("POST", COMPLETIONS, body), self._reactor)
+
+    def mark_key(self, mark: Callable[[str], str]) -> str:
+        """A mark of the key that it sends, "" where it sends none."""
+        return mark(self._key) if self._key else ""
+
+    async def send(self, body: bytes) -> bytes:
+        """Ask for one completion within the running loop.
+
+        Args:
+            body: the request's, as JSON.
+        """
+        return await self._request("POST", COMPLETIONS, body)
 
     def models(self) -> Deferred[bytes]:
         """Ask which models the endpoint has."""
@@ -188,7 +202,13 @@ class OpenAITransport:
         if self._session is not None:
             await self._session.close()
 
-    async def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+    async def end(self) -> None:
+        """Close the connections within the running loop."""
+        await self._close()
+
+    async def _request(
+        self, method: str, path: str, body: Mapping[str, Any] | bytes | None
+    ) -> bytes:
         try:
             return await self._asked(method, path, body)
         except ModelError:
@@ -205,9 +225,10 @@ class OpenAITransport:
                 f"the answer of {self.base_url} cannot be read: {cause}"
             ) from None
 
-    async def _asked(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+    async def _asked(self, method: str, path: str, body: Mapping[str, Any] | bytes | None) -> bytes:
         most = self._most_bytes if path == COMPLETIONS else LARGEST_ANSWER_BYTES
-        sent = {} if body is None else {"data": encode(body), "headers": AS_JSON}
+        data = body if body is None or isinstance(body, bytes) else encode(body)
+        sent = {} if data is None else {"data": data, "headers": AS_JSON}
         request = self._opened().request(
             method, self.base_url + path, proxy_headers=self._proxy_headers, **sent
         )

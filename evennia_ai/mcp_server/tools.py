@@ -45,6 +45,7 @@ NAMES: Mapping[str, str] = {
     "change_lore": "PATCH lore/<ai_memory:memory>/",
     "remove_lore": "DELETE lore/<ai_memory:memory>/",
     "usage": f"GET {_A}usage/",
+    "list_peers": "GET peers/",
     "list_questions": "GET questions/",
     "answer_question": "POST questions/<ai_number:number>/answer/",
     "list_goals": f"GET {_A}goals/",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evennia.utils import logger
-from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredLock
 from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
@@ -28,6 +28,7 @@ from evennia_ai.models import Memory
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
+from evennia_ai.workers.port import PoisonError
 
 # One request to the store, so that a search never waits long, and each is paid for by itself.
 BATCH = PORTION
@@ -130,7 +131,11 @@ def apply(script: Assistant, report: Report | None = None) -> Deferred[int]:
 
 def halt(script: Assistant) -> None:
     """Break off what is under way: a stop lets nothing more be sent. All of it still waits."""
-    if script.work is None or script.work.indexing is None or not services.memory().sends:
+    work = services.work()
+    if work.is_elsewhere:
+        work.drop(script.pk)
+    is_sent = work.is_elsewhere or services.memory().sends
+    if script.work is None or script.work.indexing is None or not is_sent:
         return
     known = _known(script)
     _stop_waiting(known)
@@ -304,7 +309,7 @@ async def _compared(script: Assistant, service: MemoryService) -> bool:
 def _waiting(script: Assistant) -> tuple[list[Memory], list[Memory]]:
     """The next batch; where nothing is remembered, only what was forgotten before."""
     if state.memory_config(script).enabled:
-        return rows.waiting(script.pk, BATCH)
+        return rows.waiting(script.pk, BATCH * services.work().portions)
     return [], rows.gone(script.pk, BATCH)
 
 
@@ -319,8 +324,32 @@ async def _forget(script: Assistant, service: MemoryService, gone: Sequence[Memo
 
 
 async def _read(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
-    if not unread:
+    """Let vectors be made, of all portions at one time. Returns whether all of them were."""
+    parts = [unread[first : first + BATCH] for first in range(0, len(unread), BATCH)]
+    asked = [Deferred.fromCoroutine(_read_part(script, service, part)) for part in parts]
+    told = await DeferredList(asked, consumeErrors=True)
+    for is_over, outcome in told:
+        if not is_over:
+            outcome.raiseException()
+    return all(outcome for _, outcome in told)
+
+
+async def _read_part(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
+    """One portion. One that ends every worker is halved, until the memory that does it is found."""
+    try:
+        return await _read_whole(script, service, unread)
+    except PoisonError as error:
+        if len(unread) > 1:
+            half = len(unread) // 2
+            first = await _read_part(script, service, unread[:half])
+            return await _read_part(script, service, unread[half:]) and first
+        told = f"memory {unread[0].key} is found by its words alone"
+        logger.log_warn(f"[assistant] {script.key}: {told}: {error}")
+        rows.mark(script.pk, unread, rows.NO_VECTOR)
         return True
+
+
+async def _read_whole(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
     work = script.work
     telling = [row for row in unread if not asks_only(row.text)]
     items = [Item(row.key, row.text, row.audience, row.trust) for row in telling]

@@ -16,11 +16,13 @@ from twisted.internet.defer import Deferred
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import Price, price_of
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.errors import ConfigurationError, MemoryStoreError, StaleEpochError
 from evennia_ai.memory_store.port import Hit, Item, Sought
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.fence import Fence
+from evennia_ai.workers.port import NotBegunError, PoisonError
 
 T = TypeVar("T")
 PURPOSE = "embedding"
@@ -30,14 +32,21 @@ NOTHING = TokenUsage()
 
 def is_held(script: Assistant) -> bool:
     """True where nothing is sent for an assistant: it is stopped, and the store is elsewhere."""
-    return state.is_stopped(script) and bool(services.memory().sends)
+    is_sent = services.work().is_elsewhere or services.memory().sends
+    return state.is_stopped(script) and bool(is_sent)
 
 
 async def add(
     script: Assistant, service: MemoryService, items: Sequence[Item]
 ) -> list[bytes] | None:
-    """Let vectors be made of memories, at most one portion. None: they were not."""
-    return await _paid(script, service, "", lambda: service.add(script.pk, items))
+    """Let vectors be made of memories, at most one portion. None: they were not.
+
+    Raises:
+        PoisonError: they ended every worker that was to make them.
+    """
+    work, run = services.work(), Fence.of(script).run
+    seconds = max(SECONDS, work.patience)
+    return await _paid(script, service, "", lambda: work.embed(run, items), seconds)
 
 
 async def search(
@@ -55,6 +64,7 @@ class _Payment:
     model: str
     person: str
     reservation: ledger.Reservation | None = None
+    seconds: float = SECONDS
     used: TokenUsage = NOTHING
     price: Price | None = None
 
@@ -69,12 +79,20 @@ class _Payment:
         self.price = price_of(ledger.prices(), PURPOSE, self.model)
         self.reservation = ledger.store().reserve(
             ledger.BillingContext(self.script.key, self.person, PURPOSE),
-            ledger.CostEstimate(self.used, f"{PURPOSE}/{self.model}", self.price, seconds=SECONDS),
+            ledger.CostEstimate(
+                self.used, f"{PURPOSE}/{self.model}", self.price, seconds=self.seconds
+            ),
             state.budget_config(self.script),
             self.script.clock.seconds(),
         )
         for warning in self.reservation.warnings:
             logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
+
+    def release(self) -> None:
+        """Give it back: nothing was sent."""
+        reservation, self.reservation = self.reservation, None
+        if reservation is not None:
+            ledger.store().release(reservation, self.script.clock.seconds())
 
     def close(self, *, is_answered: bool) -> None:
         """Count it. What was broken off may have been charged for."""
@@ -94,12 +112,16 @@ class _Payment:
 
 
 async def _paid(
-    script: Assistant, service: MemoryService, person: str, ask: Callable[[], Deferred[T | None]]
+    script: Assistant,
+    service: MemoryService,
+    person: str,
+    ask: Callable[[], Deferred[T | None]],
+    seconds: float = SECONDS,
 ) -> T | None:
     if is_held(script):
         return None
     name = service.signature.rpartition("/")[0] or service.signature
-    payment, answered = _Payment(script, name, person), None
+    payment, answered = _Payment(script, name, person, seconds=seconds), None
     try:
         # The service calls it at once, and only where the request is charged for.
         service.paid = payment.reserve
@@ -110,6 +132,14 @@ async def _paid(
         answered = await asking
     except ConfigurationError as error:
         logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
+    except NotBegunError:
+        payment.release()
+    except PoisonError:
+        raise
+    except StaleEpochError:
+        pass  # it was stopped, or this process ends; what waits is in the table
+    except MemoryStoreError as error:
+        logger.log_warn(f"[assistant] {script.key}: no vectors were made: {error}")
     finally:
         payment.close(is_answered=answered is not None)
     return answered

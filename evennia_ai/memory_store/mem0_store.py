@@ -54,8 +54,15 @@ class Mem0Store:
             return []
         with self._explained():
             vectors = self._embedder.embed_passages([item.text for item in wanted])
-            kept = self._backend.add(collection, wanted, vectors)
-            made = zip(wanted, vectors, strict=True)
+            return self.keep(collection, wanted, vectors)
+
+    def keep(
+        self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
+    ) -> list[bytes]:
+        """Take vectors of memories that were made somewhere else."""
+        with self._explained():
+            kept = self._backend.add(collection, items, vectors)
+            made = zip(items, vectors, strict=True)
             if kept:
                 found = {item.key: (item.audience, vector) for item, vector in made}
                 self._index.read(collection, found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,9 @@ class MemoryStore(Protocol):
         Returns:
             The vectors as the table keeps them, in the same order; [] where the store keeps them.
         """
+
+    def keep(self, collection: int, items: Sequence[Item], vectors: Sequence[Any]) -> list[bytes]:
+        """Take vectors of memories that were made somewhere else; returns what `add` does."""
 
     def search_words(self, sought: Sought) -> ByWords:
         """Those that share the most words with a text, the best first. Costs no embedding."""

@@ -168,6 +168,13 @@ def change(assistant: int, key: str, **columns: Any) -> bool:
     return bool(Memory.objects.filter(pk__in=numbers).update(**_sound(columns)))
 
 
+def note_consolidated(assistant: int, keys: Sequence[str]) -> None:
+    """Note that facts were drawn from memories already, as of those brought in from elsewhere."""
+    for first in range(0, len(keys), MOST_AT_ONCE):
+        part = keys[first : first + MOST_AT_ONCE]
+        Memory.objects.filter(assistant=assistant, key__in=part).update(is_consolidated=True)
+
+
 def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
     """Note that rows hold no more; they are not searched from then on.
 

@@ -10,7 +10,7 @@ The store is opened by what is first asked, in the one thread that also asks it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -39,6 +39,7 @@ from evennia_ai.resilience.permit import Permit
 
 T = TypeVar("T")
 Paid = Callable[[int], None]
+Make = Callable[[Sequence[Item]], Awaitable[Sequence[Any]]]
 SEARCH_SECONDS = 5.0
 LIKENESS_SECONDS = 3.0
 WRITE_SECONDS = 30.0
@@ -132,6 +133,41 @@ class MemoryService:
             lambda store: store.add(collection, wanted),
             tokens=_tokens(item.text for item in wanted),
         )
+
+    def add_made(
+        self, collection: int, items: Sequence[Item], make: Make
+    ) -> Deferred[list[bytes] | None]:
+        """Keep vectors that something else makes of memories; it is paid for as `add` is.
+
+        Args:
+            make: makes them; it may raise MemoryStoreError.
+
+        Returns:
+            As of `add`. Fails with what `make` fails with.
+        """
+        try:
+            wanted = checked_items(items)
+            checked_collection(collection)
+        except ValueError:
+            return fail()
+        return Deferred.fromCoroutine(self._add_made(collection, wanted, make))
+
+    async def _add_made(
+        self, collection: int, items: Sequence[Item], make: Make
+    ) -> list[bytes] | None:
+        if self.absence:
+            return None
+        try:
+            if self.paid is not None and self._embedder.is_paid:
+                self.paid(_tokens(item.text for item in items))
+        except LimitReachedError as error:
+            self._last_error = str(error)
+            return None
+        vectors = await make(items)
+        kept: list[bytes] | None = await self._ask(
+            "keep", WRITE_SECONDS, lambda store: store.keep(collection, items, vectors)
+        )
+        return kept
 
     def search(self, sought: Sought) -> Deferred[list[Hit] | None]:
         """Those that fit a text best. None: could not look; []: looked, and found nothing.

@@ -19,6 +19,8 @@ from django.db import connection, models
 from evennia_ai.models.access_token import AccessToken as AccessToken
 from evennia_ai.models.access_token import TokenScope as TokenScope
 from evennia_ai.models.card_file import CardFile as CardFile
+from evennia_ai.models.jobs import WorkerSeen as WorkerSeen
+from evennia_ai.models.jobs import WorkJob as WorkJob
 from evennia_ai.models.peers import PeerEvent as PeerEvent
 from evennia_ai.models.peers import PeerHook as PeerHook
 from evennia_ai.models.peers import PeerTask as PeerTask
@@ -50,8 +52,14 @@ def missing_tables(*kinds: type[models.Model]) -> list[str]:
 
 
 class BudgetTotal(models.Model):
-    """The use of one account: a scope, whose, and a period: `core.safety.budget.Total`."""
+    """The use of one account: a scope, whose, and a period: `core.safety.budget.Total`.
 
+    Attributes:
+        game: whose account it is in a ledger that several games share; "" in a game's own, and of
+            all games together.
+    """
+
+    game = models.CharField(max_length=SHORT, default="", blank=True)
     scope = models.CharField(max_length=10)
     key = models.CharField(max_length=LONG, blank=True)
     period = models.CharField(max_length=16, blank=True)
@@ -73,7 +81,7 @@ class BudgetTotal(models.Model):
 
         constraints = [
             models.UniqueConstraint(
-                fields=["scope", "key", "period"], name="evennia_ai_one_total_each"
+                fields=["game", "scope", "key", "period"], name="evennia_ai_one_total_each"
             )
         ]
 
@@ -82,11 +90,13 @@ class ModelCall(models.Model):
     """One model call, from the moment it is reserved.
 
     Its key names the server process that makes it. What is estimated stays held until it is
-    closed; `due` is when it is surely over, whatever became of that process.
+    closed; `due` is when it is surely over, whatever became of that process. `game` is whose it is
+    in a ledger that several games share, "" in a game's own.
     """
 
     key = models.CharField(max_length=SHORT, primary_key=True)
     owner = models.CharField(max_length=SHORT)
+    game = models.CharField(max_length=SHORT, default="", blank=True)
     at = models.BigIntegerField()
     due = models.BigIntegerField()
     assistant = models.CharField(max_length=LONG)

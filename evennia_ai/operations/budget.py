@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, NotRequired
 
@@ -61,6 +61,7 @@ class BudgetReport:
     """Caps of an assistant and of the game.
 
     Attributes:
+        all_games: those of all games that share the ledger; [] where none does.
         players: the share of each in this month's tokens, 0 to 1.
         unpriced: calls of this month whose price nobody set.
     """
@@ -69,6 +70,7 @@ class BudgetReport:
     game: list[CapRow]
     players: Mapping[str, float]
     unpriced: int
+    all_games: list[CapRow] = field(default_factory=list)
 
 
 def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Result[BudgetReport]:
@@ -83,6 +85,7 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     try:
         config = ledger.config_for(_own(script))
         game = ledger.report(None, config, now)
+        every = ledger.report(None, config, now, is_all=True) if ledger.is_shared() else None
         own = game
         if script is not None or is_bench:
             key = None if script is None else str(script.key)
@@ -94,6 +97,8 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
     if own is not game:
         lines += ["The whole game", *_rows(game, now)]
+    if every is not None:
+        lines += ["All games together", *_rows(every, now)]
     if unpriced := own.unpriced[BudgetSpan.MONTH]:
         lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
     data = BudgetReport(
@@ -101,6 +106,7 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
         game=[_as_data(standing, game, now) for standing in game.standings],
         players=own.shares,
         unpriced=unpriced,
+        all_games=[] if every is None else [_as_data(s, every, now) for s in every.standings],
     )
     return Result(True, "\n".join(lines), data)
 
@@ -275,6 +281,7 @@ class CapReport(TypedDict, total=False):
 
     standings: list[CapRow]
     game: list[CapRow]
+    all_games: Annotated[list[CapRow], note("Empty where no other game shares the ledger.")]
     unpriced_calls: Annotated[int, note("Calls of this month whose price nobody set.")]
 
 
@@ -316,6 +323,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
         budget={
             "standings": found.standings,
             "game": found.game,
+            "all_games": found.all_games,
             "unpriced_calls": found.unpriced,
         },
     )

@@ -22,9 +22,11 @@ from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget import today_of
+from evennia_ai.operations.endpoint_uses import EndpointUse, uses_of
 from evennia_ai.operations.memory_upkeep import MemorySummary, summary_of
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import iso
+from evennia_ai.operations.workers import WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.turns import aside
@@ -180,6 +182,8 @@ class Status:
     max_context_tokens: int | None
     cache: dict[str, object]
     memory: MemorySummary
+    endpoints: Annotated[list[EndpointUse], note("Of its model, where that has several.")]
+    workers: WorkersRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +315,9 @@ def status(script: AssistantScript) -> Result[Status]:
     lockout = emergency.lockout_of(script)
     try:
         brain, has_brain = script.endpoint().describe(), True
+        endpoints = uses_of(script.endpoint())
     except ConfigurationError as error:
-        brain, has_brain = f"not set up: {error}", False
+        brain, has_brain, endpoints = f"not set up: {error}", False, []
     data = Status(
         key=script.key,
         mood="",
@@ -337,11 +342,13 @@ def status(script: AssistantScript) -> Result[Status]:
         has_brain=has_brain,
         breakers=services.pool().breakers.get_all_stats(),
         degraded=[*services.pool().breakers.degraded(), *work.breakers.degraded()],
+        endpoints=endpoints,
         mcp=services.remote_servers().status(),
         context_tokens=work.context_tokens,
         max_context_tokens=work.max_context_tokens,
         cache=work.tool_cache.get_stats(),
         memory=summary_of(script),
+        workers=workers_row(script),
     )
     data = replace(data, mood=_mood(data, is_resting=model_outages.is_resting(script)))
     return Result(True, f"{script.key}: {data.mood}", data)

@@ -21,11 +21,13 @@ from evennia_ai.audit import archive
 from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import missing_tables
-from evennia_ai.operations import monitoring
+from evennia_ai.operations import monitoring, workers
+from evennia_ai.operations.endpoint_uses import all_uses
 from evennia_ai.operations.memory_upkeep import FAILED, NO_STORE, OFF, condition_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import as_shown
+from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 
 GOOD, QUIET, BAD = "good", "quiet", "bad"
@@ -70,7 +72,7 @@ class Equipment:
 
 def equipment() -> Result[Equipment]:
     """The things that the game's assistants depend on, as they are now."""
-    parts = [*_models(), *_memory(), *_database(), *_servers(), *_agents()]
+    parts = [*_models(), *_memory(), *_workers(), *_database(), *_servers(), *_agents()]
     unwell = [part["name"] for part in parts if part["level"] == BAD]
     told = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
     return Result(True, told, Equipment(parts, _archives(), _versions()))
@@ -89,6 +91,7 @@ def _models() -> Iterator[Part]:
     try:
         game = services.endpoint()
         yield _part("The game's model", GOOD, game.describe(), game.notice)
+        yield from _endpoints()
     except ConfigurationError as error:
         game = None
         yield _part("The game's model", BAD, f"It is not set up: {error}.", advice)
@@ -106,6 +109,17 @@ def _models() -> Iterator[Part]:
             continue
         if own != game:
             yield _part(f"The model of {script.key}", GOOD, own.describe())
+
+
+def _endpoints() -> Iterator[Part]:
+    """The addresses of models that have several."""
+    for use in all_uses():
+        is_asked = use.state == CircuitBreakerState.CLOSED
+        told = use.told() if is_asked else f"Its breaker is {use.state}: {use.told()}"
+        advice = (
+            "" if is_asked else "The others are asked meanwhile, and it is tried again by itself."
+        )
+        yield _part(f"Endpoint {use.base_url}", GOOD if is_asked else BAD, told, advice)
 
 
 # ---- stores ------------------------------------------------------------------------------------
@@ -126,6 +140,16 @@ def _memory() -> Iterator[Part]:
         yield _part("Memory store", BAD, f"{told} {now.problem}", advice)
     else:
         yield _part("Memory store", GOOD, told, memory.notice)
+
+
+def _workers() -> Iterator[Part]:
+    """Workers where they are set; in most games they are not, and nothing is said."""
+    row = workers.workers_row()
+    if row["state"] == workers.OFF:
+        return
+    told = workers.in_words({**row, "problem": ""})
+    level = BAD if row["state"] == workers.FAILED else GOOD
+    yield _part("Workers", level, f"{told}.", row["problem"])
 
 
 def _database() -> Iterator[Part]:

@@ -132,6 +132,15 @@ def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
     return Result(True, f"It is in {path}", str(path))
 
 
+def save_bytes(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all, for its owner alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    _write_whole(path, lambda stream: stream.write(content.decode("utf-8", "replace")))
+
+
 def export_audit(script: AssistantScript) -> Result[Saved]:
     """Write what the database has of an assistant's record into a file of JSON lines."""
     try:
@@ -147,7 +156,7 @@ def export_audit(script: AssistantScript) -> Result[Saved]:
 
 
 def audit_lines(script: AssistantScript) -> Result[str]:
-    """What the database has of an assistant's record, as lines of JSON, to be sent at once."""
+    """The events that the database has of an assistant, as lines of JSON, to be sent at once."""
     record, stream = complete_record(), StringIO()
     known = record.count(script) - record.oldest(script) + 1
     if known > MOST_SENT:

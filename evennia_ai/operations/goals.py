@@ -93,7 +93,7 @@ def _row(stored: goals.Goals, goal: goals.Goal, clocks: Clocks) -> Goal:
 
 
 def _next_at(timing: Timing, clocks: Clocks) -> str | None:
-    """When a time comes by the clock on the wall; None for one that came for good, or never."""
+    """The moment of a time by the clock on the wall; None for one that came for good, or never."""
     left = clocks[timing["clock"]].until(timing)
     if math.isinf(left) or (timing["is_begun"] and not timing["is_daily"]):
         return None

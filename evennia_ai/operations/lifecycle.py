@@ -20,7 +20,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
-from evennia_ai.models import CardFile, EntityProfile, Memory
+from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
 from evennia_ai.operations.assistants import BODY, Made, create_assistant, plain_desc
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Result, note
@@ -354,7 +354,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
     """
     before = state.read(script, "adopted").get("channels", ())
     script.work = None  # type: ignore[assignment]  # as before it was started
-    for table in (Memory, EntityProfile, CardFile):
+    for table in (Memory, EntityProfile, CardFile, WorkJob):
         table.objects.filter(assistant=script.pk).delete()
     tracing.remove_all(script.pk)
     tasks.remove_all(script.pk)

@@ -13,7 +13,7 @@ from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
-from evennia_ai.llm.check import Line, check_endpoint
+from evennia_ai.llm.check import Line, check_endpoints
 from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
@@ -99,7 +99,7 @@ def check_chosen(provider: str, model: str) -> Deferred[Report]:
         ConfigurationError: what is chosen does not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
-    return check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, None))
+    return check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, None))
 
 
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
@@ -112,7 +112,7 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
         ConfigurationError: what is set does not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    checked = check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, script))
+    checked = check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, script))
     scripts = list_assistants() if script is None else [script]
     return checked.addCallback(with_room, scripts)
 

@@ -1,4 +1,4 @@
-"""Health of all assistants, Prometheus metrics, and files of the game that others can read.
+"""Health of all assistants, and Prometheus metrics.
 
 No secrets, no names of persons and no words: who reads it need not be staff. All but
 `count_request` is called in the reactor's thread.
@@ -7,15 +7,12 @@ No secrets, no names of persons and no words: who reads it need not be staff. Al
 from __future__ import annotations
 
 import re
-import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from django.conf import settings
 from django.db import DatabaseError, connection
 from evennia.scripts.models import ScriptDB
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -38,46 +35,16 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.database_files import database_files as database_files
+from evennia_ai.operations.database_files import readable_by_others as readable_by_others
+from evennia_ai.operations.endpoint_uses import EndpointUse, all_uses, calls_of, in_flight_of
 from evennia_ai.operations.memory_upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.observing import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.operations.workers import OFF, WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.assistant import Assistant
-
-SUFFIXES = ("", "-wal", "-shm", "-journal")
-OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
-OTHERS_PASS = stat.S_IXGRP | stat.S_IXOTH
-
-
-def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
-    """The files of the game's SQLite databases that are there.
-
-    Args:
-        databases: as DATABASES names them; None: those of the game.
-    """
-    chosen = (settings.DATABASES if databases is None else databases).values()
-    names = [str(one.get("NAME", "")) for one in chosen if "sqlite3" in one.get("ENGINE", "")]
-    whole = [Path(f"{name}{suffix}") for name in names if name for suffix in SUFFIXES]
-    return [path for path in whole if path.is_file()]
-
-
-def readable_by_others(databases: Mapping[str, Any] | None = None) -> list[str]:
-    """Those of these files that other users of the machine may read, and can get at.
-
-    Args:
-        databases: as DATABASES names them; None: those of the game.
-    """
-    return [str(path) for path in database_files(databases) if _is_open(path.absolute())]
-
-
-def _is_open(path: Path) -> bool:
-    try:
-        passes = [folder.stat().st_mode & OTHERS_PASS for folder in path.parents]
-        return bool(path.stat().st_mode & OTHERS_READ) and all(passes)
-    except OSError:
-        return False
-
 
 METRICS_TYPE = CONTENT_TYPE_LATEST
 OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"
@@ -129,7 +96,9 @@ class Health:
     database: Annotated[str, note("`ok`, `slow` or `failed`.")]
     model: Annotated[str, note("`ok` or `not set up`.")]
     memory: Annotated[str, note("`ok`, `off` or `failed`.")]
+    workers: Annotated[str, note("`ok`, `off` or `failed`.")]
     reasons: Annotated[list[str] | None, note("For staff only.")] = None
+    endpoints: Annotated[list[EndpointUse] | None, note("For staff only.")] = None
 
 
 def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
@@ -145,7 +114,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
     database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
     # The tables of memories are in it too, and are not asked where it does not answer.
     memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
-    problem = _problem_of_model()
+    problem, workers = _problem_of_model(), workers_row()
     reasons = [
         *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
@@ -156,6 +125,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         *(f"{agent}: its card is held back" for agent in services.remote_specialists().held()),
         *([f"the database is {database}"] if database != OK else ()),
         *([f"the model is not set up: {problem}"] if problem else ()),
+        *([f"workers: {workers['problem']}"] if workers["problem"] else ()),
         *([f"memories: {memory.problem}"] if memory.problem and memory.state == FAILED else ()),
     ]
     status = DEGRADED if reasons else OK
@@ -170,7 +140,9 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         database=database,
         model="not set up" if problem else OK,
         memory=memory.state,
+        workers=workers["state"],
         reasons=reasons if with_reasons else None,
+        endpoints=all_uses() if with_reasons else None,
     )
     halted = sum(counts[name] for name in HALTED)
     return Result(True, f"{status}: {len(scripts)} assistants, {halted} of them stopped", data)
@@ -208,6 +180,7 @@ class Scrape:
     scripts: list[Assistant]
     total: Total | None
     seen: Observed
+    work: WorkersRow
 
 
 Labels = tuple[str, ...]
@@ -276,6 +249,22 @@ def _breaker_states(_scrape: Scrape) -> Samples:
     }
 
 
+def _jobs(scrape: Scrape) -> Samples:
+    """Jobs for workers by their state; none where workers are not set."""
+    work = scrape.work
+    if work["state"] == OFF:
+        return {}
+    return {
+        ("waiting",): work["waiting"],
+        ("running",): work["running"],
+        ("stalled",): work["stalled"],
+    }
+
+
+def _of_work(scrape: Scrape, value: int) -> Samples:
+    return {} if scrape.work["state"] == OFF else {(): value}
+
+
 def _lag(_scrape: Scrape) -> Samples:
     """Seconds by which the latest of what should have run by now is late."""
     now = reactor.seconds()
@@ -306,6 +295,12 @@ METRICS: dict[str, MetricRow] = {
     ),
     "evennia_ai_breaker_state": MetricRow(
         "1 for the state that a breaker of the game is in", ("breaker", "state"), _breaker_states
+    ),
+    "evennia_ai_endpoint_calls_in_flight": MetricRow(
+        "model calls under way at each of several endpoints", ("endpoint",), in_flight_of
+    ),
+    "evennia_ai_endpoint_calls_total": MetricRow(
+        "model calls begun at each of several endpoints", ("endpoint",), calls_of
     ),
     "evennia_ai_model_calls_in_flight": MetricRow(
         "model calls under way, of all server processes",
@@ -346,6 +341,15 @@ METRICS: dict[str, MetricRow] = {
     "evennia_ai_api_requests_total": MetricRow(
         "requests to the API", ("method", "endpoint", "status"), _seen("requests")
     ),
+    "evennia_ai_worker_jobs": MetricRow("jobs for workers, by how they stand", ("state",), _jobs),
+    "evennia_ai_workers": MetricRow(
+        "workers at work", (), lambda scrape: _of_work(scrape, scrape.work["workers"])
+    ),
+    "evennia_ai_worker_jobs_given_up_total": MetricRow(
+        "jobs that ended every worker that began them",
+        (),
+        lambda scrape: _of_work(scrape, scrape.work["given_up"]),
+    ),
     "evennia_ai_reactor_lag_seconds": MetricRow(
         "how late the server is with what is due", (), _lag
     ),
@@ -359,7 +363,7 @@ class _Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All metrics as they are now."""
-        scrape = Scrape(running(), _read_ledger(), observed())
+        scrape = Scrape(running(), _read_ledger(), observed(), workers_row())
         for name, row in METRICS.items():
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             family = kind(name, row.text, labels=row.labels)

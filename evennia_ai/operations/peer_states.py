@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -12,10 +11,9 @@ from django.db import transaction
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.models import PeerTask
 from evennia_ai.runtime import turns
-from evennia_ai.tasks import peer_store
+from evennia_ai.tasks import peer_parts, peer_store
 
-# Told the id of a task of which something new is stored.
-CHANGED: list[Callable[[str], None]] = []
+ANSWER = "answer"
 
 
 def now() -> float:
@@ -41,15 +39,25 @@ def ask(task: PeerTask, state: str, question: Question) -> None:
     move(task, state, message=message, question=question.number)
 
 
-def end(task: PeerTask, state: str, text: str) -> None:
+def end(task: PeerTask, state: str, text: str, *, is_talk: bool = False) -> None:
     """A task is over, unless it was before.
 
     Args:
         text: what came of it, or why nothing did.
+        is_talk: it is mere words, for which nothing was done.
     """
     message = {"id": str(uuid4()), "role": "agent", "text": text}
-    artifact = {"id": "answer", "text": text} if state == peer_store.COMPLETED else None
-    move(task, state, message=message, answer=text, artifact=artifact)
+    artifact = _answer(task, text) if state == peer_store.COMPLETED else None
+    move(task, state, message=message, answer=text, artifact=artifact, is_talk=is_talk)
+
+
+def _answer(task: PeerTask, text: str) -> dict[str, Any]:
+    """The answer as something made; as data for a peer that takes data and no text."""
+    modes = peer_store.modes_of(task)
+    is_text = peer_parts.is_taken(peer_parts.TEXT, modes)
+    if not is_text and peer_parts.is_taken(peer_parts.JSON, modes):
+        return {"id": ANSWER, "name": ANSWER, "parts": [{"data": {ANSWER: text}}]}
+    return {"id": ANSWER, "name": ANSWER, "parts": [{"text": text}]}
 
 
 def move(
@@ -60,9 +68,12 @@ def move(
     question: int | None = None,
     answer: str = "",
     artifact: dict[str, Any] | None = None,
+    is_talk: bool = False,
 ) -> None:
     """A task comes into another state, unless it is over; whoever listens is told."""
-    told = {"message": message} if message is not None else {}
+    told: dict[str, Any] = {"message": message} if message is not None else {}
+    if is_talk:
+        told["is_talk"] = True
     if state in peer_store.FINAL and (chain := turns.CHAINS.get(task.request)) is not None:
         # What a restart forgot is not told: whoever asked counts what it held for it.
         told["usage"] = {"total_tokens": chain.tokens}
@@ -70,11 +81,6 @@ def move(
         task, state, now(), told=told, question=question, answer=answer, artifact=artifact
     )
     if is_new:
-        transaction.on_commit(lambda: _tell(task.pk))
+        transaction.on_commit(lambda: peer_store.tell(task.pk))
     else:
         task.refresh_from_db()
-
-
-def _tell(task: str) -> None:
-    for listener in CHANGED:
-        listener(task)

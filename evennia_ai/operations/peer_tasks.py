@@ -23,18 +23,27 @@ from evennia_ai.approvals.people import task_of
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.core.text.words import number as in_words
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import PeerTask, PendingTask
 from evennia_ai.operations import peer_states
 from evennia_ai.operations.conversation import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.peers import used_today
 from evennia_ai.operations.questions import answer as answer_question
 from evennia_ai.operations.result import Problem, Result
 from evennia_ai.operations.rights import is_staff, refusal
 from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import forms_of
-from evennia_ai.tasks import peer_store, programs, remote_tasks, store, task_waits
+from evennia_ai.tasks import (
+    peer_parts,
+    peer_store,
+    programs,
+    remote_tasks,
+    store,
+    task_waits,
+)
 from evennia_ai.tasks.programs import Reason
 
 LOCK = "peer"
@@ -43,6 +52,11 @@ PREFIX = "a2a:"
 NOT_YOURS = "You may not ask {name}: its lock {lock!r} lets you not."
 NO_TASK = "You have no task {number!r} with {name}."
 TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
+USED_UP = (
+    "Your account has used {used} tokens today, of {cap} with which agents elsewhere may begin; "
+    "give it tomorrow (UTC), or ask the game's owner for more: peer_tokens_per_day in "
+    "EVENNIA_AI_A2A_CONFIG."
+)
 ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
 IS_OVER = "Task {number} is over, it is {state}; give another one."
 NOT_ASKED = "Task {number} is being worked on, and asks you nothing."
@@ -51,6 +65,7 @@ SENT_BEFORE = "Message {message!r} was already answered; a new one needs an id o
 OTHER_QUESTION = "Question {given} is already answered or was never asked; {open} is open."
 GONE = "{name} gives no answer: the game does not know this task any more"
 CALLED_OFF = "the peer called it off"
+TAKES = "(They take no plain text, but: {modes}. Attach what they need.)"
 PASSED = (
     "This task has passed {hops} assistants already, and {name} takes part in no chain of more "
     "than {most} (max_agent_hops)."
@@ -71,6 +86,7 @@ class Given:
         choice: the answer to a question, by its id; "" where the words are the answer.
         question: the number of what it answers; 0: whatever is open.
         metadata: as it was sent.
+        modes: the media types that the peer takes; none: all.
     """
 
     id: str
@@ -80,11 +96,21 @@ class Given:
     choice: str = ""
     question: int = 0
     metadata: dict[str, Any] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
 
     def as_word(self) -> dict[str, Any]:
         """The same as it is kept."""
-        kept = {"id": self.id, "role": "user", "text": self.text}
-        return {**kept, "metadata": self.metadata} if self.metadata else kept
+        kept: dict[str, Any] = {"id": self.id, "role": "user", "text": self.text}
+        if self.metadata:
+            kept["metadata"] = self.metadata
+        return {**kept, "modes": list(self.modes)} if self.modes else kept
+
+    @property
+    def words(self) -> str:
+        """The same as the assistant reads it, with what else than text they take."""
+        if peer_parts.is_taken(peer_parts.TEXT, self.modes):
+            return self.text
+        return f"{self.text}\n{TAKES.format(modes=', '.join(self.modes))}"
 
 
 # ---- who may ask whom --------------------------------------------------------------------------
@@ -126,7 +152,7 @@ def begin(
     try:
         begun = requests.begin(
             script,
-            given.text,
+            given.words,
             account,
             config.task_seconds,
             is_order=given.is_order,
@@ -168,6 +194,9 @@ def _refusal(
     mine = peer_store.count_unfinished(account=account.pk)
     if 0 < config.tasks_per_peer <= mine:
         return Result.unavailable(TOO_MANY.format(count=mine))
+    cap = config.peer_tokens_per_day
+    if 0 < cap <= (used := used_today(account.pk)):
+        return Result.unavailable(USED_UP.format(used=in_words(used), cap=in_words(cap)))
     of_all = peer_store.count_unfinished()
     if 0 < config.tasks_at_once <= of_all:
         return Result.unavailable(ALL_BUSY.format(count=of_all))
@@ -296,7 +325,7 @@ def follow(task: PeerTask) -> None:
     elif pending.state == store.FAILED:
         peer_states.end(task, peer_store.FAILED, f"{pending.answer}.")
     else:
-        _follow_answered(script, task, pending.answer)
+        _follow_answered(script, task, pending)
 
 
 def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
@@ -319,7 +348,7 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
         peer_states.ask(task, peer_store.INPUT_REQUIRED, question)
 
 
-def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> None:
+def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
     """It has reported, and perhaps somebody has to allow what it wants to do."""
     calls = [each for each in questions.stored(script) if each.call and _is_of(each, task)]
     if any(each.choice for each in calls):
@@ -331,8 +360,10 @@ def _follow_answered(script: AssistantScript, task: PeerTask, answer: str) -> No
         return
     closed = questions.why_closed(task.question) if task.question else ""
     was_asked = task.state == peer_store.AUTH_REQUIRED and closed
+    answer = str(pending.answer)
     text = f"{answer} (question {task.question}: {closed})" if was_asked else answer
-    peer_states.end(task, peer_store.COMPLETED, text)
+    is_talk = pending.reason == store.TALK and not (task.is_order or task.question)
+    peer_states.end(task, peer_store.COMPLETED, text, is_talk=is_talk)
 
 
 def _is_of(question: Question, task: PeerTask) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,10 +18,12 @@ from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
 from evennia_ai.core.text.words import number
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import PeerTask
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.times import iso
+from evennia_ai.runtime import services
 from evennia_ai.tasks import peer_store
 
 MOST_SHOWN = 50
@@ -39,7 +42,7 @@ class PeerRow(TypedDict):
     unfinished: int
     last_at: Annotated[str, note("When it last gave one.")]
     tokens_today: int
-    tokens_allowed: Annotated[int, note("In a day; 0: there is no cap.")]
+    tokens_allowed: Annotated[int, note("In a day, by the lowest cap; 0: there is none.")]
     tokens_month: int
     cost_month: Annotated[float, note("US dollars, as far as prices are known.")]
 
@@ -72,7 +75,7 @@ def list_peers(name: str = "") -> Result[Peers]:
     """
     if peer_store.missing_tables():
         return Result.unavailable(NOT_MIGRATED)
-    tasks = list(PeerTask.objects.order_by("-made_at"))
+    tasks = list(PeerTask.objects.defer("words", "answer").order_by("-made_at"))
     names = _names({task.account for task in tasks})
     if name:
         tasks = [task for task in tasks if names[task.account].casefold() == name.casefold()]
@@ -93,23 +96,37 @@ def _names(accounts: Iterable[int]) -> dict[int, str]:
     return {pk: known.get(pk, f"#{pk}, who is gone") for pk in accounts}
 
 
+def used_today(account: int | None) -> int:
+    """The tokens that an account used today, in the game too."""
+    person = f"{peer_store.ACCOUNT}{account}"
+    return _tokens(
+        read_total(BudgetAccount(Scope.PLAYER, person, period_of(BudgetSpan.DAY, time.time())))
+    )
+
+
+def _allowed() -> int:
+    """The tokens of a day by the lowest cap of an account; 0: there is none."""
+    caps = [int(ledger.config_for({}).caps_of(Scope.PLAYER).tokens_per_day)]
+    with suppress(ConfigurationError):  # then no task is taken at all
+        caps.append(services.a2a_config().peer_tokens_per_day)
+    return min(filter(None, caps), default=0)
+
+
 def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
     mine = [task for task in tasks if task.account == pk]
     states = Counter(task.state for task in mine)
-    now, person = time.time(), f"{peer_store.ACCOUNT}{pk}"
-    today, month = (
-        read_total(BudgetAccount(Scope.PLAYER, person, period_of(span, now)))
-        for span in (BudgetSpan.DAY, BudgetSpan.MONTH)
+    person = f"{peer_store.ACCOUNT}{pk}"
+    month = read_total(
+        BudgetAccount(Scope.PLAYER, person, period_of(BudgetSpan.MONTH, time.time()))
     )
-    caps = ledger.config_for({}).caps_of(Scope.PLAYER)
     return {
         "account": name,
         "number": pk,
         "tasks": len(mine),
         "unfinished": len(mine) - sum(states[state] for state in peer_store.FINAL),
         "last_at": iso(mine[0].made_at),
-        "tokens_today": _tokens(today),
-        "tokens_allowed": int(caps.tokens_per_day),
+        "tokens_today": used_today(pk),
+        "tokens_allowed": _allowed(),
         "tokens_month": _tokens(month),
         "cost_month": month.cost_nano / NANO,
     }

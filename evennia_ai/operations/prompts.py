@@ -1,4 +1,4 @@
-"""What an assistant's model is sent, changed while the game runs."""
+"""Prompts of an assistant's model, changed while the game runs."""
 
 from __future__ import annotations
 

@@ -15,12 +15,14 @@ from evennia.utils import logger
 
 from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory_store import rows
 from evennia_ai.models import (
     AccessToken,
-    BudgetTotal,
     CardFile,
     EntityProfile,
     Memory,
@@ -33,6 +35,7 @@ from evennia_ai.models import (
     RecordedSnapshot,
     RemoteTask,
     ToolPin,
+    WorkJob,
 )
 from evennia_ai.operations import leftovers
 from evennia_ai.operations.lifecycle import FIRST_CHARACTER, end_assistant
@@ -42,7 +45,7 @@ from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import services, state
 
 MOST_NAMED = 20
-RECORDS = (ModelCall, BudgetTotal, RecordedEvent, RecordedSnapshot)
+RECORDS = (RecordedEvent, RecordedSnapshot)
 OF_ASSISTANTS = (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook, RemoteTask)
 WHY = "all assistants are removed"
 PUPPETED = "Nothing is removed: somebody is in the body of {names}; let them leave it first (ooc)."
@@ -90,7 +93,7 @@ def belongings() -> Belongings:
         "character cards": _count(CardFile),
         "tokens of the API": _count(AccessToken),
         "pinned tools": _count(ToolPin),
-        "calls in the ledger": _count(ModelCall),
+        "calls in the ledger": ModelCall.objects.filter(game=place.game()).count(),
         "events in the record": _count(RecordedEvent),
     }
     return Belongings([script for script in known if script not in adopted], adopted, counts)
@@ -179,7 +182,7 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
         audit.record("all_removed", audit.GAME, **told)
         audit.flush()
         if and_records:
-            _empty_records()
+            _empty_records(left)
     places = leftovers.places_in_files()
     data = Removed(removed, released, left, places)
     return Result(not left, _told(data), data, Problem.CONFLICT if left else Problem.NONE)
@@ -234,7 +237,7 @@ def _clear_tables(*, and_lore: bool) -> None:
     else:
         kept.append(rows.SHARED)
     with transaction.atomic():
-        for table in (Memory, EntityProfile, CardFile):
+        for table in (Memory, EntityProfile, CardFile, WorkJob):
             table.objects.exclude(assistant__in=kept).delete()
         for table in OF_ASSISTANTS:
             table.objects.all().delete()
@@ -251,10 +254,16 @@ def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:
         left.append(f"{being.key} ({being.dbref}: {problem})")
 
 
-def _empty_records() -> None:
+def _empty_records(left: list[str]) -> None:
     with transaction.atomic():
         for table in RECORDS:
             table.objects.all().delete()
+    try:
+        with tables_wanted():
+            for table in place.TABLES:  # other games keep theirs, and the sum of all
+                table.objects.filter(game=place.game()).delete()
+    except ConfigurationError as error:
+        left.append(f"what calls have cost ({error})")
     audit.start_anew()
 
 

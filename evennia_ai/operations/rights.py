@@ -83,6 +83,8 @@ ACTS: dict[str, Right] = {
     "tokens of others": Right.OWNER,
     "raise budget of the game": RAISES[Scope.GAME],
     "reset breaker of the game": Right.OWNER,
+    "export assistant": Right.OWNER,  # with every private word
+    "import assistant": Right.OWNER,
     "remove all": Right.OWNER,
 }
 

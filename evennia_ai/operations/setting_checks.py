@@ -16,7 +16,7 @@ from django.conf import settings
 from evennia.locks.lockhandler import LockException, LockHandler
 
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger.ledger_store import unpriced_text
+from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.safety.prices import price_of

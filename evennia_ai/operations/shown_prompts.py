@@ -1,4 +1,4 @@
-"""What an assistant's model is sent, as people look at it: the next prompt, in any context."""
+"""The next prompt of an assistant's model in any context, as people look at it."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db.models import Count, F, Q, Sum
 
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.models import ModelCall
@@ -129,16 +130,17 @@ def _asked(run: range) -> Iterable[tuple[Any, ...]]:
 
 
 def _within(numbers: range) -> Any:
-    return ModelCall.objects.filter(at__gte=numbers.start * DAY, at__lt=numbers.stop * DAY)
+    within = {"at__gte": numbers.start * DAY, "at__lt": numbers.stop * DAY}
+    return ModelCall.objects.filter(game=place.game(), **within)
 
 
 def _runs(numbers: list[int]) -> Iterator[range]:
     """Numbers that follow each other, together."""
     first = 0
-    for place, number in enumerate(numbers, 1):
-        if place == len(numbers) or numbers[place] != number + 1:
+    for ordinal, number in enumerate(numbers, 1):
+        if ordinal == len(numbers) or numbers[ordinal] != number + 1:
             yield range(numbers[first], number + 1)
-            first = place
+            first = ordinal
 
 
 def _add(sums: dict[Any, Figures], key: Any, figures: Figures) -> None:

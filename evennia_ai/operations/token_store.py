@@ -1,8 +1,9 @@
 """The table of access tokens: made, found by what was sent, and ended. The tokens are nowhere.
 
 A token ends with its time, with the account's password, with a ban of the account's name, and when
-the account is switched off. Tokens of Django REST framework, which stand in its table as they are,
-are taken over and removed there.
+the account is switched off. It does not end when Django stores the same password in a newer form.
+Tokens of Django REST framework, which stand in its table as they are, are taken over and removed
+there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib.auth.hashers import get_hasher, identify_hasher
 from django.db import connections, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
@@ -164,6 +166,21 @@ def on_saved(instance: Any) -> None:
         _adopt(instance)
 
 
+def on_password_saving(account: Any) -> None:
+    """The tokens of an account go on where its password is stored in a newer form and is the same.
+
+    Django does that at a login after an update of its own, and says so: it saves the password
+    alone, and holds no new one (`AbstractBaseUser.check_password`).
+    """
+    rows = AccountDB.objects.filter(pk=account.pk)
+    stored = rows.values_list("password", flat=True).first() or ""
+    if account._password is not None or not _is_outdated(stored) or _is_outdated(account.password):
+        return
+    if not missing_tables():
+        mine = AccessToken.objects.filter(account_id=account.pk, password=_mark(stored))
+        mine.update(password=_mark(account.password))
+
+
 def on_old_deleted(instance: Any) -> None:
     """A token that is deleted where it came from is worth nothing here either."""
     if not missing_tables():
@@ -259,6 +276,15 @@ def _digest(key: str) -> str:
 def _mark(password: str) -> str:
     """The mark of the account's password, which is stored salted and hashed already."""
     return sha256(f"evennia_ai.token {password}".encode()).hexdigest()
+
+
+def _is_outdated(password: str) -> bool:
+    """True for a password that Django would store in another form today."""
+    try:
+        hasher, wanted = identify_hasher(password), get_hasher()
+    except ValueError:
+        return False  # no form that is known here, which nobody logs in with
+    return hasher.algorithm != wanted.algorithm or bool(wanted.must_update(password))
 
 
 def _place(address: str) -> str:

@@ -45,6 +45,8 @@ MOST_NEAR, LONGEST_NAME = 3, 60
 # What makes sense only within a turn, and why.
 NOT_BY_HAND = {
     "report": "it answers a task, and nobody has given one",
+    "attach_data": "it adds to the report on a task of a peer's, and nobody has given one",
+    "attach_file": "it adds to the report on a task of a peer's, and nobody has given one",
     "delegate_task": "it hands on a task of a turn; have it done by: assistant tell",
     "find_tools": "it adds to the tools of a turn; all of them are listed without it",
 }

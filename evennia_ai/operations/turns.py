@@ -192,7 +192,7 @@ def _own(script: AssistantScript, name: str, tick: int | None, look: Look) -> Re
 
 
 def _around(script: AssistantScript, at: float, own: set[int], look: Look) -> list[Line]:
-    """What was heard in the minutes around a moment, the oldest first, with what was answered."""
+    """Words heard in the minutes around a moment, the oldest first, with what was answered."""
     span = Span(at - AROUND_SECONDS, at + AROUND_SECONDS, "")
     kept = traces.trace(script, span=span, limit=MOST_AROUND, look=look).data.messages
     rows: dict[tuple[float, int], Any] = {

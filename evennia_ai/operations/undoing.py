@@ -225,7 +225,7 @@ def _target(change: ChangedValue) -> Any:
 def _problem_of(
     script: AssistantScript, edit: Edit, changes: list[ChangedValue]
 ) -> tuple[str, str] | None:
-    """Why an edit cannot be changed back, and what to type then; None where it can be."""
+    """The reason an edit cannot be changed back, with what to type then; None where it can be."""
     look = look_of(script) if edit.is_of_look else {}
     for each in changes:
         if edit.is_of_look:

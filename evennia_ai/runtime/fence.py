@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evennia_ai.errors import StaleEpochError
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
+from evennia_ai.workers.port import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,13 @@ class Fence:
         """Raise StaleEpochError when that is over."""
         if self.script.work is not self.work or self.work.epoch != self.epoch:
             raise StaleEpochError(self.epoch, self.script.work.epoch)
+
+    def holds(self) -> bool:
+        """True while it is not over, and no stop is active."""
+        is_same = self.script.work is self.work and self.work.epoch == self.epoch
+        return is_same and not state.is_stopped(self.script)
+
+    @property
+    def run(self) -> Run:
+        """The same for what workers do."""
+        return Run(self.script.pk, self.epoch, self.holds)

@@ -23,6 +23,7 @@ from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.remote import SETTING as REMOTE_SPECIALISTS
 from evennia_ai.core.settings.remote import Remote, read_remotes
 from evennia_ai.core.settings.services import A2aConfig, BreakerConfig, McpServerConfig
+from evennia_ai.core.settings.workers import WorkersConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import Pacer, as_deferred
@@ -31,6 +32,8 @@ from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
 from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
 from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.llm.replicas import NAME as REPLICAS
+from evennia_ai.llm.replicas import with_replicas
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
 from evennia_ai.mcp.pin_store import StoredPins
@@ -38,6 +41,11 @@ from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.memory_store import opening
 from evennia_ai.memory_store.opening import MemorySettings
 from evennia_ai.memory_store.service import MemoryService
+from evennia_ai.workers import bell
+from evennia_ai.workers.here import Here
+from evennia_ai.workers.kinds import key_mark
+from evennia_ai.workers.port import Work
+from evennia_ai.workers.queued import Queued
 
 
 def close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
@@ -106,7 +114,7 @@ def pool() -> Pool:
             pid_file=pid_file,
             deadline_seconds=_number("EVENNIA_AI_CALL_DEADLINE_SECONDS"),
             max_calls_in_flight=_whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT"),
-            most_reply_bytes=_whole_number("EVENNIA_AI_MAX_REPLY_BYTES"),
+            most_reply_bytes=reply_bytes(),
             app_name=settings.SERVERNAME,
             breaker=breaker_config(),
         ),
@@ -122,7 +130,9 @@ def endpoint() -> Endpoint:
     Raises:
         ConfigurationError: what is set does not fit together.
     """
-    return endpoints.resolve(os.environ, settings)
+    found = endpoints.resolve(os.environ, settings)
+    given = getattr(settings, REPLICAS, GAME_SETTINGS[REPLICAS].default)
+    return with_replicas(found, given, os.environ, settings) if given != () else found
 
 
 def fallbacks(
@@ -285,8 +295,7 @@ def remote_specialists() -> RemoteSpecialists:
 def leave_remote_servers() -> None:
     """Begin to end the programs of the MCP servers: the game's server is about to end.
 
-    Evennia lets the reactor run for a second after it has told its scripts so. A program that has
-    not ended by then ends with the process.
+    Evennia lets the reactor run for a second more. What is there then ends with the process.
     """
     if remote_servers.cache_info().currsize:
         remote_servers().close().addErrback(lambda _: None)
@@ -315,6 +324,52 @@ def memory() -> MemoryService:
     return made
 
 
+def workers_config() -> WorkersConfig:
+    """The setting of workers.
+
+    Raises:
+        ConfigurationError: something in it is wrong, or cannot be in this game.
+    """
+    config = WorkersConfig.from_stored(getattr(settings, WorkersConfig.NAME, {}))
+    if config.engine and (told := bell.obstacle_of_setting()):
+        raise ConfigurationError(f"{WorkersConfig.NAME} sets {config.engine!r}, but {told}")
+    return config
+
+
+@lru_cache(maxsize=1)
+def work() -> Work:
+    """Where work is done that nobody waits for: in this process, or by workers."""
+    try:
+        config = workers_config()
+    except ConfigurationError as error:  # `evennia check` says it too; the game does it itself
+        logger.log_err(f"[assistant] {error}")
+        return Here(memory, str(error))
+    if not config.engine:
+        return Here(memory)
+    made = Queued(config, memory, reactor)
+    close_at_the_end(made.close)
+    return made
+
+
+def model_keys() -> dict[tuple[str, str], str]:
+    """The keys of the game's models, by address and mark: what a worker may send.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    known = [place for model in (endpoint(), *fallbacks()) for place in model.each if place.api_key]
+    return {(place.base_url, key_mark(place.api_key)): place.api_key for place in known}
+
+
+def reply_bytes() -> int:
+    """The most bytes of a model's reply that are read.
+
+    Raises:
+        ConfigurationError: it is no number.
+    """
+    return _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+
+
 def check_settings() -> str:
     """Read everything once that can be wrong.
 
@@ -326,7 +381,7 @@ def check_settings() -> str:
     """
     _number("EVENNIA_AI_CALL_DEADLINE_SECONDS")
     _whole_number("EVENNIA_AI_MAX_CALLS_IN_FLIGHT")
-    _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
+    reply_bytes()
     breaker_config()
     fallbacks()
     tool_modules()
@@ -337,8 +392,8 @@ def check_settings() -> str:
     mcp_server_config()
     a2a_config()
     remote_configs()
-    HearingConfig.from_stored(
-        getattr(settings, HearingConfig.GAME_NAME, {}), HearingConfig.GAME_NAME
-    )
+    workers_config()
+    hearing = getattr(settings, HearingConfig.GAME_NAME, {})
+    HearingConfig.from_stored(hearing, HearingConfig.GAME_NAME)
     notices = endpoint().notice, memory_settings().notice
     return " ".join(filter(None, notices))

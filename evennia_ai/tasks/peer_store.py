@@ -7,7 +7,7 @@ of a task that has one, whoever comes first.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -24,7 +24,11 @@ FINAL = (COMPLETED, FAILED, CANCELED)
 ASKING = (INPUT_REQUIRED, AUTH_REQUIRED)
 STATUS, ARTIFACT = "status", "artifact"
 MOST_WORDS = 200
+# Of what one task made: pieces, those made again among them, and characters of them all.
+MOST_MADE, LONGEST_MADE = 16, 100_000
 ACCOUNT = "*#"
+# Told the id of a task of which something new is stored.
+CHANGED: list[Callable[[str], None]] = []
 
 
 def missing_tables() -> list[str]:
@@ -135,7 +139,44 @@ def said(task: PeerTask) -> list[dict[str, Any]]:
     return list(json.loads(task.words))
 
 
+def modes_of(task: PeerTask) -> list[str]:
+    """The media types that whoever gave a task takes; none: all."""
+    return list(said(task)[0].get("modes", ()))
+
+
 # ---- what happened -----------------------------------------------------------------------------
+
+
+def make(task: PeerTask, made: Mapping[str, Any], now: float) -> bool:
+    """Add something that a task made, or made anew: one by each id.
+
+    Returns:
+        False where the task is over, or there is no room for it.
+    """
+    with transaction.atomic():
+        is_open = PeerTask.objects.filter(pk=task.pk).exclude(state__in=FINAL).exists()
+        before = [each.data for each in PeerEvent.objects.filter(task=task.pk, kind=ARTIFACT)]
+        size = sum(map(len, (*before, json.dumps(made, ensure_ascii=False))))
+        if not is_open or len(before) >= MOST_MADE or size > LONGEST_MADE:
+            return False
+        _add(task, ARTIFACT, made, now)
+        transaction.on_commit(lambda: tell(task.pk))
+    return True
+
+
+def made_of(task: str) -> list[dict[str, Any]]:
+    """All that a task made: of each id what was made last, its answer at the end."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in PeerEvent.objects.filter(task=task, kind=ARTIFACT).order_by("pk"):
+        made = read(event)
+        found[made["id"]] = made
+    return list(found.values())
+
+
+def tell(task: str) -> None:
+    """Tell whoever listens that there is news of a task."""
+    for listener in CHANGED:
+        listener(task)
 
 
 def _add(task: PeerTask, kind: str, data: Mapping[str, Any], at: float) -> None:
@@ -153,9 +194,10 @@ def read(event: PeerEvent) -> dict[str, Any]:
     return dict(json.loads(event.data))
 
 
-def last_event(task: str) -> PeerEvent | None:
-    """The last thing that happened to a task."""
-    event: PeerEvent | None = PeerEvent.objects.filter(task=task).order_by("-pk").first()
+def last_event(task: str, **where: object) -> PeerEvent | None:
+    """The last thing that happened to a task, of all or of those."""
+    found = PeerEvent.objects.filter(task=task, **where)
+    event: PeerEvent | None = found.order_by("-pk").first()
     return event
 
 

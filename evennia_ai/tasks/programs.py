@@ -99,7 +99,9 @@ class Request(TaskWait):
         audit.record(name, self.delegate, number=self.event.number, seconds=seconds, **facts)
 
     def _keep(self, outcome: str | Exception, now: float) -> None:
-        reason = outcome.reason if isinstance(outcome, NoAnswerError) else ""
+        reason: str = store.TALK if self.is_talk else ""
+        if isinstance(outcome, NoAnswerError):
+            reason = outcome.reason
         state = store.ANSWERED if isinstance(outcome, str) else store.FAILED
         try:
             store.close(self.event.id, state, str(outcome), now, reason=reason)

@@ -15,6 +15,7 @@ from evennia_ai.models import PendingTask
 from evennia_ai.tasks import peer_store, remote_tasks
 
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
+TALK = "talk"
 KEPT_SECONDS = 86_400.0
 
 
@@ -52,7 +53,7 @@ def close(event: str, state: str, text: str, now: float, *, reason: str = "") ->
     Args:
         event: id of the task.
         text: the report, or why there is none.
-        reason: the latter in one word.
+        reason: the latter in one word; of a report `TALK` where it is mere words.
     """
     found = PendingTask.objects.filter(pk=event, state=OPEN)
     found.update(state=state, answer=text, reason=reason, ended_at=now)

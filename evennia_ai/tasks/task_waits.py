@@ -70,6 +70,7 @@ class TaskWait(ABC):
         learned: the audiences of what the report was made of.
         answer: fires with the report; cancelling it takes the task back.
         watch: its timers, from `expect` until it ends.
+        is_talk: the report is mere words, for which nothing was done.
     """
 
     delegate: Assistant
@@ -80,6 +81,7 @@ class TaskWait(ABC):
     learned: Held = OPEN
     answer: Deferred[str] = field(init=False)
     watch: Watch | None = field(init=False, default=None)
+    is_talk: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.answer = Deferred(lambda _: withdraw(self, DROPPED))
@@ -170,10 +172,13 @@ def is_quiet(event: Event | None) -> bool:
 # ---- how it ends -------------------------------------------------------------------------------
 
 
-def answer(event: Event, text: str, *, held: Held, stopped_by: str = "") -> bool:
+def answer(
+    event: Event, text: str, *, held: Held, stopped_by: str = "", is_talk: bool = False
+) -> bool:
     """Give a report to whoever waits for it.
 
     Args:
+        is_talk: it is mere words, for which nothing was done.
         held: the audiences of what it was made of.
         stopped_by: the limit that kept the delegate from doing all of it, or "".
 
@@ -186,6 +191,7 @@ def answer(event: Event, text: str, *, held: Held, stopped_by: str = "") -> bool
     if wait is None:
         return False
     wait.learned |= held
+    wait.is_talk = is_talk
     report = wait.cut(text)
     _end(wait, report, characters=len(text))
     _deliver(wait, report)

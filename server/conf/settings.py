@@ -23,7 +23,7 @@ from evennia.settings_default import (
 )
 
 from server.conf import swift  # noqa: F401  before Evennia brings in its grammar
-from server.play import ports
+from server.play import database_url, ports
 
 SERVERNAME = "The Lantern Library"
 GAME_SLOGAN = "An old lighthouse full of books, and someone who knows them"
@@ -93,6 +93,9 @@ SQLITE3_PRAGMAS = (
     *(pragma for pragma in SQLITE3_PRAGMAS if "synchronous" not in pragma),
     "PRAGMA synchronous=NORMAL",
 )
+
+# `make play DATABASE_URL=postgresql://...` keeps the address of another database.
+DATABASES["default"] = database_url.for_settings(Path(GAME_DIR) / "server") or DATABASES["default"]
 
 # Portal and server fork into the background after they have read the database. SQLite's locks do
 # not come along: another program would take the file for unused and delete its log while the server

@@ -1,4 +1,4 @@
-"""What a person can ask for: play, stop, restart, status, logs.
+"""What a person can ask for: play, stop, restart, status, logs, worker.
 
 Each is the story of one request, told in the words of the other modules.
 """
@@ -19,6 +19,7 @@ from evennia_ai.llm.endpoints import Endpoint
 from server.play import (
     brain,
     credentials,
+    database_url,
     door,
     environment,
     game,
@@ -46,7 +47,14 @@ def main(arguments: list[str]) -> int:
     """Do what was asked; return the exit code."""
     _let_go_of_stdin()
     _listen_for_signals()
-    verbs = {"play": play, "stop": stop, "restart": restart, "status": status, "logs": show_logs}
+    verbs = {
+        "play": play,
+        "stop": stop,
+        "restart": restart,
+        "status": status,
+        "logs": show_logs,
+        "worker": work,
+    }
     if len(arguments) != 1 or arguments[0] not in verbs:
         print(f"Say one of: {', '.join(verbs)}.", file=sys.stderr)
         return EXIT_MISUSED
@@ -69,6 +77,7 @@ def play(checkout: Checkout, report: Report) -> None:
         kept = ports.read_choices(checkout.choices)
         if game.running(checkout) and door.is_open(ports.choose({}, kept)):
             _refuse_to_move(kept)
+            _refuse_other_database(checkout)
             report.say(summary.opened(checkout, kept, shows_password=False))
             return
         if _stop_everything(checkout):
@@ -104,11 +113,21 @@ def show_logs(checkout: Checkout, report: Report) -> None:
     logs.show(files, report.say, follow=report.is_terminal)
 
 
+def work(checkout: Checkout, report: Report) -> None:
+    """Become a worker for the game's embeddings and nights, which says itself what is missing."""
+    program = checkout.venv / "bin" / "evennia"
+    if not program.exists():
+        raise PlayError("The game is not installed yet; type: make play")
+    os.chdir(checkout.root)
+    os.execve(program, [str(program), "ai_worker"], game.environment(checkout, {}))
+
+
 def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> None:
     insisted = set(ports.asked_for(os.environ))
     put_by = Reservations(f"the game in {checkout.root} (process {os.getpid()})")
     with put_by, ExitStack() as undo:
         openings = ports.claim(ports.choose(os.environ, kept), insisted, put_by)
+        database_url.keep(checkout.server, database_url.asked_for())
         endpoint = brain.choose(checkout)
         wants_brain = endpoint.is_local and brain.has_a_build()
         beginning = brain.Beginning(checkout) if wants_brain else None
@@ -165,7 +184,10 @@ def _make_environment(
         folder=checkout.venv,
         interpreter=environment.base_interpreter(),
         version=version,
-        extras=("local",) if beginning else (),
+        extras=(
+            *(("local",) if beginning else ()),
+            *(("postgresql",) if database_url.kept(checkout.server) else ()),
+        ),
         log=checkout.logs / "install.log",
     )
     is_borrowed = checkout.borrowed_venv is not None
@@ -208,6 +230,15 @@ def _refuse_to_move(kept: dict[str, object]) -> None:
                 f"The game is open with {name}={current[name]};"
                 f" to move it: make restart {name}={value}"
             )
+
+
+def _refuse_other_database(checkout: Checkout) -> None:
+    asked = database_url.asked_for()
+    known = database_url.kept(checkout.server) or database_url.BACK
+    if asked is not None and asked.strip() != known:
+        raise PlayError(
+            "The game is open with another database; to change it: make restart DATABASE_URL="
+        )
 
 
 def _stop_everything(checkout: Checkout) -> bool:

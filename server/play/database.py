@@ -15,10 +15,11 @@ import sys
 import time
 from pathlib import Path
 
-from server.play import credentials
+from server.play import credentials, database_url
 from server.play.layout import Checkout
 
 RESULT_MARK = "result: "
+TROUBLE_MARK = "database: "
 PRIVATE = 0o600
 
 
@@ -32,7 +33,10 @@ def main(root: Path) -> None:
     from server.play import template
 
     django.setup()
-    keep_private(str(settings.DATABASES["default"]["NAME"]))
+    if trouble := database_url.trouble(settings.DATABASES["default"]):
+        sys.exit(f"{TROUBLE_MARK}{trouble}")
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        keep_private(str(settings.DATABASES["default"]["NAME"]))
     if not template.is_applied(settings.DATABASES["default"]):
         call_command("migrate", interactive=False, verbosity=0)
 

@@ -64,6 +64,9 @@ def prepare(checkout: Checkout, openings: Openings) -> World:
         log=checkout.logs / "play.log",
         env=environment(checkout, openings.as_environment()),
     )
+    for line in said.splitlines():
+        if line.startswith(database.TROUBLE_MARK):
+            raise PlayError(line.removeprefix(database.TROUBLE_MARK))
     result = [line for line in said.splitlines() if line.startswith(database.RESULT_MARK)]
     if code != 0 or not result:
         reason = processes.blame(said)

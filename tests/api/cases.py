@@ -6,11 +6,14 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
+from tests.bundle_samples import empty
+
 ONE = "assistants/{key}/"
 ME = f"{ONE}me/"
 ROOM = "{room}"
 # Of Mira: the account, and something that she said. Of whoever asks: something that was said too.
 CARD = b64encode(b'{"name": "Edda", "description": "Edda copies old charts."}').decode()
+BUNDLE = b64encode(empty()).decode()
 MIRA, MEMORY, OWN, LORE = "{person}", "{memory}", "{own}", "{lore}"
 
 
@@ -35,6 +38,11 @@ class Case:
     def of_one(self) -> bool:
         """Whether it is about one assistant."""
         return self.path.startswith(ONE)
+
+    @property
+    def of_owner(self) -> bool:
+        """Whether only an owner of the game may do it, whoever runs the assistant."""
+        return self.path == f"{ONE}export/"
 
     @property
     def of_oneself(self) -> bool:
@@ -81,6 +89,7 @@ CASES = (
     Case("GET", f"{ONE}audit/state/"),
     Case("GET", f"{ONE}audit/difference/?a=1&b=1"),
     Case("GET", f"{ONE}usage/"),
+    Case("GET", "peers/"),
     Case("GET", f"{ONE}breakers/"),
     Case("POST", f"{ONE}breakers/llm:scripted/reset/"),
     Case("POST", f"{ONE}breakers/tool:say/reset/"),
@@ -120,6 +129,9 @@ CASES = (
     Case("GET", f"{ONE}card/"),
     Case("GET", f"{ONE}card/?format=png"),
     Case("PUT", f"{ONE}card/", {"file": CARD}),
+    Case("POST", f"{ONE}export/"),
+    Case("POST", "imports/", {"file": BUNDLE}),
+    Case("POST", "imports/preview/", {"file": BUNDLE}),
     Case("GET", "lore/packs/"),
     Case("POST", "lore/packs/", {"pack": "harbour", "entries": []}),
     Case("POST", "lore/packs/?preview=true", {"pack": "harbour", "entries": []}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
+from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import override_settings
@@ -19,6 +20,9 @@ from evennia_ai.runtime import state
 from tests.api.support import PASSWORD, ApiTest
 
 BERIT = "builder with control"
+# What a newer Django stores passwords with; those of before can still be read.
+HASHERS = "django.contrib.auth.hashers."
+NEWER_FORM = [f"{HASHERS}PBKDF2PasswordHasher", f"{HASHERS}MD5PasswordHasher"]
 LOGIN = {"username": "Berit", "password": PASSWORD}
 
 
@@ -134,6 +138,27 @@ class TestEnds(TokenTest):
             cursor.execute(stored, [self.berit.pk])
         assert 401 == self.status(token)
         assert not AccessToken.objects.filter(account_id=self.berit.pk).exists()
+
+    def test_it_outlasts_a_newer_form_of_the_same_password(self) -> None:
+        """As Django stores it at a login after an update: in the game or by `token/`."""
+        with override_settings(PASSWORD_HASHERS=NEWER_FORM):
+            token = self.new(name="after the update")
+        assert 200 == self.status() == self.status(token)
+        stored = AccountDB.objects.values_list("password", flat=True).get(pk=self.berit.pk)
+        assert "pbkdf2_sha256" == stored.partition("$")[0]
+
+    def test_a_new_password_in_a_newer_form_ends_it(self) -> None:
+        """However it is saved: only the same one goes on."""
+        with override_settings(PASSWORD_HASHERS=NEWER_FORM):
+            self.berit.set_password("another-lantern")
+            self.berit.save(update_fields=["password"])
+        assert 401 == self.status()
+
+    def test_a_password_that_is_put_in_place_ends_it(self) -> None:
+        """Without Django's word that it is the same, in the form that is the newest already."""
+        self.berit.password = make_password("another-lantern")
+        self.berit.save(update_fields=["password"])
+        assert 401 == self.status()
 
     def test_hole_c14_it_ends_with_a_ban(self) -> None:
         """For good: when the ban is lifted it stays so. Others keep theirs."""

@@ -17,8 +17,8 @@ def test_nothing_set_lets_an_owner_sleep() -> None:
     config = BudgetConfig.from_layers({}, {})
     assert BudgetConfig() == config
     tokens = [config.caps_of(scope).tokens_per_day for scope in Scope]
-    assert [4_000_000, 1_500_000, 500_000, 200_000] == tokens
-    assert [600, 60, 0, 0] == [config.caps_of(scope).calls_per_minute for scope in Scope]
+    assert [0, 4_000_000, 1_500_000, 500_000, 200_000] == tokens
+    assert [0, 600, 60, 0, 0] == [config.caps_of(scope).calls_per_minute for scope in Scope]
     assert (2, 0.8, "") == (config.calls_in_flight, config.warn_at, config.cost_cap)
 
 
@@ -84,8 +84,8 @@ WHOLE = "it must be a whole number from 0 up, 0 for no limit"
 @pytest.mark.parametrize(
     ("text", "game", "own"),
     [
-        pytest.param(f"{GAME} is 5; it must be a mapping of game, ", 5, {}, id="no mapping"),
-        pytest.param(f"{GAME} has no key 'gme'; it has game, ", {"gme": {}}, {}, id="a typo"),
+        pytest.param(f"{GAME} is 5; it must be a mapping of all_games, ", 5, {}, id="no mapping"),
+        pytest.param(f"{GAME} has no key 'gme'; it has all_games, ", {"gme": {}}, {}, id="a typo"),
         pytest.param(f"{GAME}.game is 5; it must be a map", {"game": 5}, {}, id="no caps"),
         pytest.param(
             f"{GAME}.game has no key 'x'; {CAPS}", {"game": {"x": 1}}, {}, id="no such cap"

@@ -127,6 +127,15 @@ def test_a_call_of_the_game_counts_to_no_assistant() -> None:
     assert {Scope.GAME} == {account.scope for account in accounts_of("", "", 0.0)}
 
 
+def test_a_call_counts_to_all_games_that_share_a_ledger() -> None:
+    """To their sum first, and to what it counts towards in any case."""
+    own = accounts_of("Ada", TOM, 0.0)
+    shared = accounts_of("Ada", TOM, 0.0, is_shared=True)
+    assert own == shared[-len(own) :]
+    assert {Scope.ALL_GAMES} == {account.scope for account in shared[: -len(own)]}
+    assert len(own) // 3 == len(shared) - len(own)
+
+
 @pytest.mark.parametrize(
     ("expected", "message"),
     [

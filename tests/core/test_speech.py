@@ -129,7 +129,8 @@ def test_any_text_is_judged(text: str) -> None:
 def test_answered_as_it_came(name: str, arguments: dict[str, str], source: str) -> None:
     """A private message is answered privately, a channel's on that channel, the rest aloud."""
     event = make_event(source=source, place="Public" if source == "channel" else "#2")
-    assert ToolCall("c1", name, arguments) == answer_call("hello", event, "c1")
+    call = answer_call("hello", event, "c1")
+    assert (ToolCall("c1", name, arguments), True) == (call, call.is_spoken)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
     python -m tests.crash.harness <folder>
 
-It boots Evennia once, has a world made in a file, and for each moment forks: one child plays the
-scene on a copy of the file and is killed, another opens what is left as a server does that starts.
+It boots Evennia once, has a world made in a database, and for each moment forks: one child plays
+the scene on a copy and is killed, another opens what is left as a server does that starts.
 It reads names of scenes, a line each, and answers each with a line of JSON. No thread runs and no
 connection is open in it while it forks.
 """
@@ -25,15 +25,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.crash import databases
+
 LANES = 2
 # Later than any moment: a scene that is played whole, however many moments it has this time.
 NEVER = 1_000_000
 SURVIVED, KILLED, TROUBLE = 0, -signal.SIGKILL, 3
-DATABASE = "evennia.db3"
 
 
 def boot(folder: Path) -> None:
-    """Django and Evennia on a new file with the demo's settings."""
+    """Django and Evennia on a new database with the demo's settings."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "server.conf.settings"
     os.environ["EVENNIA_AI_MODEL"] = "scripted"
     os.environ["EVENNIA_AI_MEMORY_STORE"] = "inline"
@@ -41,7 +42,7 @@ def boot(folder: Path) -> None:
     import django
     from django.conf import settings
 
-    settings.DATABASES["default"]["NAME"] = str(folder / DATABASE)
+    settings.DATABASES["default"] |= databases.make(folder)
     settings.LOG_DIR = str(folder)
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     django.setup()
@@ -108,6 +109,7 @@ class Lanes:
         pid, _ = os.wait()
         number, folder = self._running.pop(pid)
         self.found[number] = read_result(folder)
+        databases.remove(folder)
         shutil.rmtree(folder)
 
     def end(self) -> None:
@@ -130,7 +132,7 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
 
     def begin(number: int) -> None:
         folder = Path(tempfile.mkdtemp(dir=room))
-        shutil.copy(template, folder / DATABASE)
+        databases.copy(template, folder)
         lanes.begin(number, folder, lambda: play(scene, number, folder))
 
     lanes, began = Lanes(), time.monotonic()
@@ -190,8 +192,9 @@ def main() -> None:
         if threading.active_count() != 1:
             raise SystemExit(f"threads run: {threading.enumerate()}")
         connections.close_all()
-        found = play_all(line.strip(), template / DATABASE, room)
+        found = play_all(line.strip(), template, room)
         print(json.dumps(found), file=answers, flush=True)
+    databases.remove(template)
 
 
 if __name__ == "__main__":

@@ -64,14 +64,16 @@ class Moments:
         """Let the writes and commits of this process's database be moments."""
         commit = connection.commit
         connection.ensure_connection()
-        connection.connection.set_trace_callback(self._trace)
+        is_traced = connection.vendor == "sqlite"
+        if is_traced:
+            connection.connection.set_trace_callback(self._trace)
         connection.commit = lambda: self._commit(commit)
         try:
             with connection.execute_wrapper(self._execute):
                 yield
         finally:
             connection.commit = commit
-            if connection.connection is not None:
+            if is_traced and connection.connection is not None:
                 connection.connection.set_trace_callback(None)
 
     def _commit(self, commit: Callable[[], None]) -> None:

@@ -15,8 +15,8 @@ from twisted.logger import LogLevel, formatEvent, globalLogPublisher
 from evennia_ai import audit
 from evennia_ai.core.safety.questions import TOOL_PREFIX
 from evennia_ai.operations.auditing import check_audit
-from tests.crash import comparing, moments, world
-from tests.crash.harness import DATABASE, KILLED, SURVIVED, in_child
+from tests.crash import comparing, databases, moments, world
+from tests.crash.harness import KILLED, SURVIVED, in_child
 from tests.crash.liars import LIARS
 from tests.crash.nights import NIGHTS
 from tests.crash.scenes import ANSWER, QUESTION, SCENES, Scene
@@ -34,7 +34,7 @@ def build() -> None:
 
 
 def _open(folder: Path) -> None:
-    connections["default"].settings_dict["NAME"] = str(folder / DATABASE)
+    connections["default"].settings_dict["NAME"] = databases.name_of(folder)
     settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": str(folder / "archive")}
 
 
@@ -43,6 +43,7 @@ def play(name: str, number: int, folder: Path) -> None:
     scene = (SCENES | LIARS | NIGHTS)[name]
     ended = in_child(lambda: _act(scene, number, folder), folder)
     problems = []
+    databases.await_end(folder)
     if ended in (KILLED, SURVIVED):
         _open(folder)
         problems = _look(scene, folder)

@@ -140,6 +140,7 @@ def test_c2_a_yes_grants_the_amount() -> None:
             "ask_timeout", Answer(QuestionOutcome.TIMEOUT, "yes"), id="c6 a yes that is too late"
         ),
         pytest.param("no_operator", Answer(QuestionOutcome.NOBODY), id="c11 nobody there"),
+        pytest.param("crowded", Answer(QuestionOutcome.CROWDED), id="too many wait already"),
         pytest.param(
             "no_operator", Answer(QuestionOutcome.NOBODY, "yes"), id="c11 nobody, whatever he says"
         ),

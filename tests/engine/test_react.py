@@ -261,6 +261,21 @@ def test_plain_text_is_answered_the_way_it_came(
     assert (name, arguments) == (function["name"], json.loads(function["arguments"]))
 
 
+@pytest.mark.parametrize(
+    ("is_talk", "answers"),
+    [
+        pytest.param(True, [reply(content="Hello.")], id="plain words"),
+        pytest.param(False, [reply(HELLO)], id="a call"),
+        pytest.param(False, [reply(LOOK), reply(content="Hello.")], id="words after a call"),
+    ],
+)
+def test_mere_talk(is_talk: bool, answers: list[Reply]) -> None:
+    """Only plain words of a turn that called nothing before are mere talk."""
+    stage = Stage(*answers)
+    stage.play()
+    assert is_talk is stage.turn.is_talk
+
+
 def test_plain_text_to_a_page_needs_the_tool() -> None:
     """An answer in a way that is not on offer is refused like any unknown tool."""
     stage = Stage(reply(content="Hello."), reply(HELLO), source="page")

@@ -147,7 +147,7 @@ def test_what_makes_no_sense(stranger: Peer) -> None:
     """Files, no words, ids and lists that are none: each says what would be right."""
     file = {"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "AAAA"}]}
     for said, told in (
-        (file, "Only text and data"),
+        (file, "A file of the type '' is not understood here"),
         ({**file, "parts": [{"text": " "}]}, "at least one word"),
         ({**file, "messageId": "m" * 65, "parts": [{"text": "x"}]}, "at most 64 characters"),
     ):

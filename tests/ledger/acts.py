@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,17 +18,25 @@ from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.safety.prices import FREE
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import LimitReachedError
-from evennia_ai.models import ModelCall
+from evennia_ai.errors import LedgerAwayError, LimitReachedError
+from evennia_ai.models import BudgetTotal, ModelCall
 
 NOW = 1_795_262_430.0
 NEED = CostEstimate(TokenUsage(6, 4), "openai/mini", FREE)
 
 
 def migrate(_options: dict[str, Any]) -> Any:
-    """Make the tables."""
-    call_command("migrate", "evennia_ai", interactive=False, verbosity=0, skip_checks=True)
-    return {}
+    """Make the tables, those of a shared ledger too."""
+    names = ["default", *(["ledger"] if "ledger" in connections else [])]
+    for name in names:
+        told = {"database": name, "interactive": False, "verbosity": 0, "skip_checks": True}
+        call_command("migrate", "evennia_ai", **told)
+    return {name: sorted(_tables(name)) for name in names[1:]}
+
+
+def _tables(name: str) -> list[str]:
+    found: list[str] = connections[name].introspection.table_names()
+    return found
 
 
 def spend(options: dict[str, Any]) -> Any:
@@ -69,6 +78,67 @@ def _close(store: LedgerStore, reservation: Any, chance: random.Random | None) -
         getattr(store, act)(reservation, NOW)
 
 
+def play(options: dict[str, Any]) -> Any:
+    """Let twenty players of one game talk until a cap is reached, whatever becomes of the ledger.
+
+    Each has a store of its own, as if in a server process of its own. One that is told that the
+    ledger is away waits a little and asks again; with "reserve" all share one store, and calls go
+    on within what was set aside.
+    """
+    count = options["players"]
+    shared = LedgerStore() if options.get("is_one_process") else None
+    print(json.dumps({"begun": True}), flush=True)
+    with ThreadPoolExecutor(count) as threads:
+        told = list(threads.map(lambda n: _talk(n, shared or LedgerStore(), options), range(count)))
+    if shared is not None:
+        shared.stop()
+    return {
+        "passed": sum(passed for passed, _, _ in told),
+        "away": sum(away for _, away, _ in told),
+        "words": next((words for _, _, words in told if words), ""),
+    }
+
+
+def _talk(number: int, store: LedgerStore, options: dict[str, Any]) -> tuple[int, int, str]:
+    config = BudgetConfig.from_stored(options["caps"])
+    passed, away, words = 0, 0, ""
+    until = time.monotonic() + options["seconds"]
+    while time.monotonic() < until and passed < options["most"]:
+        try:
+            held = store.reserve(BillingContext("Ada", f"*#{number}"), NEED, config, NOW)
+        except LedgerAwayError as error:
+            away, words = away + 1, str(error)
+            time.sleep(0.05)
+            continue
+        except LimitReachedError:
+            break
+        passed += 1
+        store.settle(held, NEED.usage, NOW)
+        time.sleep(options.get("pause", 0.0))
+    while True:
+        try:
+            store.flush()
+            break
+        except LedgerAwayError:
+            time.sleep(0.05)
+    connections.close_all()
+    return passed, away, words
+
+
+def shared(_options: dict[str, Any]) -> Any:
+    """What a shared ledger holds: of all games together, and of each."""
+    totals = BudgetTotal.objects.filter(period="")
+    rows = totals.values_list("game", "scope", "key", "prompt_tokens", "completion_tokens")
+    calls = ModelCall.objects.exclude(state="released").exclude(purpose="reserve")
+    return {
+        "used": {f"{g}/{s}/{k}": p + c for g, s, k, p, c in rows},
+        "held": sum(totals.filter(scope="all_games").values_list("held_tokens", flat=True)),
+        "rows": calls.count(),
+        "open": calls.filter(state="open").count(),
+        "sum": sum(call.prompt_tokens + call.completion_tokens for call in calls),
+    }
+
+
 def hold(options: dict[str, Any]) -> Any:
     """Leave a call open until somebody sends another line."""
     store = LedgerStore()
@@ -102,4 +172,4 @@ def look(_options: dict[str, Any]) -> Any:
     }
 
 
-ACTS = {act.__name__: act for act in (migrate, spend, hold, look)}
+ACTS = {act.__name__: act for act in (migrate, spend, play, shared, hold, look)}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.postgres import NAMED, named_server, new_database
+from tests.postgres import any_server, new_database, run_sql
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60.0
@@ -21,11 +21,13 @@ PATIENCE_SECONDS = 60.0
 class Worker:
     """A server process; see `worker.py`."""
 
-    def __init__(self, database: dict[str, Any], act: str, **options: Any) -> None:
+    def __init__(
+        self, database: dict[str, Any], act: str, more: dict[str, str] | None = None, **options: Any
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.ledger.worker", act, json.dumps(options)],
             cwd=ROOT,
-            env={**os.environ, "LEDGER_TEST_DATABASE": json.dumps(database)},
+            env={**os.environ, "LEDGER_TEST_DATABASE": json.dumps(database), **(more or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -75,15 +77,16 @@ def sqlite(tmp_path: Path) -> dict[str, Any]:
     return {"NAME": str(tmp_path / "evennia.db3")}
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The PostgreSQL that the environment names, else one that ends with the tests."""
+    with any_server(tmp_path_factory.mktemp("postgres")) as found:
+        yield found
+
+
 @pytest.fixture
-def postgres() -> Iterator[dict[str, Any]]:
-    """A new database of the server that the environment names."""
-    server = named_server()
-    if not server:
-        pytest.skip(
-            f'no PostgreSQL: set {NAMED} to \'{{"HOST": ..., "PORT": ..., "USER": ...}}\' '
-            "of a server whose user may create databases, and install psycopg"
-        )
+def postgres(server: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A new database of it."""
     with new_database(server) as database:
         yield database
 
@@ -111,3 +114,69 @@ def run(database: dict[str, Any]) -> Iterator[Run]:
     yield start
     for worker in started:
         worker.kill()
+
+
+class Games:
+    """Two games, each with a database of its own, and the ledger that they share.
+
+    Attributes:
+        ledger: the shared database, as Django's settings name it.
+    """
+
+    def __init__(self, ledger: dict[str, Any], server: dict[str, Any], folder: Path) -> None:
+        self.ledger = ledger
+        self._server, self._folder = server, folder
+        self._started: list[Worker] = []
+
+    def start(
+        self, game: str, act: str, config: dict[str, Any] | None = None, **options: Any
+    ) -> Worker:
+        """A server process of one of them."""
+        told = {"database": "ledger", "game": game, "retry_seconds": 0.2, **(config or {})}
+        more = {
+            "LEDGER_TEST_SHARED": json.dumps(self.ledger),
+            "LEDGER_TEST_CONFIG": json.dumps(told),
+        }
+        own = {"NAME": str(self._folder / f"{game}.db3")}
+        self._started.append(Worker(own, act, more, **options))
+        return self._started[-1]
+
+    def ask(self, act: str) -> Any:
+        """What a process of one of them says."""
+        worker = self.start("lantern", act)
+        worker.go()
+        told = worker.told()
+        worker.end()
+        return told
+
+    def cut_off(self) -> None:
+        """End all connections to the ledger and let nobody make another."""
+        name = self.ledger["NAME"]
+        run_sql(
+            self._server,
+            f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+        )
+
+    def let_in(self) -> None:
+        """Let the ledger answer again."""
+        run_sql(self._server, f"ALTER DATABASE {self.ledger['NAME']} WITH ALLOW_CONNECTIONS true")
+
+    def end(self) -> None:
+        """End what still runs."""
+        for worker in self._started:
+            worker.kill()
+
+
+@pytest.fixture
+def games(postgres: dict[str, Any], server: dict[str, Any], tmp_path: Path) -> Iterator[Games]:
+    """Two games that share a ledger, in which there are tables and nothing else."""
+    made = Games(postgres, server, tmp_path)
+    for game in ("lantern", "harbour"):
+        worker = made.start(game, "migrate")
+        worker.go()
+        tables = worker.told()["ledger"]
+        worker.end()
+    assert {"evennia_ai_budgettotal", "evennia_ai_modelcall", "django_migrations"} == set(tables)
+    yield made
+    made.end()

@@ -9,3 +9,7 @@ from server.conf.settings import DATABASES
 # Nine threads want one file at once, and SQLite promises none of them a turn.
 DATABASES["default"]["OPTIONS"]["timeout"] = 60
 DATABASES["default"] |= json.loads(os.environ["LEDGER_TEST_DATABASE"])
+# A ledger in another database, which several games share, and what else a game sets.
+if "LEDGER_TEST_SHARED" in os.environ:
+    DATABASES["ledger"] = json.loads(os.environ["LEDGER_TEST_SHARED"])
+    EVENNIA_AI_LEDGER_CONFIG = json.loads(os.environ["LEDGER_TEST_CONFIG"])

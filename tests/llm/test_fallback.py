@@ -21,9 +21,10 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.client import UnifiedLLMClient
-from evennia_ai.llm.fallback import LONGEST_STORY, FallbackClient
+from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.scripted import ScriptedModel, completion
+from evennia_ai.llm.spread import LONGEST_STORY
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, RetryConfig
 
 HELLO = [user_message("hello")]

@@ -109,7 +109,8 @@ PLACE = "EVENNIA_AI_FALLBACK_MODELS[0]"
         pytest.param(f"{PLACE} is empty; it must be {ENTRY}", " ", id="an empty name"),
         pytest.param(f"{PLACE} has no 'model'; it must be {ENTRY}", {}, id="no model"),
         pytest.param(
-            f"{PLACE} has a key 'modle'; it may have model, base_url, tool_mode, api_key_env",
+            f"{PLACE} has a key 'modle'; it may have model, base_url, tool_mode, api_key_env,"
+            " endpoints",
             {"modle": "m"},
             id="a key misspelled",
         ),

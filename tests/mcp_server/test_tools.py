@@ -37,6 +37,7 @@ LORE = {"lore": TOLD}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "list_assistants": {},
     "health": {},
+    "list_peers": {},
     "why": {**ADA, "number": 1},
     "audit_difference": {**ADA, "a": 1, "b": 1},
     "show_setting": {**ADA, "setting": "tick_rate"},

@@ -21,7 +21,7 @@ RUN_SECONDS = 240.0
 LEFT_OUT = ("tests/", "docs/", "benchmarks/")
 # What the person who runs the tests has set must not decide what the launcher does in them.
 FOREIGN_PREFIXES = ("EVENNIA_", "OPENAI_", "MAKE", "MFLAGS", "PYTEST_", "COV_", "DJANGO_")
-FOREIGN_NAMES = ("PYTHON", "BIND")
+FOREIGN_NAMES = ("PYTHON", "BIND", "DATABASE_URL")
 KEPT = "EVENNIA_AI_SUITE_RUN"
 
 

@@ -96,6 +96,8 @@ LIFE = (
     Row('assistant import {{"name": "Oriel"}} = {a}', "configure", "has the card of", then="yes"),
     Row("assistant import nothing.png", "create", "", ALWAYS),
     Row("assistant export {a}", "show configuration", "'s card. It is in"),
+    Row("assistant export {a} all", "export assistant", "and all it knows, private words too"),
+    Row("assistant import nothing.zip", "import assistant", "", ALWAYS),
     Row("assistant lore", "show memories", "There is no lore yet / Lore packs:"),
     Row("assistant lore export", "show memories", "The lore pack written-here. It is in"),
     Row(

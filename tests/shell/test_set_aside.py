@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from evennia_ai import approvals, operations
+from typing import Any
+from unittest import mock
+
+from evennia_ai import approvals, audit, operations
+from evennia_ai.approvals import holding
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.inbox import SAVED_TURN, SET_ASIDE
 from evennia_ai.llm.scripted import completion
@@ -111,6 +115,23 @@ class TestMeanwhile(AsideTest):
             len(self.ada_script.work.aside),
         )
         operations.stop(self.ada_script, "test")
+
+    def test_with_too_many_set_aside_one_more_is_told_so(self) -> None:
+        """It ends at its limit with the reason, and nobody waits in the place with it."""
+        denied: list[Any] = []
+        audit.LISTENERS.append(lambda name, _, facts: denied.append((name, facts)))
+        self.addCleanup(audit.LISTENERS.pop)
+        with mock.patch.object(holding, "MOST_ASIDE", 1):
+            last = whispers("That is all I have.", "Mira")
+            self.ask("whisper Ada = find the atlas", *STEPS, last, person=self.mira)
+        assert [self.question.number] == [q.number for q in approvals.pending(self.ada_script)]
+        (facts,) = [facts for name, facts in denied if name == "limit_denied"]
+        assert "crowded" == facts["reason"]
+        assert 'Ada whispers: "That is all I have."' in self.mira.heard_from(self.ada)
+        assert [HI] == self.hi()
+        self.model.answers.append(whispers("There it is."))
+        self.answer("yes")
+        assert ['Ada whispers: "There it is."'] == self.told()
 
     def test_the_room_reads_one_line(self) -> None:
         """However long it takes; and none where the answer comes at once."""

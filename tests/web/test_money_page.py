@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,7 @@ from evennia_ai.core.safety.budget import DAY, CallState, period_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
-from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.models import BudgetTotal, ModelCall, PeerTask
 from evennia_ai.operations.budget import raise_budget, today_of
 from evennia_ai.operations.spending import MOST_ROWS, spending
 from evennia_ai.operations.spent_days import SpentDays
@@ -67,6 +68,30 @@ class MoneyTest(WebTest):
         shown = text_of(self.get("money"))
         assert "No model was asked in these days. Whisper to an assistant" in shown
         assert "tokens today: 0" in shown
+
+    def test_agents_elsewhere_stand_there_with_their_cost(self) -> None:
+        """Who asked whom, how it stands and what it cost, and no word of it; else nothing."""
+        assert "Agents elsewhere" not in text_of(self.get("money"))
+        pia = self.people["player"]
+        day = period_of(BudgetSpan.DAY, time.time())
+        key = f"*#{pia.pk}"
+        BudgetTotal.objects.create(scope="player", key=key, period=day, prompt_tokens=321)
+        PeerTask.objects.create(
+            id="t1",
+            assistant=self.ada_script.id,
+            account=pia.pk,
+            context="c",
+            request="r",
+            number=77,
+            state="completed",
+            words='[{"text": "Where is the hoard?"}]',
+            made_at=time.time(),
+            changed_at=time.time(),
+        )
+        shown = text_of(self.get("money"))
+        assert re.search(r"Pia \S+ 1 0 321 500,000 0", shown), shown
+        assert re.search(r"Pia Ada completed 77", shown)
+        assert "hoard" not in shown
 
     def test_every_side_has_the_figures_of_the_ledger(self) -> None:
         """By day, assistant, player, model and purpose; each sums up to the whole."""

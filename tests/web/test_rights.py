@@ -62,6 +62,7 @@ LEAST = {
     "reset-breaker": "controller",
     "card-json": "builder",
     "card-png": "builder",
+    "whole": "owner",
     "mine": "player",
     "one-of-mine": "player",
     "my-correct": "player",

@@ -11,8 +11,10 @@ from functools import lru_cache
 from django.conf import settings
 from twisted.internet import reactor
 
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
-from evennia_ai.budget.ledger.ledger_store import LedgerStore, unpriced_text
+from evennia_ai.budget.ledger.judging import unpriced_text
+from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.reading import Report, read_report, today_of
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
@@ -20,11 +22,12 @@ from evennia_ai.budget.ledger.reservations import (
     Reservation,
     bench,
 )
-from evennia_ai.budget.ledger.rows import MISSING, missing_tables
+from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
 from evennia_ai.core.safety.prices import Price, price_of, read_prices
-from evennia_ai.core.settings.budget import GAME_NAME, BudgetConfig
+from evennia_ai.core.settings.budget import CAPS, GAME_NAME, BudgetConfig
 from evennia_ai.core.settings.model import read_once
+from evennia_ai.core.settings.services import LedgerConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import Endpoint
 
@@ -40,7 +43,9 @@ __all__ = [
     "check_settings",
     "config_for",
     "grant",
+    "is_shared",
     "missing_tables",
+    "missing_text",
     "prices",
     "raise_cap",
     "report",
@@ -68,6 +73,11 @@ def check_settings(endpoint: Endpoint) -> None:
         ConfigurationError: something in them is wrong; or costs are capped, and what this model
             costs nobody said.
     """
+    if not place.is_shared() and any(getattr(config_for({}).all_games, name) for name in CAPS):
+        raise ConfigurationError(
+            f"{GAME_NAME}.all_games has caps, and no other game shares the ledger: say where it is "
+            f"in {LedgerConfig.NAME}, as docs/scale.md tells, or take them out"
+        )
     path, model = config_for({}).cost_cap, endpoint.model
     if price_of(prices(), endpoint.provider, model) is None and path:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{model}", path))
@@ -78,14 +88,29 @@ def start_anew() -> None:
     if store.cache_info().currsize:
         store().drop()
     store.cache_clear()
+    place.read_anew()
 
 
 def report(
-    assistant: str | None, config: BudgetConfig, now: float, *, is_bench: bool = False
+    assistant: str | None,
+    config: BudgetConfig,
+    now: float,
+    *,
+    is_bench: bool = False,
+    is_all: bool = False,
 ) -> Report:
-    """The report on an assistant, or with None on the game, with all that has ended by now."""
+    """The report on an assistant, or with None on the game, with all that has ended by now.
+
+    Args:
+        is_bench, is_all: as of `read_report`.
+    """
     store().flush()
-    return read_report(assistant, config, now, is_bench=is_bench)
+    return read_report(assistant, config, now, is_bench=is_bench, is_all=is_all)
+
+
+def is_shared() -> bool:
+    """True where several games share the ledger."""
+    return place.is_shared()
 
 
 def config_for(own: object) -> BudgetConfig:

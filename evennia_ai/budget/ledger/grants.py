@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from evennia_ai import audit
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.rows import together
 from evennia_ai.core.safety.budget import BudgetAccount, account_of, as_units
 from evennia_ai.core.safety.limits import MONEY
@@ -50,11 +51,10 @@ def raise_cap(more: Raise) -> None:
     suffix = "_nano" if more.cap.measure == "cost" else ""
     column = f"granted_{more.cap.measure}{suffix}"
     scope, key, period = more.account
-    begun = BudgetTotal(scope=scope, key=key, period=period)
+    whose = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
     with together():
-        BudgetTotal.objects.bulk_create([begun], ignore_conflicts=True)
-        row = BudgetTotal.objects.filter(scope=scope, key=key, period=period)
-        row.update(**{column: F(column) + units})
+        BudgetTotal.objects.bulk_create([BudgetTotal(**whose)], ignore_conflicts=True)
+        BudgetTotal.objects.filter(**whose).update(**{column: F(column) + units})
     audit.record(
         "budget_raised", key or "game", cap=more.name, account=more.account.name,
         amount=more.amount, by=more.by,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.reservations import Reservation
 from evennia_ai.core.safety import budget
 from evennia_ai.core.safety.budget import BudgetAccount, CapStanding, Purpose, Total
@@ -101,5 +102,19 @@ def _is_first(standing: budget.CapStanding) -> bool:
     """True in the first of all server processes that tells of it."""
     scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"
-    found = BudgetTotal.objects.filter(scope=scope, key=key, period=period, **{flag: False})
+    of = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
+    found = BudgetTotal.objects.filter(**of, **{flag: False})
     return bool(found.update(**{flag: True}))
+
+
+def unpriced_text(model: str, path: str) -> str:
+    """The error where costs are capped and one is not known.
+
+    Args:
+        path: of the cap.
+    """
+    return (
+        f"nobody said what the model {model!r} costs, and {path} limits costs. Write into "
+        f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "
+        "{'input': 0.15, 'output': 0.6}}, with the true numbers"
+    )

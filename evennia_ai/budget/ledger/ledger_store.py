@@ -16,9 +16,13 @@ from itertools import count
 from threading import RLock
 from typing import Any
 
+from django.db.utils import InterfaceError, OperationalError
+from evennia.utils import logger
+
 from evennia_ai import audit
-from evennia_ai.budget.ledger import upkeep
-from evennia_ai.budget.ledger.judging import excess, judge
+from evennia_ai.budget.ledger import outages, place, upkeep
+from evennia_ai.budget.ledger.judging import excess, judge, unpriced_text
+from evennia_ai.budget.ledger.outages import Outage, Reserve
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     Change,
@@ -41,13 +45,14 @@ from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
 from evennia_ai.core.safety.prices import Price, cost_of, counted
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.errors import ConfigurationError, LedgerAwayError, LimitReachedError
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
 
 FLUSH_SECONDS = 1.0
 MARGIN_SECONDS = 60  # clocks of two machines differ by less
 UPKEEP_SECONDS = 600
+ASIDE_SECONDS = 60  # between two tries to set a reserve aside
 ExtraWrites = Callable[[], None]
 Later = Callable[[float, Callable[[], None]], Any]
 
@@ -69,6 +74,10 @@ class LedgerStore:
         self._numbers = count(1)
         self._open: dict[str, Reservation] = {}
         self._endings: list[Ending] = []
+        self._unsure: list[Reservation] = []
+        self._is_unsure = False
+        self._outage = Outage(clock)
+        self._aside_at: float | None = None
         self._kept_at: float | None = None
         self._pruned_at: float | None = None
         self._lock = RLock()
@@ -86,20 +95,44 @@ class LedgerStore:
             LimitReachedError: a cap leaves no room for it.
             NoFreeSlotError: as many calls of the assistant are under way as may be.
             ConfigurationError: money is capped and its price unknown, or the tables are missing.
+            LedgerAwayError: a shared ledger does not answer, and nothing is set aside for that.
         """
         billing = billed(billing)
         path = config.cost_cap_on_bench if billing.is_bench else config.cost_cap
         if estimate.price is None and path:
             raise ConfigurationError(unpriced_text(estimate.model, path))
-        with self._lock, tables_wanted():
-            self._keep_house(now)
-            key = f"{self.owner}.{next(self._numbers)}"
-            begun = Reservation.begin(key, self.owner, billing, estimate, now)
-            reservation = self._write(begun, config) or begun
+        with self._lock:
+            try:
+                with self._outage.noted():
+                    reservation = self._reserve(billing, estimate, config, now)
+            except LedgerAwayError:
+                reservation = self._begin(billing, estimate, now)
+                if not self._outage.draw(reservation, now):
+                    raise
             self._open[reservation.key] = reservation
         for text in reservation.warnings:
             audit.record("budget_near", billing.assistant, text=text)
         return reservation
+
+    def _reserve(
+        self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
+    ) -> Reservation:
+        # One that was opened before may be dead by now, though the database answers again.
+        tries = 2 if place.is_shared() and place.connection().connection is not None else 1
+        for tries_left in reversed(range(tries)):
+            try:
+                with tables_wanted():
+                    self._keep_house(config, now)
+                    begun = self._begin(billing, estimate, now)
+                    return self._write(begun, config) or begun
+            except LedgerAwayError:
+                if not tries_left:
+                    raise
+        raise AssertionError("the lines above return or raise")
+
+    def _begin(self, billing: BillingContext, estimate: CostEstimate, now: float) -> Reservation:
+        key = f"{self.owner}.{next(self._numbers)}"
+        return Reservation.begin(key, self.owner, billing, estimate, now)
 
     def settle(
         self,
@@ -143,31 +176,45 @@ class LedgerStore:
         self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
 
     def flush(self) -> None:
-        """Write how calls ended."""
+        """Write how calls ended; where a shared ledger is away, that waits until it answers."""
         with self._lock:
             self._timer = None
-            if self._endings:
-                self._write(None, None)
+            if not self._endings:
+                return
+            try:
+                with self._outage.noted(), tables_wanted():
+                    self._write(None, None)
+            except LedgerAwayError as error:
+                if self._later is None:
+                    raise
+                logger.log_warn(f"[assistant] ends of {len(self._endings)} calls wait: {error}")
+                self._timer = self._later(max(FLUSH_SECONDS, self._retry_seconds), self.flush)
+
+    @property
+    def _retry_seconds(self) -> float:
+        return place.config().retry_seconds
 
     @contextmanager
     def riding(self) -> Iterator[ExtraWrites | None]:
         """Let another transaction of the process, which is about to begin, write how calls ended.
 
         While other calls are under way it is left to the next reservation, which writes it for
-        nothing.
+        nothing; and a shared ledger is never part of another transaction.
 
         Yields:
             What writes it, within that transaction, perhaps twice, the first time undone; None:
             there is nothing to write. Where the block raises, nothing is taken as written.
         """
         with self._lock:
-            taken = [] if self._open else self._endings
-            self._endings = self._endings if self._open else []
+            stays = bool(self._open) or self._is_unsure or place.is_shared()
+            taken = [] if stays else self._endings
+            self._endings = self._endings if stays else []
         try:
             yield partial(self._ride, taken) if taken else None
-        except BaseException:
+        except BaseException as error:
             with self._lock:
                 self._endings[:0] = taken
+                self._is_unsure |= isinstance(error, (OperationalError, InterfaceError))
             raise
         with self._lock:
             if not self._endings:
@@ -186,6 +233,7 @@ class LedgerStore:
         with self._lock:
             if self._open.pop(ending.reservation.key, None) is None:
                 return
+            self._outage.note_ending(ending)
             self._endings.append(ending)
             if self._later is not None and self._timer is None:
                 self._timer = self._later(FLUSH_SECONDS, self.flush)
@@ -193,13 +241,17 @@ class LedgerStore:
     def stop(self) -> None:
         """Write what is left; no timer stays behind."""
         self._cancel()
+        if self._outage.reserve is not None:
+            self._endings.append(self._outage.end_of(self._outage.reserve))
         self.flush()
+        self._cancel()
 
     def drop(self) -> None:
         """Forget what is left, as a process does that is killed; no timer stays behind."""
         self._cancel()
         self._endings.clear()
         self._open.clear()
+        self._outage = Outage(self._clock)
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -209,13 +261,39 @@ class LedgerStore:
     def _write(
         self, reservation: Reservation | None, config: BudgetConfig | None
     ) -> Reservation | None:
+        if self._is_unsure:
+            self._make_sure()
         try:
-            count, reservation = self._write_once(reservation, config)
-        except StaleRowsError:
-            self.totals.forget()
-            count, reservation = self._write_once(reservation, config)
+            try:
+                count, reservation = self._write_once(reservation, config)
+            except StaleRowsError:
+                self.totals.forget()
+                count, reservation = self._write_once(reservation, config)
+        except (OperationalError, InterfaceError, LedgerAwayError):
+            # Nobody knows whether the database had committed it before it went away.
+            self._is_unsure = True
+            self._unsure += [reservation] if reservation is not None else []
+            raise
         del self._endings[:count]
         return reservation
+
+    def _make_sure(self) -> None:
+        """See what came of a transaction that broke off, so that nothing is added twice."""
+        keys = [ending.reservation.key for ending in self._endings]
+        keys += [*(lost.key for lost in self._unsure), *self._outage.keys]
+        found = ModelCall.objects.filter(key__in=keys).values_list("key", "state")
+        with tables_wanted():
+            told = dict(found)
+        self._endings = [
+            ending for ending in self._endings if told.get(ending.reservation.key) != ending.state
+        ]
+        # Nobody was given these calls, so that nothing was sent.
+        for lost in self._unsure:
+            if told.get(lost.key) == CallState.OPEN:
+                ending = Ending(lost, CallState.RELEASED, TokenUsage(), 0, lost.at, self._clock())
+                self._endings.append(ending)
+        self._outage.make_sure(told)
+        self._unsure, self._is_unsure = [], False
 
     def _write_once(
         self, reservation: Reservation | None, config: BudgetConfig | None
@@ -225,10 +303,14 @@ class LedgerStore:
         Returns:
             How many endings were written, and the new call, as large as there is room for.
         """
-        endings = list(self._endings)
+        count, over = len(self._endings), self._outage.over(reservation)
+        endings = [*self._endings, *over]
         with together():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
+            more, open_rows = self._outage.untold(self._open)
+            changes += more
+            rows += open_rows
             if reservation is not None:
                 changes.append((reservation.accounts, reservation.opening))
             if reservation is None or config is None:
@@ -237,7 +319,8 @@ class LedgerStore:
                 reservation = self._fitted(reservation, self.totals.change(add_up(changes)), config)
                 rows.append(reservation.as_row())
             write_calls(rows)
-        return len(endings), reservation
+        self._outage.settle(is_over=bool(over))
+        return count, reservation
 
     def _fitted(
         self, reservation: Reservation, totals: dict[BudgetAccount, Total], config: BudgetConfig
@@ -265,14 +348,28 @@ class LedgerStore:
                 return ending.late_change
         return ending.change
 
-    def _keep_house(self, now: float) -> None:
-        """Now and then: close what nobody will close, and drop what is old."""
+    def _keep_house(self, config: BudgetConfig, now: float) -> None:
+        """Now and then: close what nobody will close, drop what is old, set aside a reserve."""
         if self._kept_at is None or abs(now - self._kept_at) >= UPKEEP_SECONDS:
             self._kept_at = now
             self.recover(now)
             if self._pruned_at is None or abs(now - self._pruned_at) >= budget.DAY:
                 self._pruned_at = now
                 upkeep.prune(now)
+        if outages.is_wanted() and not self._outage.has_reserve(now):
+            self._set_aside(config, now)
+
+    def _set_aside(self, config: BudgetConfig, now: float) -> None:
+        """Set aside what is wanted for this day, or as much of it as the caps leave room for."""
+        if self._aside_at is not None and abs(now - self._aside_at) < ASIDE_SECONDS:
+            return
+        self._aside_at = now
+        begun = self._begin(*outages.wanted(), now)
+        try:
+            held = self._write(begun, config) or begun
+        except LimitReachedError:
+            return  # all is used up, and there is nothing to go on with
+        self._outage.reserve, self._aside_at = Reserve.of(held), None
 
     def recover(self, now: float) -> int:
         """Close the calls of server processes that ended in the middle of them, as cut off.
@@ -290,19 +387,6 @@ class LedgerStore:
         with together():
             if not upkeep.mark_cut_off(call):
                 return False
-            self.totals.forget()
-            self.totals.change(add_up([upkeep.change_of(call)]))
+            # It may be another game's.
+            Totals(call.game).change(add_up([upkeep.change_of(call)]))
         return True
-
-
-def unpriced_text(model: str, path: str) -> str:
-    """The error where costs are capped and one is not known.
-
-    Args:
-        path: of the cap.
-    """
-    return (
-        f"nobody said what the model {model!r} costs, and {path} limits costs. Write into "
-        f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "
-        "{'input': 0.15, 'output': 0.6}}, with the true numbers"
-    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
@@ -42,7 +43,9 @@ class Report:
 
 def read_total(account: BudgetAccount) -> Total:
     """The use of an account, all 0 where it has no row."""
-    found = BudgetTotal.objects.filter(scope=account.scope, key=account.key, period=account.period)
+    scope, key, period = account
+    game = place.game_of(scope)
+    found = BudgetTotal.objects.filter(game=game, scope=scope, key=key, period=period)
     values = found.values(*_FIELDS).first()
     return Total(**values) if values else Total()
 
@@ -65,12 +68,18 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
 
 
 def read_report(
-    assistant: str | None, config: BudgetConfig, now: float, *, is_bench: bool = False
+    assistant: str | None,
+    config: BudgetConfig,
+    now: float,
+    *,
+    is_bench: bool = False,
+    is_all: bool = False,
 ) -> Report:
     """The report on an assistant, or with None on the whole game.
 
     Args:
         is_bench: with None: on the test bench.
+        is_all: with None: on all games that share the ledger.
 
     Raises:
         ConfigurationError: the tables do not exist.
@@ -78,7 +87,8 @@ def read_report(
     with tables_wanted():
         if assistant is not None:
             return _read_report(Scope.ASSISTANT, assistant.casefold(), config, now)
-        return _read_report(Scope.BENCH if is_bench else Scope.GAME, "", config, now)
+        scope = Scope.BENCH if is_bench else Scope.ALL_GAMES if is_all else Scope.GAME
+        return _read_report(scope, "", config, now)
 
 
 def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Report:
@@ -88,6 +98,8 @@ def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Re
         account = BudgetAccount(scope, key, period_of(span, now))
         rows += standings(account, span, read_total(account), caps)
     calls = ModelCall.objects.filter(at__gte=int(start_of(BudgetSpan.MONTH, now)))
+    if scope is not Scope.ALL_GAMES:
+        calls = calls.filter(game=place.game())
     if scope is Scope.ASSISTANT:
         calls = calls.filter(assistant=key)
     elif scope is Scope.BENCH:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from evennia_ai.budget.ledger import place
 from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, accounts_of
 from evennia_ai.core.safety.prices import Price, cost_of
 from evennia_ai.core.turn.turn import TokenUsage
@@ -145,7 +146,13 @@ class Reservation:
     ) -> Reservation:
         """A call that begins now."""
         key = key + SHARE if billing.is_share else key
-        accounts = accounts_of(billing.assistant, billing.person, now, is_bench=billing.is_bench)
+        accounts = accounts_of(
+            billing.assistant,
+            billing.person,
+            now,
+            is_bench=billing.is_bench,
+            is_shared=place.is_shared(),
+        )
         return cls(key, owner, billing, estimate, int(now), accounts)
 
     @property
@@ -171,6 +178,7 @@ class Reservation:
         return (
             self.key,
             self.owner,
+            place.game(),
             self.at,
             self.due,
             billing.assistant[:255].casefold(),

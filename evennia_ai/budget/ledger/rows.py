@@ -14,23 +14,34 @@ from functools import cache
 from operator import add
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.utils import OperationalError, ProgrammingError
+from django.db import transaction
+from django.db.utils import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.reservations import Change, Row
 from evennia_ai.core.safety.budget import BudgetAccount, Total
 from evennia_ai.core.settings.budget import Scope
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.errors import ConfigurationError, LedgerAwayError
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.models.statements import quoted, upsert_sql
 
 MISSING = "the tables of evennia_ai are missing in the game's database; type: evennia migrate"
+MISSING_SHARED = (
+    "the tables of evennia_ai are missing in the database {alias!r}, where the ledger is; type: "
+    "evennia migrate --database {alias}"
+)
+AWAY = (
+    "the ledger that this game shares with others (database {alias!r}) cannot be reached ({why}); "
+    "no model call is made before it answers"
+)
+LONGEST_WHY = 200
 MOST_REMEMBERED = 20_000
 COUNTERS = Change._fields
 Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
 _TOTALS = BudgetTotal._meta.db_table
 _CALLS = ModelCall._meta.db_table
-_READ = ["id", "scope", "key", "period", *(entry.name for entry in fields(Total))]
+_READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
 
 
 class StaleRowsError(Exception):
@@ -38,23 +49,61 @@ class StaleRowsError(Exception):
 
 
 def missing_tables() -> list[str]:
-    """The tables of the ledger that the game's database has not."""
-    return sorted({_TOTALS, _CALLS} - set(connection.introspection.table_names()))
+    """The tables of the ledger that its database has not."""
+    return sorted({_TOTALS, _CALLS} - set(place.connection().introspection.table_names()))
+
+
+def missing_text() -> str:
+    """What is to be done where tables are missing."""
+    alias = place.alias()
+    return MISSING_SHARED.format(alias=alias) if place.is_shared() else MISSING
 
 
 @contextmanager
 def tables_wanted() -> Iterator[None]:
-    """Say so where the tables are missing.
+    """Say so where the tables are missing, or a shared ledger cannot be reached.
 
     Raises:
         ConfigurationError: the tables do not exist.
+        LedgerAwayError: the database of a shared ledger does not answer; its connection is let go.
     """
     try:
         yield
-    except (OperationalError, ProgrammingError) as error:
-        if missing_tables():
-            raise ConfigurationError(MISSING) from error
+    except (OperationalError, InterfaceError, ProgrammingError) as error:
+        if _is_away(error):
+            raise away(error) from error
+        if _lacks_tables():
+            raise ConfigurationError(missing_text()) from error
         raise
+
+
+def _lacks_tables() -> bool:
+    """True where that is the trouble. A connection that is dead is let go, as nobody else does."""
+    database = place.connection()
+    if not database.in_atomic_block:
+        database.close_if_unusable_or_obsolete()
+    try:
+        return bool(missing_tables())
+    except DatabaseError:
+        return False
+
+
+def _is_away(error: Exception) -> bool:
+    """True where a shared ledger does not answer, or not in time; its connection is let go then."""
+    if not place.is_shared() or isinstance(error, ProgrammingError):
+        return False
+    database = place.connection()
+    if database.vendor == "sqlite" and "no such" in str(error):
+        return False
+    if not database.in_atomic_block:
+        database.close()
+    return True
+
+
+def away(error: BaseException) -> LedgerAwayError:
+    """The error of a call that is not made for it."""
+    why = one_line(str(error), LONGEST_WHY)
+    return LedgerAwayError(AWAY.format(alias=place.alias(), why=why))
 
 
 @contextmanager
@@ -62,16 +111,21 @@ def together() -> Iterator[None]:
     """All or nothing, and for good: not inside a transaction that may still be undone.
 
     Raises:
-        ConfigurationError: the tables do not exist.
+        ConfigurationError: the tables do not exist, or a shared ledger cannot be reached.
     """
-    with tables_wanted(), transaction.atomic(durable=True):
+    with tables_wanted(), transaction.atomic(using=place.alias(), durable=True):
         yield
 
 
 class Totals:
-    """The rows of what was used. Their numbers are remembered, their contents never."""
+    """The rows of what was used. Their numbers are remembered, their contents never.
 
-    def __init__(self) -> None:
+    Args:
+        game: whose rows, in a ledger that several share; None: this game's.
+    """
+
+    def __init__(self, game: str | None = None) -> None:
+        self._game = game
         self._numbers: dict[BudgetAccount, int] = {}
 
     def forget(self) -> None:
@@ -91,7 +145,7 @@ class Totals:
         if _gives_back():
             return self._totals(rows, _changed_at_once(rows))
         self._add(rows)
-        with connection.cursor() as cursor:
+        with place.connection().cursor() as cursor:
             cursor.execute(_select_sql(len(rows)), [number for number, _, _ in rows])
             return self._totals(rows, cursor.fetchall())
 
@@ -118,37 +172,50 @@ class Totals:
 
     @staticmethod
     def _add(rows: list[Added]) -> None:
-        with connection.cursor() as cursor:
+        with place.connection().cursor() as cursor:
             values = [(*change, number) for number, change, _ in rows]
-            cursor.executemany(f"{_update_sql(connection.vendor)} WHERE id = %s", values)
+            cursor.executemany(f"{_update_sql(place.connection().vendor)} WHERE id = %s", values)
             if cursor.rowcount != len(rows):
                 raise StaleRowsError
 
-    @staticmethod
-    def _totals(rows: list[Added], read: list[tuple[Any, ...]]) -> dict[BudgetAccount, Total]:
+    def _totals(self, rows: list[Added], read: list[tuple[Any, ...]]) -> dict[BudgetAccount, Total]:
         accounts = {number: account for number, _, account in rows}
-        if len(read) != len(rows) or any(accounts[row[0]] != row[1:4] for row in read):
+        whose = {number: (self._game_of(a.scope), *a) for number, a in accounts.items()}
+        if len(read) != len(rows) or any(whose[row[0]] != row[1:5] for row in read):
             raise StaleRowsError
-        return {accounts[row[0]]: Total(*row[4:]) for row in read}
+        return {accounts[row[0]]: Total(*row[5:]) for row in read}
+
+    def _game_of(self, scope: str) -> str:
+        if self._game is None:
+            return place.game_of(scope)
+        return "" if scope == Scope.ALL_GAMES else self._game
 
     def _learn(self, accounts: Iterable[BudgetAccount]) -> None:
         """The numbers of some rows, which are made where they do not exist."""
         wanted = sorted(accounts)
         if not wanted:
             return
-        begun = [BudgetTotal(scope=a.scope, key=a.key, period=a.period) for a in wanted]
+        begun = [
+            BudgetTotal(game=self._game_of(a.scope), scope=a.scope, key=a.key, period=a.period)
+            for a in wanted
+        ]
         BudgetTotal.objects.bulk_create(begun, ignore_conflicts=True)
         found = BudgetTotal.objects.filter(
-            key__in={a.key for a in wanted}, period__in={a.period for a in wanted}
+            game__in={row.game for row in begun},
+            key__in={a.key for a in wanted},
+            period__in={a.period for a in wanted},
         )
-        for number, scope, key, period in found.values_list("id", "scope", "key", "period"):
-            self._numbers[BudgetAccount(Scope(scope), key, period)] = number
+        for number, game, *of in found.values_list("id", "game", "scope", "key", "period"):
+            scope, key, period = of
+            if game == self._game_of(scope):
+                self._numbers[BudgetAccount(Scope(scope), key, period)] = number
 
 
 def _gives_back() -> bool:
     """True where an UPDATE can say what rows are now, and nobody else writes meanwhile: SQLite."""
-    gives_back: bool = connection.features.can_return_columns_from_insert
-    return connection.vendor == "sqlite" and gives_back
+    database = place.connection()
+    gives_back: bool = database.features.can_return_columns_from_insert
+    return database.vendor == "sqlite" and gives_back
 
 
 @cache
@@ -181,7 +248,7 @@ def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
     for number, change, _ in rows:
         numbers.setdefault(change, []).append(number)
     read: list[tuple[Any, ...]] = []
-    with connection.cursor() as cursor:
+    with place.connection().cursor() as cursor:
         for change, theirs in numbers.items():
             cursor.execute(_returning_sql(len(theirs)), [*change, *theirs])
             read += cursor.fetchall()
@@ -190,8 +257,9 @@ def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
 
 def write_calls(rows: list[Row]) -> None:
     """Write calls as they stand now, new ones and known ones alike."""
-    with connection.cursor() as cursor:
-        cursor.executemany(upsert_sql(ModelCall, "model"), rows)
+    using = place.alias()
+    with place.connection().cursor() as cursor:
+        cursor.executemany(upsert_sql(ModelCall, "model", using), rows)
 
 
 def add_up(

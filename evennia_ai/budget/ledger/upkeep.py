@@ -99,8 +99,14 @@ def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
         held_tokens=-tokens,
         held_cost_nano=-call.estimated_cost_nano,
     )
-    is_bench = call.purpose == Purpose.BENCH
-    return accounts_of(call.assistant, call.person, call.at, is_bench=is_bench), change
+    accounts = accounts_of(
+        call.assistant,
+        call.person,
+        call.at,
+        is_bench=call.purpose == Purpose.BENCH,
+        is_shared=bool(call.game),
+    )
+    return accounts, change
 
 
 def prune(now: float) -> None:

@@ -88,7 +88,7 @@ def _text_of(raw: Mapping[str, Any]) -> str:
 
 
 def _why_not(raw: Mapping[str, Any]) -> str:
-    """Why an entry is not told; "" where it is."""
+    """The reason for which an entry is not told; "" where it is."""
     text = _text_of(raw)
     if raw.get("enabled") is False:
         return "it is disabled"

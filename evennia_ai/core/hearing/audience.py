@@ -75,8 +75,8 @@ class Leave:
 
 
 _SAME = (
-    "report delegate_task write_note store_memory add_journal_entry create_project swap_project "
-    "update_project"
+    "report attach_data attach_file delegate_task write_note store_memory add_journal_entry "
+    "create_project swap_project update_project"
 )
 _NAMES = "move get drop give go_to_sleep"
 # Every way out by a tool of ours, and those that are none: a new way out is a new row.

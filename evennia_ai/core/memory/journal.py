@@ -50,7 +50,7 @@ class Written(Protocol):
 
     @property
     def at(self) -> float:
-        """When, in seconds since 1970."""
+        """The moment, in seconds since 1970."""
 
 
 Entry = TypeVar("Entry", bound=Written)

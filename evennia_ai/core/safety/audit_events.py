@@ -125,6 +125,7 @@ EVENTS: dict[str, EventKind] = {
     "told": EventKind("message {number}: told to do something, {characters} characters"),
     "errand_answered": EventKind("message {number} is answered after {seconds} s", is_logged=False),
     "errand_failed": EventKind("message {number} is not answered: {why}"),
+    "peer_attached": EventKind("message {number}: {kind} for task {task}", is_logged=False),
     "peer_asked": EventKind("message {number}: task {task} of a peer", is_logged=False),
     "peer_canceled": EventKind("task {task} is called off by its peer"),
     "tool_by_hand": EventKind("{tool_name} is run by hand: success {success}"),
@@ -154,6 +155,8 @@ EVENTS: dict[str, EventKind] = {
         "the edit at version {edit}, taken back before, is made again: {names}"
     ),
     "copied": EventKind("a copy of {source}, without {left_out}"),
+    "assistant_exported": EventKind("all of it, private words too, is in a file"),
+    "assistant_imported": EventKind("brought in from {game}, with {memories} memories"),
     "breaker_reset": EventKind("the breaker {breaker}, which was {was}, is closed"),
     "all_removed": EventKind("all assistants are gone: {removed} removed, {released} released"),
     "record_archived": EventKind("{events} events are moved to {path}"),

@@ -43,6 +43,7 @@ class Purpose(StrEnum):
     PROFILES = "profiles"
     REFLECTION = "reflection"
     PLANNING = "planning"
+    RESERVE = "reserve"
     BENCH = "bench"
 
 
@@ -59,7 +60,8 @@ class BudgetAccount(NamedTuple):
     """The calls that are counted together: those of one scope in one period of time.
 
     Attributes:
-        key: the assistant's name, or the player's id such as "*#3"; "" for the game.
+        key: the assistant's name, or the player's id such as "*#3"; "" for the game, and for all
+            games that share a ledger.
         period: "2026-11-21", "2026-11", "2026-11-21 13:05", or "" for ever.
     """
 
@@ -110,7 +112,7 @@ def resets_in_seconds(span: BudgetSpan, now: float) -> float | None:
 
 
 def accounts_of(
-    assistant: str, person: str, at: float, *, is_bench: bool = False
+    assistant: str, person: str, at: float, *, is_bench: bool = False, is_shared: bool = False
 ) -> tuple[BudgetAccount, ...]:
     """All that one call counts towards: for each scope one account of each span, in their order.
 
@@ -118,9 +120,10 @@ def accounts_of(
         assistant: its name, or "" for the game itself; small and capital letters are the same.
         person: the id of the player who caused it, or "" for nobody.
         is_bench: it is made on the test bench.
+        is_shared: several games share the ledger.
     """
     periods = _periods(int(at // MINUTE))
-    keys = [(Scope.GAME, "")]
+    keys = [(Scope.ALL_GAMES, ""), (Scope.GAME, "")] if is_shared else [(Scope.GAME, "")]
     if is_bench:
         keys.append((Scope.BENCH, ""))
     if assistant:

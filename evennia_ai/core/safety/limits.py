@@ -231,6 +231,7 @@ class DecisionReason(ExplainedEnum):
     WITHDRAWN = "withdrawn", "the question was withdrawn"
     ASK_TIMEOUT = "ask_timeout", "nobody answered in time"
     NO_OPERATOR = "no_operator", "nobody who may answer is there"
+    CROWDED = "crowded", "as many turns wait for a person's answer as can; ask again later"
     NO_BUS = "no_bus", "there is no way to ask anybody"
     BUS_ERROR = "bus_error", "asking itself failed"
     NOT_ASKABLE = "not_askable", "this limit is never extended"
@@ -284,15 +285,19 @@ def per(span: str) -> str:
     return _SPANS.get(span, f"a {span}")
 
 
+# Whose caps on money no assistant may set.
+OF_GAME = ("all_games", "game", "bench")
+
+
 def path_of(kind: LimitKind, scope: str = "") -> str:
     """The path of the setting of a limit; of a money limit it depends on the scope.
 
     Args:
-        scope: of a money limit `game`, `assistant`, `player` or `bench`, and perhaps more after a
-            blank.
+        scope: of a money limit `all_games`, `game`, `assistant`, `player` or `bench`, and perhaps
+            more after a blank.
     """
     whose = scope.partition(" ")[0] or "game"
-    place = "EVENNIA_AI_BUDGET_CONFIG" if whose in ("game", "bench") else "budget_config"
+    place = "EVENNIA_AI_BUDGET_CONFIG" if whose in OF_GAME else "budget_config"
     return LIMITS[kind].path.replace("budget_config.{scope}", f"{place}.{whose}")
 
 

@@ -23,6 +23,7 @@ class QuestionOutcome(StrEnum):
     TIMEOUT = "timeout"
     NOBODY = "nobody"
     DISCARDED = "discarded"
+    CROWDED = "crowded"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Caps on tokens, money and calls, as they are set: strictly, and with one meaning of 0.
 
-Each scope (the game, every assistant, every player, the test bench) has caps of its own, over four
-spans of time.
+Each scope (all games that share a ledger, the game, every assistant, every player, the test bench)
+has caps of its own, over four spans of time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from evennia_ai.core.settings.model import LenientGroup, Limit, LimitAmount, Par
 class Scope(StrEnum):
     """The groups of calls that are counted together."""
 
+    ALL_GAMES = "all_games"
     GAME = "game"
     ASSISTANT = "assistant"
     PLAYER = "player"
@@ -91,6 +92,9 @@ class BudgetConfig(LenientGroup):
     NAME: ClassVar[str] = "budget_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_BUDGET_CONFIG"
 
+    all_games: Caps = setting(
+        Caps(), "all games together that share a ledger (EVENNIA_AI_LEDGER_CONFIG)."
+    )
     game: Caps = setting(
         Caps(tokens_per_day=4_000_000, calls_per_minute=600), "all assistants together."
     )
@@ -114,12 +118,12 @@ class BudgetConfig(LenientGroup):
     @cached_property
     def cost_cap(self) -> str:
         """The path of a cap on money that is set for what assistants do, or ""."""
-        return self._cost_cap(Scope.GAME, Scope.ASSISTANT, Scope.PLAYER)
+        return self._cost_cap(Scope.ALL_GAMES, Scope.GAME, Scope.ASSISTANT, Scope.PLAYER)
 
     @cached_property
     def cost_cap_on_bench(self) -> str:
         """The same for what is tried on the test bench."""
-        return self._cost_cap(Scope.BENCH, Scope.GAME)
+        return self._cost_cap(Scope.BENCH, Scope.ALL_GAMES, Scope.GAME)
 
     def _cost_cap(self, *scopes: Scope) -> str:
         capped = (

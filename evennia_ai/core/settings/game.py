@@ -40,6 +40,10 @@ GAME_SETTINGS = {
     "EVENNIA_AI_TOOL_MODE": Setting(
         "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
     ),
+    "EVENNIA_AI_ENDPOINTS": Setting(
+        (),
+        "all addresses of that model, where there are several, with weights; see docs/models.md",
+    ),
     "EVENNIA_AI_FALLBACK_MODELS": Setting(
         (), "what is asked, in order, when that model fails: names, or mappings; see docs/models.md"
     ),
@@ -102,6 +106,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_BUDGET_CONFIG": Setting(
         {}, "caps on tokens, money and calls of the game, each assistant and each player"
     ),
+    "EVENNIA_AI_LEDGER_CONFIG": Setting(
+        {}, "a ledger that several games share; its keys are in docs/scale.md"
+    ),
     "EVENNIA_AI_PRICES": Setting(
         {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
     ),
@@ -151,6 +158,9 @@ GAME_SETTINGS = {
     "EVENNIA_AI_EMBEDDINGS_API_KEY": Setting(
         "", "its key, in the environment or secret_settings.py only; empty: OPENAI_API_KEY"
     ),
+    "EVENNIA_AI_WORKERS_CONFIG": Setting(
+        {}, "workers for embeddings and nights; its keys are in docs/scale.md"
+    ),
     "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
     "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
 }
@@ -164,6 +174,7 @@ _STATE: dict[str, tuple[Any, str]] = {
     "last_compaction": (None, "when talk was last summed up, and how much"),
     "notes": ([], "its notebook"),
     "projects": ({}, "what it works on, and what of it is at hand"),
+    "strangers": ({}, "people and places of the game it came from, by the ids it has for them"),
     "unremembered": ([], "players who want nothing remembered of them"),
     "operating_mode": ("awake", "awake or sleep"),
     "sleep_phase": ("", "compacting or dreaming, while it sleeps"),

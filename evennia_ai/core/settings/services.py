@@ -1,4 +1,4 @@
-"""Settings that only a game has: of the ways in, the audit log, the trace, the breaker."""
+"""Settings that only a game has: of ways in, the ledger, the audit log, the trace, the breaker."""
 
 from __future__ import annotations
 
@@ -202,6 +202,11 @@ class A2aConfig(LenientGroup):
         3600.0, "how long a task may take, questions included, 1 to 86,400.", ge=1, le=86_400
     )
     tasks_per_peer: Count = setting(4, "tasks of one account at one time; 0: no limit.")
+    peer_tokens_per_day: Count = setting(
+        0,
+        "tokens after which an account gives no more tasks that day, whatever used them; 0: only "
+        "the caps of `EVENNIA_AI_BUDGET_CONFIG` count.",
+    )
     tasks_at_once: Count = setting(50, "tasks of all accounts at one time; 0: no limit.")
     streams_per_peer: Requests = setting(250, "open streams of one account.")
     streams_at_once: Requests = setting(500, "open streams of all accounts.")
@@ -218,6 +223,45 @@ class A2aConfig(LenientGroup):
     hook_networks: Annotated[tuple[Text, ...], BeforeValidator(_as_hook_networks)] = setting(
         (), "private networks where such addresses may be, such as `10.0.0.0/8`; else none may."
     )
+
+
+class LedgerConfig(LenientGroup):
+    """All settings of the ledger's place: the game's own database, or one that games share."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_LEDGER_CONFIG"
+
+    database: Word = setting(
+        "default", "the name in DATABASES of the database that has it; default: the game's own."
+    )
+    game: Annotated[Text, Field(max_length=64)] = setting(
+        "", "what this game is called in a ledger that several share.", example="lantern"
+    )
+    reserve_tokens: Count = setting(
+        0,
+        "tokens a day that are set aside, to go on with while a shared ledger cannot be reached.",
+        note="0 to make no call then",
+        le=10**12,
+    )
+    reserve_dollars: Amount = setting(
+        0.0, "US dollars that are set aside with them; calls that cost more are not made then."
+    )
+    retry_seconds: Amount = setting(
+        5.0, "how long a shared ledger that did not answer is left alone.", le=3600
+    )
+
+    @property
+    def is_shared(self) -> bool:
+        """True where the ledger is not in the game's own database."""
+        return self.database != OWN_DATABASE
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.is_shared and not self.game.strip():
+            raise MismatchError("game", self.game, "a name that no other game has there")
+        return self
+
+
+OWN_DATABASE = "default"
 
 
 class AuditConfig(LenientGroup):

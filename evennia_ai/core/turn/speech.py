@@ -96,11 +96,12 @@ def answered_by(event: Event) -> str:
 def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
     """The call that says `message` back the way the event came."""
     name = answered_by(event)
-    if name in ("say", "report"):
-        return ToolCall(call_id, name, {"message": message})
+    arguments = {"message": message}
     if name == "channel":
-        return ToolCall(call_id, name, {"channel": event.place, "message": message})
-    return ToolCall(call_id, name, {"target": event.sender_name, "message": message})
+        arguments = {"channel": event.place, **arguments}
+    elif name not in ("say", "report"):
+        arguments = {"target": event.sender_name, **arguments}
+    return ToolCall(call_id, name, arguments, is_spoken=True)
 
 
 def spoken_call(content: str, event: Event, iteration: int) -> tuple[ToolCall, ...]:

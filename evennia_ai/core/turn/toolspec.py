@@ -110,6 +110,7 @@ class ToolCall:
         arguments: the parsed arguments; empty when `problem` is set.
         problem: why the call cannot be run as it is (bad JSON, say), or "".
         deadline_seconds: how long it may take, where that is less than its spec allows.
+        is_spoken: the model called nothing; it stands for plain words.
     """
 
     id: str
@@ -117,6 +118,7 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
     deadline_seconds: float | None = None
+    is_spoken: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

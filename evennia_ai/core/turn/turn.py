@@ -92,6 +92,7 @@ class Turn:
         began_seconds: when this tick of it began, on the assistant's clock.
         model: what answered last, "provider/name".
         reasoning: what the model said beside its last calls.
+        is_talk: its last reply was plain words and no call, and it had called nothing before.
         acts: names of the tools called in this tick.
         facts: what is not yet in the record; written with the next checkpoint.
         chain: what it belongs to, together with turns of other assistants.
@@ -130,6 +131,7 @@ class Turn:
     began_seconds: float = 0.0
     model: str = ""
     reasoning: str = ""
+    is_talk: bool = False
     acts: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     chain: Chain = field(default_factory=Chain)

@@ -61,6 +61,7 @@ OF_THE_BODY = tuple(Right)[2:]
 # Who may raise a cap: whoever has the right over the account that it belongs to.
 RAISES: Mapping[Scope, Right] = MappingProxyType(
     {
+        Scope.ALL_GAMES: Right.OWNER,
         Scope.GAME: Right.OWNER,
         Scope.ASSISTANT: Right.CONFIGURE,
         Scope.PLAYER: Right.OWNER,

@@ -14,7 +14,15 @@ from typing import Any
 from evennia.comms.models import ChannelDB
 
 from evennia_ai import operations
-from evennia_ai.operations import AssistantScript, Result, assistants, cards, lifecycle, listening
+from evennia_ai.operations import (
+    AssistantScript,
+    Result,
+    assistants,
+    bundle_out,
+    cards,
+    lifecycle,
+    listening,
+)
 from evennia_ai.operations.exports import file_name
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
@@ -45,6 +53,7 @@ def look_shown(visit: Visit) -> Shown:
         "channels": _channels(script),
         "modes": listening.MODES,
         "may": {act: is_allowed(act, visit.account, script) for act in ACTS},
+        "may_export": is_allowed("export assistant", visit.account, script),
         "may_create": is_allowed("create", visit.account),
         "card_kinds": cards.KINDS,
     }
@@ -121,6 +130,14 @@ def _card(visit: Visit, *, kind: str) -> Result[File]:
     return Result(True, f"The card of {visit.assistant.key}", File(name, content, MEDIA[kind]))
 
 
+def _whole(visit: Visit) -> Result[File]:
+    found = bundle_out.export_assistant(visit.assistant, by=visit.by)
+    if not found.ok:
+        return found.as_refusal()
+    name = file_name("assistant", visit.assistant.key, ending=bundle_out.ENDING)
+    return found.holding(File(name, found.data, "application/zip"))
+
+
 def to_live(_visit: Visit, result: Result) -> str:
     """The address of the assistant that was made."""
     return page_address("live", key=str(result.data.script.key))
@@ -160,13 +177,16 @@ ACTIONS = (
         goes_to=_to_now,
     ),
 )
-DOWNLOADS = tuple(
-    Download(
-        f"{ONE}card.{kind}",
-        f"card-{kind}",
-        "settings",
-        "show configuration",
-        partial(_card, kind=kind),
-    )
-    for kind in cards.KINDS
+DOWNLOADS = (
+    *(
+        Download(
+            f"{ONE}card.{kind}",
+            f"card-{kind}",
+            "settings",
+            "show configuration",
+            partial(_card, kind=kind),
+        )
+        for kind in cards.KINDS
+    ),
+    Download(f"{ONE}assistant.zip", "whole", "settings", "export assistant", _whole),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evennia_ai import operations
-from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations import AssistantScript, Result, peers
 from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise_budget
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
@@ -19,6 +19,7 @@ UNPRICED = "No call of these days had a price that is known."
 FREE = "What was used in these days cost nothing that is known."
 # What is no assistant, by its key: its name, and the button that raises a cap of it.
 GAMES = {"": ("The whole game", "raise-game"), BENCH: ("The test bench", "raise-bench")}
+ALL, ALL_NAME = "all_games", "All games that share this ledger"
 CAP_NAMES = {
     "tokens_per_day": "tokens today",
     "tokens_per_month": "tokens this month",
@@ -106,12 +107,13 @@ def _show(visit: Visit) -> Shown:
     caps = [_caps(key, script, budgets[key], visit) for key, script in whose.items()]
     found = spending(days, assistant)
     shown = {
-        "caps": [*caps[:1], bench, *caps[1:]],
+        "caps": [*_caps_of_all(budgets[""]), *caps[:1], bench, *caps[1:]],
         "assistants": [(key, name_before(each, visit.account)) for key, each in scripts.items()],
         "assistant": assistant,
         "spans": SPANS,
         "span": days,
         "problem": "" if found.ok else found.message,
+        "peers": peers.list_peers().data,
     }
     if not found.ok:
         return shown
@@ -174,7 +176,7 @@ def _charts(
 
 
 def _no_cost(days: Sequence[SpentDay]) -> str:
-    """Why nothing was paid in some days, where nothing was."""
+    """The reason for which nothing was paid in some days, where nothing was."""
     calls = sum(day["calls"] for day in days)
     unpriced = sum(day["unpriced_calls"] for day in days)
     if not calls:
@@ -227,6 +229,14 @@ def _caps(
         problem="" if budget.ok else budget.message,
         typed=typed if is_meant else {},
     )
+
+
+def _caps_of_all(budget: Result[BudgetReport]) -> list[Caps]:
+    """Those of all games that share a ledger, which no game's page raises."""
+    rows = budget.data.all_games if budget.ok else ()
+    shown = tuple(sorted(map(_cap, rows), key=_place))
+    whole = Caps(ALL, ALL_NAME, address="", rows=shown, may_raise=False, problem="", typed={})
+    return [whole] if rows else []
 
 
 def _place(cap: ShownCap) -> int:

@@ -180,7 +180,7 @@ def clear(visit: Visit) -> Result:
 
 
 def _reason(visit: Visit) -> str:
-    """Why somebody stops an assistant, as it was typed; else who did."""
+    """The reason of somebody who stops an assistant, as it was typed; else who did."""
     return visit.form.get("reason", "").strip()[:200] or f"stopped on the workbench by {visit.by}"
 
 

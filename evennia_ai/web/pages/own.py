@@ -103,7 +103,7 @@ def _export(visit: Visit) -> Result[File]:
 
 
 def _back(visit: Visit, _: Any) -> str:
-    """Where it was done; the list where the mark means nothing any more, for all is forgotten."""
+    """The address where it was done; the list where the mark means nothing: all is forgotten."""
     if not find_named(_name(visit), visit.account).ok:
         return page_address("mine")
     first = after_in(visit)

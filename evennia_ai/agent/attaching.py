@@ -1,0 +1,107 @@
+"""What an assistant makes for a peer beside its report: data, files and links, as two tools.
+
+An agent elsewhere reads each as soon as it is attached; nobody else does. Elsewhere than in a task
+of a peer's there is no use for them, and they are not shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evennia_ai import audit
+from evennia_ai.core.hearing.inbox import TASK
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.errors import ToolError
+from evennia_ai.models import PeerTask
+from evennia_ai.runtime.assistant import Character
+from evennia_ai.tasks import peer_parts, peer_store, task_waits
+from evennia_ai.tasks.programs import Request
+from evennia_ai.tools import tool
+
+NOBODY = "nobody waits elsewhere for what is attached; only an agent elsewhere gets it"
+NO_ROOM = (
+    f"there is no room for it: a task has at most {peer_store.MOST_MADE} pieces, of "
+    f"{peer_store.LONGEST_MADE:,} characters together"
+)
+
+
+def _task(turn: Turn) -> PeerTask | None:
+    """The task of a peer's that a turn works on."""
+    if not turn.events or turn.event.kind != TASK:
+        return None
+    wait = task_waits.of(turn.event)
+    if not isinstance(wait, Request) or not wait.is_kept:
+        return None
+    task = peer_store.by_request(turn.event.id)
+    return task if task is not None and task.state not in peer_store.FINAL else None
+
+
+def _is_for_peer(character: Character, turn: Turn) -> bool:
+    return _task(turn) is not None
+
+
+@tool(category="safe_chain", useful_when=_is_for_peer)
+def attach_data(
+    character: Character,
+    name: str,
+    data: dict,  # type: ignore[type-arg]  # the model is told that it may be any
+    *,
+    turn: Turn,
+) -> str:
+    """Attach an object to your report, for the agent elsewhere that gave you the task.
+
+    Args:
+        name: of what it is; the same name again takes the place of what was attached before.
+        data: a JSON object.
+    """
+    return _attach(character, turn, name, peer_parts.JSON, lambda: peer_parts.data_part(data))
+
+
+@tool(category="safe_chain", useful_when=_is_for_peer)
+def attach_file(
+    character: Character,
+    name: str,
+    content: str = "",
+    media_type: str = peer_parts.TEXT,
+    url: str = "",
+    base64: str = "",
+    *,
+    turn: Turn,
+) -> str:
+    """Attach a file to your report, for the agent elsewhere that gave you the task.
+
+    Args:
+        name: of the file; the same name again takes the place of what was attached before.
+        content: its text. Give this, or one of url and base64.
+        media_type: such as text/plain, text/csv or image/png.
+        url: where the file is, if it is on the web.
+        base64: its bytes, if it is no text.
+    """
+    return _attach(
+        character,
+        turn,
+        name,
+        media_type,
+        lambda: peer_parts.file_part(name, media_type, content, base64, url),
+    )
+
+
+def _attach(character: Character, turn: Turn, name: str, kind: str, part: Any) -> str:
+    """Keep a part, and let it be sent.
+
+    Raises:
+        ToolError: it cannot be.
+    """
+    task, script = _task(turn), character.assistant_script
+    if task is None:
+        raise ToolError(NOBODY)
+    try:
+        name = peer_parts.named(name)
+        peer_parts.check_taken(peer_parts.typed(kind), peer_store.modes_of(task))
+        made = {"id": f"made:{name}", "name": name, "parts": [part()]}
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    if not peer_store.make(task, made, script.clock.seconds()):
+        raise ToolError(NO_ROOM)
+    audit.record("peer_attached", script, task=task.pk, number=turn.event.number, kind=kind)
+    return f"{name} is attached; your report goes with it"

@@ -1,0 +1,188 @@
+"""The time in which a shared ledger cannot be reached, and what a game set aside for it.
+
+Such a reserve is held in the ledger like a call under way, so that no cap is passed whatever
+becomes of it: calls made meanwhile are drawn from it here, and written once the ledger answers
+again. Of a process that is killed before, all of it counts as used, as nobody knows better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+
+from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.reservations import (
+    BillingContext,
+    Change,
+    CostEstimate,
+    Ending,
+    Reservation,
+    Row,
+)
+from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, Purpose
+from evennia_ai.core.safety.prices import FREE, Price
+from evennia_ai.core.turn.turn import TokenUsage
+from evennia_ai.errors import LedgerAwayError
+from evennia_ai.resilience.clock import Clock
+
+# Nobody takes it for a call that is long over before its day is.
+SECONDS = 2 * DAY
+MODEL = "reserve"
+
+
+def is_wanted() -> bool:
+    """True where a game sets something aside."""
+    found = place.config()
+    return found.is_shared and found.reserve_tokens > 0
+
+
+def wanted() -> tuple[BillingContext, CostEstimate]:
+    """All that is set aside for a day; where caps leave less room, less of it is."""
+    found = place.config()
+    tokens = found.reserve_tokens
+    dollars = Decimal(str(found.reserve_dollars)) * 10**6 / tokens
+    price = Price(dollars, dollars) if found.reserve_dollars else FREE
+    billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
+    return billing, CostEstimate(TokenUsage(0, tokens), MODEL, price, seconds=SECONDS, least=0)
+
+
+@dataclass(slots=True)
+class Reserve:
+    """What is left of what a game set aside for one day.
+
+    Attributes:
+        held: as it is held in the ledger.
+        tokens, nano: what is left; of nano-dollars too.
+    """
+
+    held: Reservation
+    tokens: int
+    nano: int
+
+    @classmethod
+    def of(cls, held: Reservation) -> Reserve:
+        """All of it."""
+        return cls(held, held.estimate.usage.total_tokens, held.estimate.cost_nano)
+
+    def is_of(self, now: float) -> bool:
+        """True on the day that it was set aside for."""
+        return self.held.at // DAY == int(now) // DAY
+
+    def draw(self, estimate: CostEstimate) -> bool:
+        """Take what a call may need. Returns whether there is so much left."""
+        tokens, nano = estimate.usage.total_tokens, estimate.cost_nano
+        if tokens > self.tokens or nano > self.nano:
+            return False
+        self.give_back(-tokens, -nano)
+        return True
+
+    def give_back(self, tokens: int, nano: int) -> None:
+        """Put back what a call did not need."""
+        self.tokens += tokens
+        self.nano += nano
+
+
+class Outage:
+    """What one server process does while a shared ledger is away, and has to tell it afterwards.
+
+    Args:
+        clock: seconds that only ever go up.
+
+    Attributes:
+        reserve: what is set aside; None: nothing.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.reserve: Reserve | None = None
+        self._clock = clock
+        self._drawn: dict[str, Reservation] = {}
+        self._until, self._why = -1.0, ""
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Ask a ledger that did not answer no more for a while, in which nobody has to wait for it.
+
+        Raises:
+            LedgerAwayError: it did not answer a moment ago, or does not now.
+        """
+        if self._why and self._clock() < self._until:
+            raise LedgerAwayError(self._why)
+        try:
+            yield
+        except LedgerAwayError as error:
+            self._why, self._until = str(error), self._clock() + place.config().retry_seconds
+            raise
+        self._why = ""
+
+    def draw(self, begun: Reservation, now: float) -> bool:
+        """Let a call be paid from the reserve. Returns whether there is one with so much left."""
+        reserve = self.reserve
+        if reserve is None or not reserve.is_of(now) or not reserve.draw(begun.estimate):
+            return False
+        self._drawn[begun.key] = begun
+        return True
+
+    def note_ending(self, ending: Ending) -> None:
+        """Put back what a call that was paid from the reserve did not need."""
+        held = ending.reservation.estimate
+        if self.reserve is not None and ending.reservation.key in self._drawn:
+            unused = held.usage.total_tokens - ending.usage.total_tokens
+            self.reserve.give_back(unused, held.cost_nano - ending.cost_nano)
+
+    def untold(
+        self, still_open: Mapping[str, Reservation]
+    ) -> tuple[list[tuple[tuple[BudgetAccount, ...], Change]], list[Row]]:
+        """What the ledger has to be told of calls of which it knows nothing: changes, and rows.
+
+        Args:
+            still_open: calls under way, which have no end yet that would be written.
+        """
+        changes = [(drawn.accounts, drawn.opening) for drawn in self._drawn.values()]
+        rows = [drawn.as_row() for key, drawn in self._drawn.items() if key in still_open]
+        return changes, rows
+
+    def has_reserve(self, now: float) -> bool:
+        """True where there is one for this day, from which nothing was drawn that is untold."""
+        return self.reserve is not None and self.reserve.is_of(now) and not self._drawn
+
+    def over(self, next_call: Reservation | None) -> list[Ending]:
+        """The end of a reserve from which calls were drawn, or that is of another day; else [].
+
+        Args:
+            next_call: what is written with it, by which it is known what day it is.
+        """
+        reserve = self.reserve
+        if reserve is None or (
+            not self._drawn and (next_call is None or reserve.is_of(next_call.at))
+        ):
+            return []
+        return [self.end_of(reserve)]
+
+    def end_of(self, reserve: Reserve) -> Ending:
+        """The end of a reserve: what was drawn from it is written by itself."""
+        at = reserve.held.at
+        return Ending(reserve.held, CallState.RELEASED, TokenUsage(), 0, at, self._clock())
+
+    def settle(self, *, is_over: bool) -> None:
+        """Note that the ledger was told all.
+
+        Args:
+            is_over: the end of the reserve too.
+        """
+        if self._drawn:
+            self._drawn = {}
+        if is_over:
+            self.reserve = None
+
+    def make_sure(self, told: Mapping[str, str]) -> None:
+        """Note what the ledger turned out to know: the states of the calls that it has, by key."""
+        self._drawn = {k: v for k, v in self._drawn.items() if k not in told}
+        if self.reserve and told.get(self.reserve.held.key) == CallState.RELEASED:
+            self.reserve = None
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all that the ledger may have been told of."""
+        return [*self._drawn, *([self.reserve.held.key] if self.reserve else [])]

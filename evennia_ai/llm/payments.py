@@ -1,0 +1,41 @@
+"""The payer of a model call, as a client knows it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+
+class Payment(Protocol):
+    """The payer of one call, attempt by attempt."""
+
+    def begin(self, model: str) -> int:
+        """An attempt is about to be sent.
+
+        Args:
+            model: which is asked, as replies name it.
+
+        Returns:
+            The most tokens that its answer may have.
+
+        Raises:
+            LimitReachedError: there is no room for it under a cap.
+            StoppedError: nothing is sent for the assistant any more.
+        """
+
+    def spoil(self, error: BaseException) -> None:
+        """The attempt that began last brought nothing that can be used."""
+
+
+class Unpaid:
+    """Nobody pays, and nothing is bounded but by the client itself."""
+
+    def begin(self, model: str) -> int:
+        """As many as the client wants."""
+        return sys.maxsize
+
+    def spoil(self, error: BaseException) -> None:
+        """There is nothing to be counted."""
+
+
+UNPAID = Unpaid()

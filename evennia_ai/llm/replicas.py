@@ -1,0 +1,159 @@
+"""Several addresses of one model: read from a list, strictly.
+
+    EVENNIA_AI_ENDPOINTS = [
+        {"base_url": "http://10.0.0.2:8000/v1", "weight": 3},
+        {"base_url": "http://10.0.0.3:8000/v1", "api_key_env": "SECOND_KEY", "most_calls": 8},
+    ]
+
+An entry names where its key is found, and never holds it: lists of settings are shown and logged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.endpoints import Endpoint, Replica, checked_url
+
+NAME = "EVENNIA_AI_ENDPOINTS"
+RIGHT_FORM = "a list such as [{'base_url': 'http://10.0.0.2:8000/v1', 'weight': 3}]"
+KEYS = ("base_url", "weight", "api_key_env", "most_calls")
+MOST_REPLICAS, MOST_WEIGHT, MOST_CALLS = 64, 1_000, 100_000
+
+
+def with_replicas(
+    endpoint: Endpoint, given: object, environ: Mapping[str, str], settings: object = None
+) -> Endpoint:
+    """The game's model at all addresses of a game's list; without a list as it is.
+
+    Args:
+        given: the value of NAME.
+        environ: environment variables, where keys are looked up first.
+        settings: an object that may have keys as attributes (Django's settings), or None.
+
+    Raises:
+        ConfigurationError: the list, or an entry of it, is wrong, or the model's own address is
+            not in it.
+    """
+    if given in ((), []):
+        return endpoint
+    found = read_replicas(given, NAME, endpoint, environ, settings)
+    if not endpoint.base_url:
+        raise ConfigurationError(
+            f"{NAME} lists addresses, but the game's model is {endpoint.provider!r}, which has"
+            " none; set EVENNIA_AI_MODEL, and OPENAI_BASE_URL to one of them"
+        )
+    if all(each.base_url != endpoint.base_url for each in found):
+        raise ConfigurationError(
+            f"{NAME} does not list {endpoint.base_url!r}, which OPENAI_BASE_URL names; it must list"
+            " every address of the model, that one too"
+        )
+    return at_all(endpoint, found)
+
+
+def at_all(endpoint: Endpoint, replicas: tuple[Replica, ...]) -> Endpoint:
+    """A model at some addresses; where it is one alone, as if nobody had made a list."""
+    if len(replicas) > 1 or replicas[0].most_calls:
+        return replace(endpoint, replicas=replicas)
+    return replace(endpoint, api_key=replicas[0].api_key)
+
+
+def read_replicas(
+    given: object, path: str, owner: Endpoint, environ: Mapping[str, str], settings: object
+) -> tuple[Replica, ...]:
+    """The addresses of a list.
+
+    Args:
+        path: of the list, for errors' texts.
+        owner: the endpoint whose key goes to its own address, where an entry names no other.
+
+    Raises:
+        ConfigurationError: the list, or an entry of it, is wrong.
+    """
+    if not isinstance(given, (list, tuple)) or not given:
+        raise ConfigurationError(f"{path} is {given!r}; it must be {RIGHT_FORM}")
+    if len(given) > MOST_REPLICAS:
+        raise ConfigurationError(f"{path} has {len(given)} entries; {MOST_REPLICAS} are the most")
+    found: dict[str, Replica] = {}
+    for number, entry in enumerate(given):
+        each = _replica(entry, f"{path}[{number}]", owner, environ, settings)
+        if each.base_url in found:
+            raise ConfigurationError(
+                f"{path}[{number}]['base_url'] is {each.base_url!r}, which an entry before it"
+                " names already; it must be another address"
+            )
+        found[each.base_url] = each
+    return tuple(found.values())
+
+
+def _replica(
+    entry: object, path: str, owner: Endpoint, environ: Mapping[str, str], settings: object
+) -> Replica:
+    if not isinstance(entry, Mapping):
+        raise ConfigurationError(f"{path} is {entry!r}; it must be as in {RIGHT_FORM}")
+    check_keys(entry, KEYS, path)
+    address = entry.get("base_url")
+    if not isinstance(address, str) or not address.strip():
+        raise ConfigurationError(f"{path} has no 'base_url'; it must be as in {RIGHT_FORM}")
+    base_url = checked_url(
+        address.strip(), f"{path}['base_url']", "put the key's name into 'api_key_env'"
+    )
+    name = entry.get("api_key_env", "")
+    key = key_named(name, path, environ, settings)
+    # A key is sent to the address it was set for, and to no other.
+    key = key or (owner.api_key if base_url == owner.base_url else "")
+    calls = entry.get("most_calls", 0)
+    if type(calls) is not int or not 0 <= calls <= MOST_CALLS:
+        raise ConfigurationError(
+            f"{path}['most_calls'] is {calls!r}; it must be a whole number from 0 to {MOST_CALLS:,}"
+        )
+    return Replica(base_url, key, _weight(entry.get("weight", 1), path), calls)
+
+
+def _weight(given: object, path: str) -> float:
+    is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    weight = given if isinstance(given, (int, float)) and is_number else math.nan
+    if not 0 < weight <= MOST_WEIGHT:
+        raise ConfigurationError(
+            f"{path}['weight'] is {given!r}; it must be a number above 0, at most {MOST_WEIGHT:,}"
+        )
+    return float(weight)
+
+
+def check_keys(entry: Mapping[object, object], known: tuple[str, ...], path: str) -> None:
+    """Refuse an entry with a key itself in it, or with a member that nobody reads.
+
+    Raises:
+        ConfigurationError: it has such.
+    """
+    if "api_key" in entry:
+        raise ConfigurationError(
+            f"{path} holds an 'api_key', which logs would show; put the key into the"
+            " environment or secret_settings.py, and its name there into 'api_key_env'"
+        )
+    unknown = sorted(str(key) for key in entry if key not in known)
+    if unknown:
+        raise ConfigurationError(f"{path} has a key {unknown[0]!r}; it may have {', '.join(known)}")
+
+
+def key_named(name: object, path: str, environ: Mapping[str, str], settings: object) -> str:
+    """The API key that an entry names, "" where it names none.
+
+    Raises:
+        ConfigurationError: there is none of that name.
+    """
+    if name == "":
+        return ""
+    if not isinstance(name, str):
+        raise ConfigurationError(f"{path}['api_key_env'] is {name!r}; it must be a text")
+    name = name.strip()
+    key = environ.get(name, "").strip() or str(getattr(settings, name, None) or "").strip()
+    if not key:
+        # What stands there may be the key itself, put in by mistake: it is not repeated.
+        raise ConfigurationError(
+            f"{path}['api_key_env'] names nothing that is set; it must be the name of an"
+            " environment variable, or of a setting in secret_settings.py, that holds the key"
+        )
+    return key

@@ -1,0 +1,298 @@
+"""One model at several addresses: the least busy one is asked, and where it fails another.
+
+Addresses are compared by calls in flight for their weight; among equals by turn, each as often as
+its weight says (start-time fair queueing: Goyal and others, 1996). Each has a breaker of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as DeadlineError
+
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.core.typed_objects import Reactor
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ContextLengthError,
+    ModelError,
+    ModelStatusError,
+    ModelTimeoutError,
+    NoFreeSlotError,
+)
+from evennia_ai.llm.answer_limits import Wanted
+from evennia_ai.llm.client import UnifiedLLMClient
+from evennia_ai.llm.endpoints import Replica
+from evennia_ai.llm.payments import UNPAID, Payment
+from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.resilience import CircuitBreaker
+
+LONGEST_CAUSE = 160
+LONGEST_STORY = 800
+
+Refusal = ModelError | CircuitOpenError
+
+
+@dataclass(slots=True)
+class Load:
+    """The use of one address by all who ask it.
+
+    Attributes:
+        started: calls so far.
+        turn: in how many calls of weight 1 it comes next.
+        rests_until: when it may be asked again, as it said itself; reactor seconds.
+    """
+
+    in_flight: int = 0
+    started: int = 0
+    turn: float = 0.0
+    rests_until: float = 0.0
+
+
+class Spread:
+    """The use of all addresses of a model, shared by all clients of a process."""
+
+    def __init__(self, replicas: Sequence[Replica]) -> None:
+        self.replicas = tuple(replicas)
+        self.loads = {each.base_url: Load() for each in replicas}
+        self._turn = 0.0
+        self._waiting: list[Deferred[None]] = []
+
+    def has_room(self, replica: Replica) -> bool:
+        """True where one more call may be in flight there."""
+        return not replica.most_calls or (
+            self.loads[replica.base_url].in_flight < replica.most_calls
+        )
+
+    def order_of(self, replica: Replica, now: float) -> tuple[bool, float, float]:
+        """The place of an address among those that could be asked; the lowest is asked."""
+        load, step = self.loads[replica.base_url], 1 / replica.weight
+        return (
+            load.rests_until > now,
+            load.in_flight / replica.weight,
+            self._turn_of(replica) + step,
+        )
+
+    def _turn_of(self, replica: Replica) -> float:
+        """Its turn; of what it missed while it was not asked, one call is made up for."""
+        return max(self.loads[replica.base_url].turn, self._turn - 1 / replica.weight)
+
+    def begin(self, replica: Replica) -> None:
+        """Count a call in."""
+        load = self.loads[replica.base_url]
+        load.in_flight += 1
+        load.started += 1
+        turn = self._turn_of(replica)
+        self._turn = max(self._turn, turn)
+        load.turn = turn + 1 / replica.weight
+
+    def end(self, replica: Replica) -> None:
+        """Count a call out; whoever waits for room looks again, the first first."""
+        self.loads[replica.base_url].in_flight -= 1
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not each.called:
+                each.callback(None)
+
+    async def freed(self, seconds: float, reactor: Reactor) -> None:
+        """Wait until a call is over.
+
+        Raises:
+            NoFreeSlotError: none is by then.
+        """
+        waiting: Deferred[None] = Deferred(self._waiting_no_more)
+        self._waiting.append(waiting)
+        try:
+            await waiting.addTimeout(seconds, reactor)
+        except DeadlineError:
+            raise NoFreeSlotError(
+                f"no free slot at any endpoint of the model within {seconds:.3g} s"
+            ) from None
+
+    def _waiting_no_more(self, waiting: Deferred[None]) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+
+
+class SpreadModel:
+    """Asks one model at the address that is least busy.
+
+    What may be tried again, and what an address alone is to blame for, goes on at another address,
+    at once; what is wrong with the request, or was answered and paid for, does not. Every attempt
+    is paid for by itself. While there is another address, one gets a single attempt and half of the
+    time that is left; the last gets all of both.
+
+    Args:
+        places: its addresses, and a client of each.
+    """
+
+    def __init__(
+        self,
+        spread: Spread,
+        places: Sequence[tuple[Replica, UnifiedLLMClient]],
+        *,
+        reactor: Reactor,
+    ) -> None:
+        self._spread = spread
+        self._places = tuple(places)
+        self._reactor = reactor
+
+    @property
+    def first(self) -> UnifiedLLMClient:
+        """The client of the first address."""
+        return self._places[0][1]
+
+    def with_clients(self, made: Callable[[UnifiedLLMClient], UnifiedLLMClient]) -> SpreadModel:
+        """The same addresses, each with another client that is made of its own."""
+        places = [(replica, made(client)) for replica, client in self._places]
+        return SpreadModel(self._spread, places, reactor=self._reactor)
+
+    @property
+    def provider_name(self) -> str:
+        """The provider at the first address."""
+        return self.first.provider_name
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.first.model
+
+    @property
+    def tool_mode(self) -> str:
+        """The way to call tools."""
+        return self.first.tool_mode
+
+    @property
+    def supports_tools(self) -> bool:
+        """True where tool calls go over the API as such."""
+        return self.first.supports_tools
+
+    @property
+    def circuit_breaker(self) -> CircuitBreaker:
+        """The breaker that lets a call through soonest."""
+        return soonest([client.circuit_breaker for _, client in self._places])
+
+    @property
+    def rate_limit_info(self) -> RateLimitInfo | None:
+        """The rate limits that the service at the first address last told."""
+        return self.first.rate_limit_info
+
+    def wanted(self, extra: Mapping[str, Any]) -> Wanted:
+        """The longest answer of a call."""
+        return self.first.wanted(extra)
+
+    async def answer_within(
+        self,
+        seconds: float,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        extra: Mapping[str, Any],
+        payment: Payment = UNPAID,
+        name: str = "",
+    ) -> Reply:
+        """Ask for one completion, wherever; as a client of one address does.
+
+        Raises:
+            ModelError: no address answered, or one said what each of them would.
+            CircuitOpenError: all are left alone now; of the one that may be asked again first.
+        """
+        ends_at = self._reactor.seconds() + seconds
+        refusals: list[tuple[str, Refusal]] = []
+        left = list(self._places)
+        while left:
+            replica, client = await self._next(left, ends_at)
+            left.remove((replica, client))
+            is_last = not any(each.circuit_breaker.is_available for _, each in left)
+            now = self._reactor.seconds()
+            within = max(0.0, ends_at - now) / (1 if is_last else 2)
+            self._spread.begin(replica)
+            try:
+                reply = await client.answer_within(
+                    within, messages, tools, extra, payment, name, is_last=is_last
+                )
+            except (ModelError, CircuitOpenError) as error:
+                self._note(replica, error)
+                refusals.append((replica.base_url, error))
+                if not goes_on(error):
+                    break
+            else:
+                return replace(reply, notice=notice_of(replica.base_url, refusals))
+            finally:
+                self._spread.end(replica)
+        raise gravest(refusals)
+
+    async def _next(
+        self, left: Sequence[tuple[Replica, UnifiedLLMClient]], ends_at: float
+    ) -> tuple[Replica, UnifiedLLMClient]:
+        """The address to ask now, of those not asked yet; waits while all of them are full.
+
+        Where each of them is left alone, the one that is asked again first: it says so itself.
+        """
+        while True:
+            now = self._reactor.seconds()
+            asked = [each for each in left if each[1].circuit_breaker.is_available]
+            if not asked:
+                chosen = soonest([client.circuit_breaker for _, client in left])
+                return next(each for each in left if each[1].circuit_breaker is chosen)
+            free = [each for each in asked if self._spread.has_room(each[0])]
+            if free:
+                return min(free, key=lambda each: self._spread.order_of(each[0], now))
+            await self._spread.freed(max(0.0, ends_at - now), self._reactor)
+
+    def _note(self, replica: Replica, error: Refusal) -> None:
+        """Leave an address alone for as long as it asked for, where others can be asked."""
+        if isinstance(error, ModelStatusError) and error.is_wait_told:
+            until = self._reactor.seconds() + (error.retry_after or 0.0)
+            self._spread.loads[replica.base_url].rests_until = until
+
+
+def goes_on(error: Refusal) -> bool:
+    """True where another address may answer what this one did not.
+
+    An answer that came and cannot be read was paid for, and a request that is itself wrong is so
+    everywhere.
+    """
+    if isinstance(error, ModelStatusError):
+        return error.is_of_service
+    return isinstance(error, (CircuitOpenError, ModelTimeoutError)) or error.retryable
+
+
+def soonest(breakers: Sequence[CircuitBreaker]) -> CircuitBreaker:
+    """The breaker that lets a call through now, else the one that does so first."""
+    return min(breakers, key=lambda each: each.retry_after or 0.0)
+
+
+def story_of(refusals: Sequence[tuple[str, Refusal]]) -> str:
+    """What each of several failed with, in one line."""
+    causes = (f"{name}: {one_line(str(error), LONGEST_CAUSE)}" for name, error in refusals)
+    return one_line("; ".join(causes), LONGEST_STORY)
+
+
+def notice_of(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
+    """The words on why not the first choice answered, "" where it did."""
+    return f"{name} answered instead of {story_of(refusals)}" if refusals else ""
+
+
+def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
+    """Of what each model failed with, the error that says most; its text then tells of all.
+
+    That is the first choice's, or where that was not asked the next one's. A prompt that is too
+    long for another model says nothing of the first, whose history it must not cost. Where nobody
+    was asked it is the breaker that lets a call through soonest.
+    """
+    (_, first), *others = refusals
+    if not others:
+        return first
+    failures = [first, *(e for _, e in others if not isinstance(e, ContextLengthError))]
+    chosen = next((error for error in failures if isinstance(error, ModelError)), None)
+    if chosen is None:
+        breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
+        return min(breakers, key=lambda error: error.retry_after)
+    chosen.args = (story_of(refusals),)
+    return chosen

@@ -1,0 +1,92 @@
+"""`evennia ai_worker`: a worker for embeddings and nights, beside the game's server."""
+
+from __future__ import annotations
+
+import logging
+from argparse import ArgumentParser
+from typing import Any, ClassVar
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+
+from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory_store.opening import make_embedder
+from evennia_ai.memory_store.troubles import explained
+from evennia_ai.models import WorkerSeen, WorkJob, missing_tables
+from evennia_ai.runtime import services
+from evennia_ai.workers import bell
+from evennia_ai.workers.working import Worker
+
+OFF = (
+    f"{WorkersConfig.NAME} sets no engine, so that the game does this work itself; set it in "
+    "server/conf/settings.py: {'engine': 'procrastinate'}"
+)
+TABLES = "the tables of evennia_ai are not made ({names}); type: evennia migrate"
+
+
+class Command(BaseCommand):
+    """The command, as Django finds it."""
+
+    help = (
+        "Makes vectors of memories and asks models for nights, until SIGTERM or Ctrl-C, which let "
+        "it finish what it is at. Several may run at once, on several machines."
+    )
+    # They load the game's pages and typeclasses, and a worker touches neither.
+    requires_system_checks: ClassVar[list[str]] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name what may be typed after it."""
+        parser.add_argument(
+            "--make-tables",
+            action="store_true",
+            help="make Procrastinate's tables in the game's database, and end",
+        )
+
+    def handle(self, *, make_tables: bool, **_: Any) -> None:
+        """Work, or make tables.
+
+        Raises:
+            CommandError: something is missing; the text says what, and what to do.
+        """
+        if told := bell.obstacle_of_setting():
+            raise CommandError(told)
+        if make_tables:
+            self._make_tables()
+            return
+        try:
+            worker = self._worker()
+        except (ConfigurationError, DatabaseError) as error:
+            is_of_data = isinstance(error, DatabaseError)
+            raise CommandError(explained(error) if is_of_data else str(error)) from error
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+        logging.getLogger("procrastinate").setLevel(logging.WARNING)
+        self.stdout.write(f"Worker {worker.name} is at work; Ctrl-C or SIGTERM ends it.")
+        self.stdout.flush()
+        connection.close()  # the worker's threads have their own
+        worker.run()
+        self.stdout.write(f"Worker {worker.name} has ended.")
+
+    def _make_tables(self) -> None:
+        told = bell.obstacle()
+        if not told:
+            self.stdout.write("The tables of Procrastinate are there already.")
+            return
+        if told != bell.NO_TABLES:
+            raise CommandError(told)
+        try:
+            bell.make_tables()
+        except DatabaseError as error:
+            raise CommandError(f"the tables could not be made: {explained(error)}") from error
+        self.stdout.write("The tables of Procrastinate are made.")
+
+    def _worker(self) -> Worker:
+        config = services.workers_config()
+        if not config.engine:
+            raise CommandError(OFF)
+        if told := bell.obstacle():
+            raise CommandError(told)
+        if missing := missing_tables(WorkJob, WorkerSeen):
+            raise CommandError(TABLES.format(names=", ".join(missing)))
+        read = services.memory_settings()
+        return Worker(config, make_embedder(read), services.model_keys(), services.reply_bytes())

@@ -1,0 +1,263 @@
+"""The file in which an assistant moves from game to game: a zip of JSON with hashes and counts.
+
+Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
+of it is used. People and places stand in it as numbers of its own list `who.jsonl`; no id of the
+game it comes from is in it, since there the same id is somebody else's.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from io import BytesIO
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from evennia_ai.core.settings.assistant import AssistantSettings
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.errors import ImportFileError
+from evennia_ai.operations.bundle_parts import (
+    CARD,
+    FORMAT,
+    MANIFEST,
+    MEGABYTE,
+    MEMBERS,
+    MEMORIES,
+    MOST_LINES,
+    MOST_PACKED,
+    MOST_UNPACKED,
+    PROFILES,
+    RECORD,
+    SETTINGS,
+    STATE,
+    WHO,
+    Bundle,
+    Card,
+    Manifest,
+    MemoryLine,
+    Owned,
+    Plain,
+    ProfileLine,
+    State,
+    Strict,
+    Who,
+)
+
+MAGIC = b"PK\x03\x04"
+# The same bytes for the same content, whenever and wherever it is written.
+_DATE = (1980, 1, 1, 0, 0, 0)
+M = TypeVar("M", bound=Strict)
+
+
+# ---- writing -----------------------------------------------------------------------------------
+
+
+def json_of(value: object) -> bytes:
+    """Plain data as a member has it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(
+        "utf-8", "replace"
+    )
+
+
+def lines_of(values: Iterable[object]) -> bytes:
+    """The same of many, a line each."""
+    return b"".join(json_of(value) + b"\n" for value in values)
+
+
+def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
+    """The file of a head (the manifest without `files` and `format`) and its members.
+
+    Raises:
+        ImportFileError: it would be larger than what any game takes.
+    """
+    if sum(map(len, members.values())) > MOST_UNPACKED:
+        raise ImportFileError(f"it has more than {MOST_UNPACKED // MEGABYTE} MB")
+    files = {
+        name: {"sha256": _hash(raw), "bytes": len(raw), "count": _count(name, raw)}
+        for name, raw in members.items()
+    }
+    manifest = json_of({"format": FORMAT, **head, "files": files})
+    Manifest.model_validate_json(manifest)
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in {MANIFEST: manifest, **members}.items():
+            info = zipfile.ZipInfo(name, _DATE)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+            archive.writestr(info, raw)
+        archive.comment = _hash(manifest).encode()
+    if stream.tell() > MOST_PACKED:
+        raise ImportFileError(f"its file has more than {MOST_PACKED // MEGABYTE} MB")
+    return stream.getvalue()
+
+
+def _hash(raw: bytes) -> str:
+    return sha256(raw).hexdigest()
+
+
+def _count(name: str, raw: bytes) -> int:
+    return raw.count(b"\n") if name.endswith(".jsonl") else 1
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def read(raw: bytes) -> Bundle:
+    """The assistant in a file, checked whole.
+
+    Raises:
+        ImportFileError: something is wrong; the text says what, and where.
+    """
+    if len(raw) > MOST_PACKED:
+        raise ImportFileError(f"the file has more than {MOST_PACKED // MEGABYTE} MB")
+    try:
+        with zipfile.ZipFile(BytesIO(raw)) as archive:
+            return _read(archive)
+    except ImportFileError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
+        # NotImplementedError, of a method of packing that is not known, is a RuntimeError.
+        told = one_line(str(error), 200) or type(error).__name__
+        raise ImportFileError(f"it is no zip file that can be read: {told}") from None
+
+
+def _read(archive: zipfile.ZipFile) -> Bundle:
+    manifest = _manifest(archive)
+    parts = {name: _member(archive, name, manifest) for name in manifest.files}
+    state = _one(State, STATE, parts[STATE])
+    found = Bundle(
+        manifest,
+        _settings(parts[SETTINGS]),
+        state,
+        _many(Who, WHO, parts[WHO]),
+        _many(MemoryLine, MEMORIES, parts[MEMORIES]),
+        _many(ProfileLine, PROFILES, parts[PROFILES]),
+        _one(Card, CARD, parts[CARD]) if CARD in parts else None,
+        parts[RECORD],
+        _hash(b"".join(_hash(each).encode() for each in parts.values())),
+    )
+    _check_refs(found)
+    return found
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    allowed = {MANIFEST, *MEMBERS}
+    strange = next((name for name in names if name not in allowed), None)
+    if strange is not None:
+        raise ImportFileError(f"it holds {one_line(strange, 80)!r}, which no assistant has")
+    if len(set(names)) != len(names):
+        raise ImportFileError("it holds a part twice")
+    if MANIFEST not in names:
+        raise ImportFileError(f"it holds no {MANIFEST}: it is no file of an assistant")
+    if sum(info.file_size for info in infos) > MOST_UNPACKED:
+        raise ImportFileError(f"unpacked it has more than {MOST_UNPACKED // MEGABYTE} MB")
+    raw = _unpacked(archive, MANIFEST, MEGABYTE)
+    if archive.comment.decode("ascii", "replace") != _hash(raw):
+        raise ImportFileError(f"{MANIFEST} is not as it was written")
+    version = _json(MANIFEST, raw).get("format")
+    if version != FORMAT:
+        raise ImportFileError(
+            f"{MANIFEST}.format is {one_line(repr(version), 40)}; this game reads {FORMAT}, so one"
+            " of the two needs another version of evennia-ai"
+        )
+    manifest = _one(Manifest, MANIFEST, raw)
+    given, wanted = set(manifest.files), set(MEMBERS)
+    if given | {MANIFEST} != set(names) or wanted - {CARD} - given:
+        raise ImportFileError(f"its parts are not those that {MANIFEST} names")
+    return manifest
+
+
+def _member(archive: zipfile.ZipFile, name: str, manifest: Manifest) -> bytes:
+    told = manifest.files[name]
+    raw = _unpacked(archive, name, told.bytes)
+    if len(raw) != told.bytes or _hash(raw) != told.sha256:
+        raise ImportFileError(f"{name} is not as it was written: its hash is another")
+    if _count(name, raw) != told.count:
+        raise ImportFileError(f"{name} has {_count(name, raw)} lines; {told.count} were written")
+    return raw
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """A part, of which no more is unpacked than it may have, whatever the zip says of it."""
+    with archive.open(name) as stream:
+        raw = stream.read(most + 1)
+    if len(raw) > most:
+        raise ImportFileError(f"{name} has more than the {most:,} bytes that it may have")
+    return raw
+
+
+def _json(name: str, raw: bytes) -> Plain:
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ImportFileError(f"{name} is no JSON: {one_line(str(error), 200)}") from None
+    if not isinstance(value, dict):
+        raise ImportFileError(f"{name} is no mapping")
+    return value
+
+
+def _settings(raw: bytes) -> Plain:
+    found = _json(SETTINGS, raw)
+    unknown = next((name for name in found if name not in AssistantSettings.model_fields), None)
+    if unknown is not None:
+        raise ImportFileError(f"{SETTINGS} has {one_line(unknown, 60)!r}, which is no setting here")
+    return found
+
+
+def _one(kind: type[M], place: str, raw: bytes) -> M:
+    try:
+        return kind.model_validate_json(raw)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, (place, *first["loc"])))
+        raise ImportFileError(f"{one_line(where, 120)}: {one_line(first['msg'], 200)}") from None
+
+
+def _many(kind: type[M], name: str, raw: bytes) -> list[M]:
+    lines = raw.splitlines() if raw.isascii() else raw.split(b"\n")[:-1]
+    if len(lines) > MOST_LINES:
+        raise ImportFileError(f"{name} has more than {MOST_LINES:,} lines")
+    return [_one(kind, f"{name} line {number}", line) for number, line in enumerate(lines, 1)]
+
+
+def ref_of(audience: str) -> int:
+    """The number of whom an audience is, 0 for everybody and nobody."""
+    return int(audience.partition(":")[2] or 0)
+
+
+def _check_refs(found: Bundle) -> None:
+    """Refuse numbers that stand for nobody there is."""
+    for number, line in enumerate(found.memories, 1):
+        _check_who(f"{MEMORIES} line {number}", found, ref_of(line.audience), line.audience)
+        for ref in (line.person, line.place):
+            _check_who(f"{MEMORIES} line {number}", found, ref or 0)
+        if any(cited > len(found.memories) for cited in line.cites):
+            raise ImportFileError(f"{MEMORIES} line {number}.cites names a line there is not")
+    for number, profile in enumerate(found.profiles, 1):
+        place = f"{PROFILES} line {number}"
+        _check_who(place, found, profile.who)
+        for item in profile.attributes:
+            _check_who(place, found, ref_of(item.audience), item.audience)
+        if profile.consolidated > len(found.memories):
+            raise ImportFileError(f"{place}.consolidated names a line there is not")
+    kept: tuple[Owned, ...] = (*found.state.notes, *found.state.projects.slots.values())
+    owners = (each.person for each in kept)
+    for ref in (*found.state.unremembered, *found.state.muted_by, *owners):
+        _check_who(STATE, found, ref)
+
+
+OF_AUDIENCE = {"account": "person", "object": "person", "mask": "person"}
+
+
+def _check_who(place: str, found: Bundle, ref: int, audience: str = "") -> None:
+    if ref > len(found.who):
+        raise ImportFileError(f"{place} names number {ref} of {WHO}, which has {len(found.who)}")
+    if ref and audience:
+        kind = found.who[ref - 1].kind
+        if audience.partition(":")[0] != OF_AUDIENCE.get(kind, kind):
+            raise ImportFileError(f"{place}.audience is {audience!r}, but that is a {kind}")

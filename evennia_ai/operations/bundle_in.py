@@ -1,0 +1,379 @@
+"""An assistant brought in from a file that another game wrote: looked at, then made whole or not.
+
+The file's people are of another game. Whoever staff do not say to be somebody here stays a stranger
+whose words nobody but staff can reach; rooms, channels and factions always do.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.db import transaction
+from evennia.accounts.models import AccountDB
+
+from evennia_ai import audit, emergency
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit.archive import folder_of, policy
+from evennia_ai.core.cards.character_card import MOST_BYTES
+from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.errors import ConfigurationError, ImportFileError
+from evennia_ai.memory import indexing, lore
+from evennia_ai.memory_store import rows
+from evennia_ai.models import CardFile, EntityProfile
+from evennia_ai.models.keys import new_key
+from evennia_ai.operations import bundle_file
+from evennia_ai.operations.assistants import Made, create_assistant
+from evennia_ai.operations.bundle_out import LEFT_OUT
+from evennia_ai.operations.bundle_parts import Bundle
+from evennia_ai.operations.bundle_people import (
+    STRANGERS,
+    Ids,
+    account_named,
+    accounts_alike,
+)
+from evennia_ai.operations.exports import file_name, save_bytes
+from evennia_ai.operations.naming import problem_of_name, problem_of_owner
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.setting_rows import UNSET
+from evennia_ai.operations.settings import prepare, signed
+from evennia_ai.runtime import state
+
+MOST_NAMED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class BundleShown:
+    """An assistant in a file, before anything of it is stored."""
+
+    key: Annotated[str, note("The name it would have here.")]
+    name: Annotated[str, note("Its name in the game it comes from.")]
+    game: Annotated[str, note("The name of that game.")]
+    version: Annotated[str, note("Of the package that wrote the file.")]
+    stopped: Annotated[str, note("Why it was stopped there; empty: it was not.")]
+    memories: Annotated[int, note("With lore of its own.")]
+    profiles: int
+    settings: Annotated[list[str], note("Names of those it brings along.")]
+    left_out: Annotated[list[str], note("Names of those that stayed in that game.")]
+    people: Annotated[list[str], note("The players it knows, by their names there.")]
+    same: Annotated[dict[str, str], note("Of these, who is which account here, as was said.")]
+    alike: Annotated[list[str], note("Those who are called like an account here.")]
+    problems: Annotated[list[str], note("Why it cannot be brought in; empty: it can.")]
+
+
+def read(raw: bytes) -> Result[Bundle]:
+    """The assistant in a file, checked whole."""
+    try:
+        return Result(True, "It can be read.", bundle_file.read(raw))
+    except ImportFileError as error:
+        return Result(False, f"That is no assistant that can be brought in: {error}.")
+
+
+def show_bundle(
+    bundle: Bundle, key: str = "", people: Mapping[str, str] | None = None
+) -> Result[BundleShown]:
+    """The assistant in a file as it would be here. Nothing is stored.
+
+    Args:
+        key: its name here; "": as there.
+        people: accounts of this game, by the names of the players that they were there.
+    """
+    name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
+    same, problems = _same_people(bundle, people or {})
+    problems += filter(None, [problem_of_name(name) or problem_of_owner(name)])
+    problems += _settings_of(bundle).errors.values()
+    problems += _problems_of_content(bundle)
+    shown = BundleShown(
+        key=name,
+        name=head.name,
+        game=head.game,
+        version=head.version,
+        stopped=head.stopped or "",
+        memories=len(bundle.memories),
+        profiles=len(bundle.profiles),
+        settings=sorted(_taken(bundle)),
+        left_out=head.left_out,
+        people=[each.name for each in bundle.who if each.kind == "account"],
+        same={bundle.who[number - 1].name: str(who.key) for number, who in same.items()},
+        alike=[bundle.who[number - 1].name for number in accounts_alike(bundle.who)],
+        problems=problems,
+    )
+    return Result(not problems, "\n".join(_lines(shown)), shown)
+
+
+def _lines(shown: BundleShown) -> list[str]:
+    strangers = [name for name in shown.people if name not in shown.same]
+    lines = [
+        f"{shown.name} of {shown.game}, to be {shown.key} here: {shown.memories} memories, "
+        f"{shown.profiles} profiles, settings: {', '.join(shown.settings) or 'none'}.",
+        "It arrives silent, with a new conversation; caps, powers and models are this game's.",
+    ]
+    if shown.stopped:
+        lines.append(f"It was stopped there, and arrives stopped: {shown.stopped}")
+    if shown.left_out:
+        lines.append(f"Set there, and not taken along: {', '.join(shown.left_out)}.")
+    for there, here in shown.same.items():
+        lines.append(f"{there} of that game is {here} here, and is told what {there} may know.")
+    if strangers:
+        more = f" and {len(strangers) - MOST_NAMED} more" if len(strangers) > MOST_NAMED else ""
+        lines.append(
+            f"Strangers, whose private words only staff can read: "
+            f"{', '.join(strangers[:MOST_NAMED])}{more}."
+        )
+    lines += [f"It cannot be brought in: {problem}" for problem in shown.problems]
+    return lines
+
+
+# ---- judging -----------------------------------------------------------------------------------
+
+
+def _same_people(
+    bundle: Bundle, people: Mapping[str, str]
+) -> tuple[dict[int, AccountDB], list[str]]:
+    """The accounts that some of a file's players are here; and what is wrong with that."""
+    known = {
+        each.name.casefold(): number
+        for number, each in enumerate(bundle.who, 1)
+        if each.kind == "account" and each.name
+    }
+    same, problems = dict[int, AccountDB](), list[str]()
+    for there, here in people.items():
+        number, account = known.get(there.strip().casefold()), account_named(here)
+        if number is None:
+            problems.append(f"no player there is called {there[:60]!r}")
+        elif account is None:
+            problems.append(f"there is no player's account {here[:60]!r} here")
+        elif account in same.values():
+            problems.append(f"{account.key} cannot be two players of that game")
+        else:
+            same[number] = account
+    return same, problems
+
+
+def _taken(bundle: Bundle) -> dict[str, Any]:
+    """The settings of a file that may travel, whatever else somebody wrote into it."""
+    return {name: value for name, value in bundle.settings.items() if name not in LEFT_OUT}
+
+
+def _settings_of(bundle: Bundle) -> Any:
+    return prepare(_taken(bundle), lambda _: UNSET)
+
+
+def _problems_of_content(bundle: Bundle) -> list[str]:
+    """What only those who use it can judge: terms of lore, notes, projects, the card."""
+    problems = []
+    for number, line in enumerate(bundle.memories, 1):
+        try:
+            lore.terms_of(line.terms)
+        except ValueError:
+            problems.append(f"memories.jsonl line {number}.terms cannot be read")
+            break
+    try:
+        picture = b64decode(bundle.card.picture if bundle.card else "", validate=True)
+    except (binascii.Error, ValueError):
+        problems.append("card.json.picture is no base64")
+    else:
+        if len(picture) > MOST_BYTES:
+            problems.append(f"card.json.picture has more than {MOST_BYTES:,} bytes")
+    return problems
+
+
+# ---- bringing in -------------------------------------------------------------------------------
+
+
+def import_bundle(
+    bundle: Bundle,
+    *,
+    key: str = "",
+    location: GameObject | None = None,
+    people: Mapping[str, str] | None = None,
+    enable: bool = False,
+    by: str = "",
+    maker: Being | None = None,
+) -> Result[Made]:
+    """Make an assistant of a file: all of it in one transaction, or nothing.
+
+    Args:
+        key, people: as `show_bundle` takes them.
+        location: the room it stands in.
+        enable: it answers from now on; else somebody starts it.
+        by, maker: as `create_assistant` takes them.
+    """
+    shown = show_bundle(bundle, key, people)
+    if not shown.ok:
+        return Result(False, shown.message)
+    try:
+        record = _save_record(shown.data.key, bundle)
+    except ImportFileError as error:
+        return Result.unavailable(f"Nothing is stored: {error}.")
+    same, _ = _same_people(bundle, people or {})
+    made: Result[Made] | None = None
+    try:
+        with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+            made = create_assistant(
+                shown.data.key,
+                location=location,
+                desc=bundle.manifest.desc,
+                aliases=bundle.manifest.aliases,
+                settings={**_taken(bundle), "enabled": enable},
+                maker=maker,
+            )
+            if made.ok:
+                _store(made.data.script, bundle, Ids(bundle.who, same))
+                _tell(made.data.script, bundle, shown.data, record)
+    except BaseException:
+        _undo(made, record)
+        raise
+    if not made.ok:
+        _undo(None, record)
+        return made.as_refusal()
+    indexing.soon(made.data.script)
+    return Result(True, _told(made.data.script, bundle, enable=enable), made.data)
+
+
+def _tell(script: AssistantScript, bundle: Bundle, shown: BundleShown, record: Path | None) -> None:
+    audit.record(
+        "assistant_imported",
+        script,
+        game=bundle.manifest.game,
+        name=bundle.manifest.name,
+        memories=len(bundle.memories),
+        people=dict(shown.same),
+        digest=bundle.digest,
+        file=str(record or ""),
+    )
+
+
+def _undo(made: Result[Made] | None, record: Path | None) -> None:
+    """Let nothing in memory or on the disk be left of what the database does not have."""
+    if record is not None:
+        with suppress(OSError):
+            record.unlink()
+    if made is None or not made.ok:
+        return
+    script, body = made.data.script, made.data.character
+    if script.ndb._task is not None:
+        script.ndb._task.stop()
+    script.work = None  # type: ignore[assignment]  # as before it was started
+    body.assistant_script = None
+    beings: tuple[Any, ...] = (script, body)
+    for being in beings:
+        being.flush_from_cache(force=True)
+
+
+def _told(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:
+    name, count = str(script.key), len(bundle.memories)
+    if bundle.manifest.stopped is not None:
+        told = (
+            f"{name} is here, stopped as it was. To let it go on: assistant emergency clear {name}"
+        )
+    elif not enable:
+        told = f"{name} is here, and silent. To let it answer: assistant start {name}"
+    else:
+        told = f"{name} is here, and answers."
+    return f"{told}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
+
+
+def _store(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
+    numbers = _store_memories(script, bundle, ids)
+    EntityProfile.objects.bulk_create(
+        EntityProfile(
+            assistant=script.pk,
+            entity=ids.id_of(line.who),
+            entity_type=line.entity_type,
+            name=line.name,
+            attributes=[
+                {"text": item.text, "audience": ids.audience_of(item.audience), "at": item.at}
+                for item in line.attributes
+            ],
+            favour=line.favour,
+            meetings=line.meetings,
+            first_at=line.first_at,
+            last_at=line.last_at,
+            consolidated=numbers[line.consolidated - 1] if line.consolidated else 0,
+        )
+        for line in bundle.profiles
+    )
+    if (card := bundle.card) is not None:
+        picture = b64decode(card.picture)
+        CardFile.objects.create(
+            assistant=script.pk, chara=card.chara, ccv3=card.ccv3, picture=picture
+        )
+    _store_state(script, bundle, ids)
+    if bundle.manifest.stopped is not None:
+        why = f"as in {bundle.manifest.game}: {bundle.manifest.stopped}"
+        emergency.trigger_emergency_stop(script, why, is_alarm=False)
+
+
+def _store_memories(script: AssistantScript, bundle: Bundle, ids: Ids) -> list[int]:
+    """Store all memories under keys of this game; their vectors are made here. Gives their rows."""
+    keys = [new_key() for _ in bundle.memories]
+    found = [
+        Recollection(
+            key=key,
+            kind=line.kind,
+            text=line.text,
+            audience=ids.audience_of(line.audience),
+            person=ids.id_of(line.person),
+            place=ids.id_of(line.place),
+            source_type=line.source_type,
+            trust=line.trust,
+            importance=line.importance,
+            importance_by=line.importance_by,
+            at=line.at,
+            tags=tuple(line.tags),
+            cites=tuple(keys[number - 1] for number in line.cites),
+            superseded_at=line.superseded_at,
+        )
+        for key, line in zip(keys, bundle.memories, strict=True)
+    ]
+    lines = dict(zip(keys, bundle.memories, strict=True))
+    terms = {key: line.terms for key, line in lines.items() if line.terms is not None}
+    rows.insert(script.pk, found, terms)
+    rows.note_consolidated(script.pk, [key for key, line in lines.items() if line.is_consolidated])
+    numbers = dict(rows.of(script.pk).values_list("key", "pk"))
+    return [numbers[key] for key in keys]
+
+
+def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
+    def owned(value: Mapping[str, Any]) -> dict[str, Any]:
+        return {**value, "person": ids.id_of(value["person"])}
+
+    kept = bundle.state.model_dump(mode="json", exclude_unset=True)
+    projects = kept["projects"]
+    if slots := projects.get("slots"):
+        projects["slots"] = {name: owned(slot) for name, slot in slots.items()}
+    values = {
+        "current_goals": kept["goals"],
+        "notes": [owned(each) for each in kept["notes"]],
+        "projects": projects,
+        "unremembered": sorted(map(ids.id_of, kept["unremembered"])),
+        "muted_by": sorted(map(ids.id_of, kept["muted_by"])),
+        STRANGERS: ids.strangers,
+    }
+    state.write(script, **{name: value for name, value in values.items() if value})
+    if script.work is not None:
+        script.work.muted = set(values["muted_by"])
+        script.work.read_anew()
+
+
+def _save_record(name: str, bundle: Bundle) -> Path | None:
+    """Put the record that it had there beside the archives, for people to read."""
+    if not bundle.record:
+        return None
+    try:
+        folder = folder_of(policy())
+        path = folder / file_name(
+            name, "of", bundle.manifest.game, bundle.digest[:8], ending="jsonl"
+        )
+        save_bytes(path, bundle.record)
+    except (ConfigurationError, OSError) as error:
+        raise ImportFileError(f"its record could not be written: {error}") from None
+    return path

@@ -1,0 +1,221 @@
+"""The parts of the file in which an assistant moves from game to game, as they are read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evennia_ai.core.memory.recollection import MemoryKind, SourceType
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+SETTINGS, STATE, WHO, MEMORIES = "settings.json", "state.json", "who.jsonl", "memories.jsonl"
+PROFILES, CARD, RECORD = "profiles.jsonl", "card.json", "record.jsonl"
+MEMBERS = (SETTINGS, STATE, WHO, MEMORIES, PROFILES, CARD, RECORD)
+MEGABYTE = 1_000_000
+MOST_PACKED, MOST_UNPACKED = 64 * MEGABYTE, 256 * MEGABYTE
+MOST_LINES = 200_000
+_AUDIENCE = re.compile(r"world|nobody|(?:person|room|channel|faction):([1-9]\d{0,6})")
+
+
+class Strict(BaseModel):
+    """A part of the file: nothing is in it that is not known, and nothing of another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Text = Annotated[str, Field(max_length=100_000)]
+Name = Annotated[str, Field(max_length=255)]
+Ref = Annotated[int, Field(ge=1, le=9_999_999)]
+Part = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Moment = Annotated[float, Field(ge=-1e11, le=1e11, allow_inf_nan=False)]
+Audience = Annotated[str, Field(pattern=_AUDIENCE.pattern, max_length=20)]
+Plain = dict[str, Any]
+
+
+class Member(Strict):
+    """A part of the file, as its manifest has it."""
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(ge=0, le=MOST_UNPACKED)]
+    count: Annotated[int, Field(ge=0, le=10 * MOST_LINES)]
+
+
+class Manifest(Strict):
+    """The first part of the file.
+
+    Attributes:
+        format: of the file.
+        version: of the package that wrote it.
+        game: the game's name there.
+        exported_at: seconds since 1970.
+        stopped: why it was stopped there; None: it was not.
+    """
+
+    format: int
+    version: Name
+    game: Name
+    exported_at: Moment
+    name: Name
+    desc: Annotated[str, Field(max_length=4000)]
+    aliases: Annotated[list[Name], Field(max_length=10)]
+    stopped: Annotated[str, Field(max_length=2000)] | None
+    left_out: Annotated[list[Name], Field(max_length=200)]
+    files: dict[str, Member]
+
+
+class Who(Strict):
+    """A person or a place of the other game; its number is its line's."""
+
+    kind: Literal["account", "object", "mask", "room", "channel", "faction"]
+    name: Name
+
+
+class MemoryLine(Strict):
+    """One thing remembered; its number is its line's."""
+
+    kind: Annotated[str, Field(pattern=f"^({'|'.join(MemoryKind)})$")]
+    text: Text
+    audience: Audience
+    person: Ref | None
+    place: Ref | None
+    source_type: Annotated[str, Field(pattern=f"^({'|'.join(SourceType)})$")]
+    trust: Part
+    importance: Annotated[int, Field(ge=1, le=10)]
+    importance_by: Annotated[str, Field(max_length=16)]
+    at: Moment
+    tags: Annotated[list[Name], Field(max_length=200)]
+    cites: Annotated[list[Ref], Field(max_length=1000)]
+    superseded_at: Moment | None
+    is_consolidated: bool
+    terms: Plain | None
+
+
+class Attribute(Strict):
+    """Something that is known of somebody."""
+
+    text: Text
+    audience: Audience
+    at: Moment
+
+
+class ProfileLine(Strict):
+    """What it knows of one being. `consolidated` is the number of a memory, 0 of none."""
+
+    who: Ref
+    entity_type: Annotated[str, Field(max_length=16)]
+    name: Name
+    attributes: Annotated[list[Attribute], Field(max_length=1000)]
+    favour: Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
+    meetings: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    first_at: Moment
+    last_at: Moment
+    consolidated: Annotated[int, Field(ge=0, le=MOST_LINES)]
+
+
+class Owned(Strict):
+    """Something of one person's, a number, 0: nobody's; or open to all."""
+
+    person: Annotated[int, Field(ge=0)]
+    is_private: bool
+
+
+class NoteKept(Owned):
+    """A note."""
+
+    number: Annotated[int, Field(ge=0)]
+    text: Text
+    at: Moment
+    kind: Name = ""
+
+
+class ProjectKept(Owned):
+    """A project."""
+
+    summary: Text
+    context: Text
+    status: Literal["active", "paused", "completed"]
+    created_at: Moment
+    last_active: Moment
+
+
+class ProjectsKept(Strict):
+    """What it works on."""
+
+    active: Name = ""
+    slots: dict[Name, ProjectKept] = {}
+
+
+class TimingKept(Strict):
+    """The time of a goal: `core.turn.goal_times.Timing`."""
+
+    when: Name
+    clock: Name
+    at: Name
+    is_daily: bool
+    due: Moment
+    is_begun: bool
+
+
+class GoalKept(Strict):
+    """A goal: `core.turn.goals.Goal`."""
+
+    id: Annotated[int, Field(ge=0)]
+    text: Text
+    priority: Annotated[int, Field(ge=1, le=10)]
+    status: Literal["active", "completed", "dropped"]
+    outcome: Text = ""
+    parent: int | None = None
+    by: Literal["staff", "self"] = "staff"
+    timing: TimingKept | None = None
+
+
+class GoalsKept(Strict):
+    """All goals: `core.turn.goals.Goals`."""
+
+    version: int = 1
+    count: Annotated[int, Field(ge=0)] = 0
+    goals: Annotated[list[GoalKept], Field(max_length=1000)] = []
+
+
+class State(Strict):
+    """What it keeps beside its memories."""
+
+    goals: GoalsKept
+    notes: Annotated[list[NoteKept], Field(max_length=10_000)]
+    projects: ProjectsKept
+    unremembered: Annotated[list[Ref], Field(max_length=MOST_LINES)]
+    muted_by: Annotated[list[Ref], Field(max_length=MOST_LINES)]
+
+
+class Card(Strict):
+    """Its character card; the picture in base64."""
+
+    chara: str
+    ccv3: str
+    picture: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """All of an assistant, read and checked.
+
+    Attributes:
+        settings: by name, as they are stored.
+        card: None where it never had one.
+        record: its record there, as lines of JSON for people to read.
+        digest: of the whole.
+    """
+
+    manifest: Manifest
+    settings: Plain
+    state: State
+    who: list[Who]
+    memories: list[MemoryLine]
+    profiles: list[ProfileLine]
+    card: Card | None
+    record: bytes
+    digest: str

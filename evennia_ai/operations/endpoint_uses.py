@@ -1,0 +1,90 @@
+"""The addresses of a model that has several: state, calls in flight and share of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.endpoints import Endpoint
+from evennia_ai.operations.result import note, one_of
+from evennia_ai.resilience import CircuitBreakerState
+from evennia_ai.runtime import services
+
+STATES = [each.value for each in CircuitBreakerState]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointUse:
+    """One of several addresses of a model, since this server process began."""
+
+    model: str
+    base_url: str
+    state: Annotated[str, one_of(STATES, "Of its breaker.")]
+    weight: float
+    most_calls: Annotated[int, note("That may be in flight at one time; 0: any number.")]
+    in_flight: int
+    calls: int
+    share: Annotated[float, note("Of the calls to all addresses of the model, 0 to 1.")]
+
+    def told(self) -> str:
+        """It in words, without its address."""
+        most = f" of {self.most_calls}" if self.most_calls else ""
+        return (
+            f"{self.in_flight}{most} calls under way, {self.calls} so far, which is"
+            f" {self.share:.0%} of all; weight {self.weight:g}"
+        )
+
+
+def uses_of(endpoint: Endpoint) -> list[EndpointUse]:
+    """The use of each address of a model; empty where it has one alone."""
+    if not endpoint.replicas:
+        return []
+    pool = services.pool()
+    spread = pool.spread(endpoint)
+    total = sum(load.started for load in spread.loads.values())
+    found = []
+    for replica in endpoint.replicas:
+        load = spread.loads[replica.base_url]
+        found.append(
+            EndpointUse(
+                endpoint.model,
+                replica.base_url,
+                pool.breaker_of(endpoint.at(replica)).state.value,
+                replica.weight,
+                replica.most_calls,
+                load.in_flight,
+                load.started,
+                load.started / total if total else 0.0,
+            )
+        )
+    return found
+
+
+def all_uses() -> list[EndpointUse]:
+    """The same of the game's model and its fallback models, each address once."""
+    found: dict[str, EndpointUse] = {}
+    for endpoint in _models():
+        for use in uses_of(endpoint):
+            found.setdefault(use.base_url, use)
+    return list(found.values())
+
+
+def in_flight_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
+    """Calls under way by address, as a metric has them."""
+    return {(use.base_url,): use.in_flight for use in all_uses()}
+
+
+def calls_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
+    """Calls so far by address, as a metric has them."""
+    return {(use.base_url,): use.calls for use in all_uses()}
+
+
+def _models() -> Iterator[Endpoint]:
+    """What a setting that is wrong leaves of them; others tell of that."""
+    try:
+        yield services.endpoint()
+        yield from services.fallbacks()
+    except ConfigurationError:
+        return

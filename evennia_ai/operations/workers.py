@@ -1,0 +1,57 @@
+"""Workers as staff see them: how many are at work, what waits for them, and what stalled."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
+from evennia_ai.operations.result import note
+from evennia_ai.runtime import services
+from evennia_ai.runtime.assistant import Assistant
+
+OK, OFF, FAILED = "ok", "off", "failed"
+
+
+class WorkersRow(TypedDict):
+    """The work that workers do, of one assistant or of all."""
+
+    state: Annotated[str, note("`off`: the game does it itself; `ok`, or `failed`.")]
+    workers: Annotated[int, note("How many are at work.")]
+    waiting: Annotated[int, note("Jobs that nobody has begun.")]
+    running: int
+    stalled: Annotated[int, note("Jobs whose worker is not heard of any more.")]
+    given_up: Annotated[int, note("Jobs that ended every worker, since the server started.")]
+    problem: Annotated[str, note("Why not all is done, and what to do, or empty.")]
+
+
+def workers_row(script: Assistant | None = None) -> WorkersRow:
+    """The work that workers do; where they are not set it costs no statement.
+
+    Args:
+        script: the assistant whose jobs are counted; None: those of all.
+    """
+    now = services.work().standing(None if script is None else script.pk)
+    state = FAILED if now.problem else OK if now.is_on else OFF
+    return {
+        "state": state,
+        "workers": now.workers,
+        "waiting": now.waiting,
+        "running": now.running,
+        "stalled": now.stalled,
+        "given_up": now.given_up,
+        "problem": now.problem,
+    }
+
+
+def in_words(row: WorkersRow) -> str:
+    """A row in one line, "" where workers are not set."""
+    if row["state"] == OFF:
+        return ""
+    told = (
+        f"{row['workers']} at work; {row['waiting']} jobs wait, {row['running']} under way, "
+        f"{row['stalled']} stalled"
+    )
+    given_up = f", {row['given_up']} given up" if row["given_up"] else ""
+    problem = f". {row['problem']}" if row["problem"] else ""
+    return told + given_up + problem

@@ -1,0 +1,150 @@
+"""The parts of what an assistant makes for a peer: data, files and links, checked and kept as JSON.
+
+An artifact is `{"id", "name", "parts"}`. A part is one of `{"text": str}`, `{"data": object}` and
+`{"file": {"name", "type", "text" | "base64" | "url"}}`. Text is kept as text, so that a person who
+is forgotten leaves it as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from evennia_ai.core.safety.addresses import read_address
+from evennia_ai.core.text.web_addresses import url_fault
+
+TEXT, JSON = "text/plain", "application/json"
+LONGEST_NAME, LONGEST_TYPE, LONGEST_URL = 64, 100, 2_000
+MOST_BYTES = 16_000
+MOST_MODES = 20
+NO_NAME = "a name has 1 to {most} letters, digits, blanks and . _ -, not {name!r}"
+NO_TYPE = "{given!r} is no media type, such as text/plain"
+ONE_OF = "give one of content, base64 and url"
+NO_BASE64 = "that is no base64"
+TOO_LONG = "that has {size:,} bytes; one piece has at most {most:,}"
+NO_URL = "{url!r} is no address: it begins with https:// or http:// and has a host and no password"
+WITHIN = "{host!r} is within a network that others cannot reach"
+NOT_ACCEPTED = "they take only {modes}, and this is {kind}"
+_NAME = re.compile(r"\w[\w .-]*")
+_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9*][a-z0-9.+*-]*")
+
+
+def named(name: str) -> str:
+    """A name of something made.
+
+    Raises:
+        ValueError: it is none.
+    """
+    name = name.strip()
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+        raise ValueError(NO_NAME.format(most=LONGEST_NAME, name=name[:80]))
+    return name
+
+
+def typed(given: str) -> str:
+    """A media type, without its parameters: `Text/Plain; charset=utf-8` is `text/plain`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    kind = given.partition(";")[0].strip().lower()
+    if len(kind) > LONGEST_TYPE or not _TYPE.fullmatch(kind):
+        raise ValueError(NO_TYPE.format(given=given[:80]))
+    return kind
+
+
+def modes_of(given: Collection[str]) -> list[str]:
+    """The media types that a peer takes; what is none is left out."""
+    found = []
+    for each in list(given)[:MOST_MODES]:
+        kind = each.partition(";")[0].strip().lower()
+        if kind == "*" or (len(kind) <= LONGEST_TYPE and re.fullmatch(r"[a-z0-9.+*/-]+", kind)):
+            found.append("*/*" if kind == "*" else kind)
+    return list(dict.fromkeys(found))
+
+
+def is_taken(kind: str, modes: Collection[str]) -> bool:
+    """True where a peer that takes these media types takes that one; without any it takes all."""
+    family = kind.partition("/")[0]
+    return not modes or not {kind, f"{family}/*", "*/*"}.isdisjoint(modes)
+
+
+def check_taken(kind: str, modes: Sequence[str]) -> None:
+    """Look whether a peer takes a media type.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if not is_taken(kind, modes):
+        raise ValueError(NOT_ACCEPTED.format(modes=", ".join(modes), kind=kind))
+
+
+def data_part(data: Mapping[str, Any]) -> dict[str, Any]:
+    """An object as a part.
+
+    Raises:
+        ValueError: it is too long.
+    """
+    _fit(len(json.dumps(data, ensure_ascii=False).encode()))
+    return {"data": dict(data)}
+
+
+def file_part(name: str, kind: str, content: str, encoded: str, url: str) -> dict[str, Any]:
+    """A file as a part, of one of the three.
+
+    Args:
+        content: its text.
+        encoded: its bytes, as base64.
+        url: where it is to be had.
+
+    Raises:
+        ValueError: it cannot be sent so; the text says why.
+    """
+    if sum(map(bool, (content, encoded, url))) != 1:
+        raise ValueError(ONE_OF)
+    file: dict[str, Any] = {"name": named(name), "type": typed(kind)}
+    if url:
+        return {"file": {**file, "url": _checked(url)}}
+    if content:
+        _fit(len(content.encode("utf-8", "replace")))
+        return {"file": {**file, "text": content}}
+    try:
+        _fit(len(base64.b64decode(encoded, validate=True)))
+    except binascii.Error:
+        raise ValueError(NO_BASE64) from None
+    return {"file": {**file, "base64": encoded}}
+
+
+def _fit(size: int) -> None:
+    if size > MOST_BYTES:
+        raise ValueError(TOO_LONG.format(size=size, most=MOST_BYTES))
+
+
+def _checked(url: str) -> str:
+    """An address that a peer may be sent to: nothing is asked of it here.
+
+    Raises:
+        ValueError: it is none, or the open network does not have it.
+    """
+    url = url.strip()
+    is_fit = len(url) <= LONGEST_URL and url.isprintable() and not re.search(r"\s", url)
+    if not is_fit or url_fault(url) is not None:
+        raise ValueError(NO_URL.format(url=url[:100]))
+    host = urlsplit(url).hostname or ""
+    address = read_address(f"[{host}]")
+    is_within = address is not None and not address.is_global
+    if is_within or host == "localhost" or host.endswith(".localhost"):
+        raise ValueError(WITHIN.format(host=host[:100]))
+    return url
+
+
+def bytes_of(file: Mapping[str, Any]) -> bytes:
+    """The content of a file that is no link."""
+    if "base64" in file:
+        return base64.b64decode(file["base64"])
+    return str(file["text"]).encode("utf-8", "replace")

@@ -1,0 +1,132 @@
+"""Procrastinate as a doorbell: it tells workers that something stands on the board, and no more.
+
+It is imported by what is called here, and only where workers are set. Its own jobs hold a key of
+ours; they are rung and taken back in the transaction that writes our row.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from django.db import DatabaseError, connection
+
+from evennia_ai.memory_store.troubles import explained
+
+QUEUE, TASK = "evennia_ai", "evennia_ai.work"
+PACKAGE = "procrastinate"
+NOT_INSTALLED = (
+    "the package procrastinate is not installed; install it with: pip install 'evennia-ai[workers]'"
+)
+NOT_POSTGRESQL = (
+    "the game's database is {vendor}, and workers need PostgreSQL; set DATABASES as docs/scale.md "
+    "says, or take EVENNIA_AI_WORKERS_CONFIG out"
+)
+NO_TABLES = "the tables of Procrastinate are not made; type: evennia ai_worker --make-tables"
+OTHER_TABLES = (
+    "the tables of Procrastinate are of another version than the package; its documents say how "
+    "they are brought up to date"
+)
+# What the package asks of its tables; of an older version one of them is not there.
+_ASKED = ("procrastinate_defer_jobs_v1", "procrastinate_fetch_job_v2", "procrastinate_retry_job_v2")
+
+
+def is_installed() -> bool:
+    """True where the package is there."""
+    return importlib.util.find_spec(PACKAGE) is not None
+
+
+def obstacle_of_setting() -> str:
+    """The reason why workers cannot be set in this game, or ""; without asking the database."""
+    if not is_installed():
+        return NOT_INSTALLED
+    if connection.vendor != "postgresql":
+        return NOT_POSTGRESQL.format(vendor=connection.display_name)
+    return ""
+
+
+def obstacle() -> str:
+    """The reason why nothing can be left for workers now, and what to do, or ""."""
+    if told := obstacle_of_setting():
+        return told
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
+            is_made = cursor.fetchone()[0]
+            asked = [f"to_regproc('{name}') IS NOT NULL" for name in _ASKED]
+            cursor.execute(f"SELECT {' AND '.join(asked)}")
+            is_ours = cursor.fetchone()[0]
+    except DatabaseError as error:
+        return explained(error)
+    if not is_made:
+        return NO_TABLES
+    return "" if is_ours else OTHER_TABLES
+
+
+def make_tables() -> None:
+    """Make Procrastinate's tables in the game's database, all or none of them.
+
+    Raises:
+        DatabaseError: it does not let us.
+    """
+    schema = importlib.import_module("procrastinate.schema")
+    with connection.cursor() as cursor:
+        cursor.execute(schema.SchemaManager.get_schema())
+
+
+@lru_cache(maxsize=1)
+def _manager() -> Any:
+    """The package's manager of jobs; it is given our own connection each time."""
+    manager = importlib.import_module("procrastinate.manager")
+    connector = importlib.import_module("procrastinate.sync_psycopg_connector")
+    return manager.JobManager(connector.SyncPsycopgConnector())
+
+
+def load() -> None:
+    """Import the package now, which takes a moment, and not while people talk."""
+    _manager()
+    importlib.import_module("procrastinate.jobs")
+
+
+def ring(key: str, lock: str | None, priority: int) -> int:
+    """Ring for a job; within a transaction.
+
+    Args:
+        lock: of all that have the same one, one at a time waits to be begun.
+        priority: what is higher is begun first.
+
+    Returns:
+        The number by which it is taken back.
+
+    Raises:
+        DatabaseError: the queue could not be written, or another one of that lock waits.
+    """
+    jobs = importlib.import_module("procrastinate.jobs")
+    job = jobs.Job(
+        queue=QUEUE,
+        task_name=TASK,
+        task_kwargs={"key": key},
+        lock=None,
+        queueing_lock=lock,
+        priority=priority,
+    )
+    return int(_told(_manager().defer_job, job).id)
+
+
+def silence(bells: Iterable[int]) -> None:
+    """Take back what nobody has begun; what is under way finds its row gone."""
+    for bell in bells:
+        _told(_manager().cancel_job_by_id, bell, delete_job=True)
+
+
+def _told(ask: Any, *given: Any, **named: Any) -> Any:
+    """Ask the package over the game's own connection, within its transaction."""
+    connection.ensure_connection()
+    errors = importlib.import_module("procrastinate.exceptions")
+    try:
+        return ask(*given, connection=connection.connection, **named)
+    except errors.ProcrastinateException as error:
+        raise DatabaseError(str(error)) from error.__cause__ or error

@@ -1,0 +1,217 @@
+"""What workers do: pure functions, and how what they take and give is written into a row.
+
+A memory is named by its key and the digest of its words, so that words stand in one place alone.
+Of a request to a model the words stand in the row, until a worker is done with them; its key never
+does: a worker has it from its own settings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Protocol
+
+import numpy as np
+from django.utils.crypto import salted_hmac
+
+from evennia_ai.errors import (
+    ContextLengthError,
+    MemoryStoreError,
+    ModelConnectionError,
+    ModelError,
+    ModelReplyError,
+    ModelStatusError,
+    ReplyTooLargeError,
+)
+from evennia_ai.memory_store.port import Item
+from evennia_ai.memory_store.vectors import Vector
+from evennia_ai.workers.port import PoisonError, WorkerError, WorkerLostError
+
+EMBED, ASK = "embed", "ask"
+CHANGED = "memories changed while their vectors were made"
+OTHER_MODEL = "a worker has the embedding model {theirs}, and the game {ours}; start it anew"
+NO_KEY = (
+    "a worker has no key for {place}: give it the settings and the environment that the game has"
+)
+LOST = "the worker that was at it ended without a word; it may have been charged for"
+POISON = "it ended {count} workers, the last one without a word, and is not tried again"
+_REPLIES = {"large": ReplyTooLargeError, "reply": ModelReplyError}
+
+
+class Hands(Protocol):
+    """What a worker works with.
+
+    Attributes:
+        signature: its embedding model.
+    """
+
+    signature: str
+
+    async def texts(self, keys: Sequence[str]) -> dict[str, str]:
+        """The words of memories that are not forgotten, by key."""
+
+    async def vectors(self, texts: Sequence[str]) -> Any:
+        """Their vectors: float32, shape (texts, dimensions)."""
+
+    def has_key(self, base_url: str, mark: str) -> bool:
+        """True where it has the key of that mark for an address; "": none is needed."""
+
+    async def send(
+        self, base_url: str, mark: str, headers: Mapping[str, str], body: bytes
+    ) -> bytes:
+        """A model's answer to a request, sent with that key."""
+
+
+def key_mark(key: str) -> str:
+    """A mark by which a worker with the game's own settings knows a key of its own."""
+    return str(salted_hmac("evennia_ai.workers", key).hexdigest()[:16])
+
+
+class UndoneError(Exception):
+    """A job that cannot be done; its text says why."""
+
+
+def digest(text: str) -> str:
+    """A short mark of words, by which it is seen that they changed."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class UnfitError(UndoneError):
+    """This worker is not set up for it; another may be."""
+
+
+# ---- vectors -----------------------------------------------------------------------------------
+
+
+def embed_given(signature: str, items: Sequence[Item]) -> bytes:
+    """The input of a job that makes vectors."""
+    named = [[item.key, digest(item.text)] for item in items]
+    return json.dumps({"signature": signature, "memories": named}).encode()
+
+
+async def embed(given: bytes, hands: Hands) -> bytes:
+    """The vectors of memories, one after the other, as float32.
+
+    Raises:
+        UndoneError: it has another embedding model, or a memory is not as it was.
+        MemoryStoreError: there are no vectors to be had.
+    """
+    asked = json.loads(given)
+    if asked["signature"] != hands.signature:
+        raise UnfitError(OTHER_MODEL.format(theirs=hands.signature, ours=asked["signature"]))
+    words = await hands.texts([key for key, _ in asked["memories"]])
+    texts = [words.get(key, "") for key, _ in asked["memories"]]
+    pairs = zip(texts, asked["memories"], strict=True)
+    if any(digest(text) != mark for text, (_, mark) in pairs):
+        raise UndoneError(CHANGED)
+    made = np.ascontiguousarray(await hands.vectors(texts), dtype=np.float32)
+    return made.tobytes()
+
+
+def vectors(result: bytes, count: int) -> list[Vector]:
+    """The vectors that a worker wrote.
+
+    Raises:
+        MemoryStoreError: they are not as many as was asked for.
+    """
+    if not count or not result or len(result) % (4 * count):
+        raise MemoryStoreError(f"a worker gave no {count} vectors")
+    return list(np.frombuffer(result, np.float32).reshape(count, -1))
+
+
+# ---- requests to a model -----------------------------------------------------------------------
+
+
+def ask_given(base_url: str, mark: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    """The input of a job that asks a model.
+
+    Args:
+        mark: of the key that goes with it, "" for none; see `key_mark`.
+        headers: those that hold no secret.
+    """
+    head = {"base_url": base_url, "mark": mark, "headers": dict(headers)}
+    return json.dumps(head).encode() + b"\n" + body
+
+
+async def ask(given: bytes, hands: Hands) -> bytes:
+    """A model's answer, as it came.
+
+    Raises:
+        UndoneError: there is no key for it here.
+        ModelError: the service failed.
+    """
+    first, _, body = given.partition(b"\n")
+    head = json.loads(first)
+    place, mark = head["base_url"], head["mark"]
+    if not hands.has_key(place, mark):
+        raise UnfitError(NO_KEY.format(place=place))
+    return await hands.send(place, mark, head["headers"], body)
+
+
+KINDS: dict[str, Callable[[bytes, Hands], Awaitable[bytes]]] = {EMBED: embed, ASK: ask}
+
+
+# ---- what went wrong ---------------------------------------------------------------------------
+
+
+def poison(count: int) -> bytes:
+    """The result of a job that nobody survived."""
+    return _written("poison", POISON.format(count=count))
+
+
+def lost() -> bytes:
+    """The result of a job whose worker ended while it may have been charged for."""
+    return _written("lost", LOST)
+
+
+def failure(error: Exception) -> bytes:
+    """An error as a result."""
+    text = str(error)
+    if isinstance(error, ModelStatusError):
+        kind = "context" if isinstance(error, ContextLengthError) else "status"
+        return _written(
+            kind,
+            text,
+            status=error.status,
+            retry_after=error.retry_after,
+            is_used_up=error.is_used_up,
+        )
+    if isinstance(error, ModelConnectionError):
+        return _written("connection", text, was_sent=error.was_sent)
+    replies = (kind for kind, known in _REPLIES.items() if isinstance(error, known))
+    if (reply := next(replies, "")) or isinstance(error, (UndoneError, MemoryStoreError)):
+        return _written(reply or "undone", text)
+    return _written("undone", f"a worker met a bug ({type(error).__name__})")
+
+
+def _written(kind: str, text: str, **more: object) -> bytes:
+    return json.dumps({"kind": kind, "text": text, **more}).encode()
+
+
+def told(result: bytes) -> str:
+    """The words of an error."""
+    return str(json.loads(result)["text"])
+
+
+def store_error(result: bytes) -> MemoryStoreError:
+    """The error of a job that was to make vectors."""
+    found = json.loads(result)
+    made = PoisonError if found["kind"] == "poison" else MemoryStoreError
+    return made(found["text"])
+
+
+def model_error(result: bytes) -> ModelError:
+    """The error of a job that was to ask a model, as the game would have met it."""
+    found = json.loads(result)
+    kind, text = found["kind"], found["text"]
+    if kind == "context":
+        return ContextLengthError(found["status"], text)
+    if kind == "status":
+        wait, used_up = found["retry_after"], found["is_used_up"]
+        return ModelStatusError(found["status"], text, retry_after=wait, is_used_up=used_up)
+    if kind == "connection":
+        return ModelConnectionError(text, was_sent=found["was_sent"])
+    if kind == "lost":
+        return WorkerLostError(text, was_sent=True)
+    return _REPLIES.get(kind, WorkerError)(text)

@@ -1,0 +1,336 @@
+"""The adapter of work that workers do: jobs are put on the board, and results taken from it.
+
+Whoever waits holds a Deferred in this process; a result for which there is none any more, or whose
+run is over, is dropped. A payment is reserved by who asks, before a job is put up, and settled
+after it, so that caps, breakers and stops hold as they do without workers.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db import DatabaseError
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.interfaces import IDelayedCall
+
+from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.typed_objects import Reactor
+from evennia_ai.errors import MemoryStoreError, StaleEpochError
+from evennia_ai.llm.fallback import Client, sent_by
+from evennia_ai.llm.offers import encode
+from evennia_ai.llm.transport import OpenAITransport, Transport
+from evennia_ai.memory_store.port import Item
+from evennia_ai.memory_store.service import MemoryService
+from evennia_ai.memory_store.troubles import explained, renew
+from evennia_ai.memory_store.vectors import Vector
+from evennia_ai.memory_store.worker import LOG
+from evennia_ai.workers import bell, board, kinds
+from evennia_ai.workers.port import (
+    NotBegunError,
+    NoWorkerError,
+    PoisonError,
+    Run,
+    Standing,
+    WorkerError,
+)
+
+# So many heartbeats that are not heard, and a worker counts as gone.
+HEARTBEATS = 3
+# Results that are taken in one go, so that the game is never held up by many.
+AT_ONE_GO = 2
+TROUBLE_SECONDS = 5.0
+# Whether anybody works is asked of the database no more often.
+LOOK_SECONDS = 2.0
+NOBODY = "no worker is at work; start one with: evennia ai_worker"
+NOBODY_WAITS = f"{{count}} jobs wait, and {NOBODY}"
+STALLED = "{count} jobs belong to workers that ended without a word; another takes them up"
+URGENT, USUAL = 10, 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A job that somebody waits for."""
+
+    done: Deferred[bytes]
+    run: Run
+    kind: str
+    deadline: IDelayedCall | None
+
+
+class Queued:
+    """Workers do it."""
+
+    is_elsewhere = True
+
+    def __init__(
+        self, config: WorkersConfig, memory: Callable[[], MemoryService], reactor: Reactor
+    ) -> None:
+        self.portions = config.jobs_at_once
+        self.patience = config.embed_seconds
+        self._silence = HEARTBEATS * config.heartbeat_seconds
+        self._config = config
+        self._memory = memory
+        self._reactor = reactor
+        self._run = secrets.token_hex(16)
+        self._open: dict[str, _Open] = {}
+        self._unput: list[board.Notice] = []
+        self._dropped: set[str] = set()
+        self._timer: IDelayedCall | None = None
+        self._is_ready = False
+        self._problem = ""
+        self._given_up = 0
+        self._workers = (-LOOK_SECONDS, 0)
+
+    def begin(self) -> None:
+        """Take back what another run of the server put up."""
+        bell.load()
+        try:
+            if count := board.drop_strangers(self._run):
+                LOG.info("%s jobs of the server before this one were taken back", count)
+        except DatabaseError as error:
+            self._trouble(error)
+
+    # ---- what is asked -------------------------------------------------------------------------
+
+    def embed(self, run: Run, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
+        """Let a worker make vectors, and keep them."""
+        memory = self._memory()
+        return memory.add_made(run.assistant, items, partial(self._vectors, run, memory.signature))
+
+    async def _vectors(self, run: Run, signature: str, items: Sequence[Item]) -> list[Vector]:
+        given = kinds.embed_given(signature, items)
+        result = await self.do(run, kinds.EMBED, given, seconds=self.patience)
+        return kinds.vectors(result, len(items))
+
+    def client(self, run: Run, client: Client) -> Client:
+        """The same client, whose requests workers send; itself while there are no workers."""
+        if not self._is_able() or not self._living():
+            return client
+        return sent_by(client, partial(_through, self, run))
+
+    def do(self, run: Run, kind: str, given: bytes, *, seconds: float = 0.0) -> Deferred[bytes]:
+        """Let a worker do a job.
+
+        Args:
+            seconds: how long it may take; 0: until whoever waits cancels it.
+
+        Returns:
+            Its result. Fails with the error of its kind; NotBegunError, NoWorkerError: nobody
+            began it in time; StaleEpochError: the run is over.
+        """
+        if not self._is_able():
+            return fail(_error(kind)(self._problem))
+        key, is_ask = secrets.token_hex(16), kind == kinds.ASK
+        priority = URGENT if is_ask else USUAL
+        notice = board.Notice(
+            key, self._run, run.assistant, run.epoch, kind, given, is_ask, priority
+        )
+        if is_ask:
+            self._supersede(run.assistant)
+        done: Deferred[bytes] = Deferred(partial(self._cancelled, key))
+        deadline = self._reactor.callLater(seconds, self._late, key) if seconds else None
+        self._open[key] = _Open(done, run, kind, deadline)
+        if not self._unput:
+            self._reactor.callLater(0, self._put)
+        self._unput.append(notice)
+        return done
+
+    def _put(self) -> None:
+        """Put up what was asked for, a little at a time; what was taken back meanwhile is not."""
+        taken, self._unput = self._unput[:AT_ONE_GO], self._unput[AT_ONE_GO:]
+        if self._unput:
+            self._reactor.callLater(0, self._put)
+        notices = [notice for notice in taken if notice.key in self._open]
+        try:
+            board.put(notices)
+        except DatabaseError as error:
+            self._trouble(error)
+            for notice in notices:
+                self._end(notice.key, _error(notice.kind)(self._problem))
+        self._look_in(self._config.poll_seconds)
+
+    def _supersede(self, assistant: int) -> None:
+        """Void what an assistant asks a model already: its row is about to go."""
+        for key, each in list(self._open.items()):
+            if each.kind == kinds.ASK and each.run.assistant == assistant:
+                self._end(key, StaleEpochError(each.run.epoch, each.run.epoch))
+
+    def drop(self, assistant: int) -> None:
+        """Take back everything an assistant waits for; rows go in a moment."""
+        for key, each in list(self._open.items()):
+            if each.run.assistant == assistant:
+                self._drop_soon(key)
+                self._end(key, StaleEpochError(each.run.epoch, each.run.epoch))
+
+    # ---- what comes back -----------------------------------------------------------------------
+
+    def _look_in(self, seconds: float) -> None:
+        if self._timer is None or not self._timer.active():
+            self._timer = self._reactor.callLater(seconds, self._look)
+
+    def _look(self) -> None:
+        """Take from the board what is over, a little at a time."""
+        wait, found = self._config.poll_seconds, []
+        try:
+            if self._dropped:
+                board.drop(self._dropped)
+                self._dropped.clear()
+            found = board.over(self._run, AT_ONE_GO)
+        except DatabaseError as error:
+            self._trouble(error)
+            wait = TROUBLE_SECONDS
+        for each in found:
+            self._settle(each)
+        if self._open or self._dropped:
+            self._look_in(0.0 if len(found) == AT_ONE_GO else wait)
+
+    def _settle(self, over: board.Over) -> None:
+        """Give a result to whoever waits for it, as long as the run that asked goes on."""
+        waits = self._open.get(over.key)
+        if waits is None:
+            return
+        if not waits.run.is_current():
+            self._end(over.key, StaleEpochError(waits.run.epoch, waits.run.epoch))
+        elif over.is_done:
+            self._end(over.key, over.result)
+        else:
+            read = kinds.model_error if waits.kind == kinds.ASK else kinds.store_error
+            error = read(over.result)
+            self._note(error)
+            self._end(over.key, error)
+
+    def _note(self, error: Exception) -> None:
+        if isinstance(error, PoisonError):
+            self._given_up += 1
+        if isinstance(error, (WorkerError, MemoryStoreError)):
+            LOG.warning("a worker's job failed: %s", error)
+
+    def _end(self, key: str, outcome: bytes | Exception) -> None:
+        waits = self._open.pop(key, None)
+        if waits is None:
+            return
+        if waits.deadline is not None and waits.deadline.active():
+            waits.deadline.cancel()
+        if isinstance(outcome, Exception):
+            waits.done.errback(outcome)
+        else:
+            waits.done.callback(outcome)
+
+    def _late(self, key: str) -> None:
+        error = NotBegunError if not self._is_begun(key) else MemoryStoreError
+        self._drop_soon(key)
+        self._end(key, error("no worker made the vectors in time; they are asked for again"))
+
+    def _cancelled(self, key: str, done: Deferred[bytes]) -> None:
+        """Whoever waited has left: the deadline of a call is over, or the assistant was stopped."""
+        waits = self._open.pop(key, None)
+        if waits is None:
+            return
+        if waits.deadline is not None and waits.deadline.active():
+            waits.deadline.cancel()
+        self._drop_soon(key)
+        is_ask = waits.kind == kinds.ASK and waits.run.is_current()
+        if is_ask and not self._is_begun(key):
+            done.errback(NoWorkerError("no worker took the call in time"))
+
+    def _is_begun(self, key: str) -> bool:
+        try:
+            return board.is_begun(key)
+        except DatabaseError:
+            return True
+
+    def _drop_soon(self, key: str) -> None:
+        """Take a row back in a moment, together with others: a stop waits for no database."""
+        self._dropped.add(key)
+        self._look_in(0.0)
+
+    # ---- its own state -------------------------------------------------------------------------
+
+    def _is_able(self) -> bool:
+        """True where something can be left for workers; else `_problem` says why not."""
+        if not self._is_ready:
+            self._problem = bell.obstacle()
+            self._is_ready = not self._problem
+        return self._is_ready
+
+    def _trouble(self, error: DatabaseError) -> None:
+        self._problem, self._is_ready = explained(error), False
+        LOG.warning("the board of workers' jobs cannot be used: %s", self._problem)
+        renew()
+
+    def _clean(self, drop: Callable[[], object]) -> None:
+        try:
+            drop()
+        except DatabaseError as error:
+            self._trouble(error)
+
+    def _living(self) -> int:
+        """Number of living workers, as it was a moment ago."""
+        looked, count = self._workers
+        if self._reactor.seconds() - looked >= LOOK_SECONDS:
+            try:
+                count = board.alive(self._silence).count()
+            except DatabaseError as error:
+                self._trouble(error)
+                count = 0
+            self._workers = self._reactor.seconds(), count
+        return count
+
+    def standing(self, assistant: int | None = None) -> Standing:
+        """The standing of what workers do, from the database."""
+        if not self._is_able():
+            return Standing(True, given_up=self._given_up, problem=self._problem)
+        try:
+            waiting, running, stalled = board.count(assistant, self._silence)
+            workers = board.alive(self._silence).count()
+            theirs = board.problems(self._silence)
+        except DatabaseError as error:
+            self._trouble(error)
+            return Standing(True, given_up=self._given_up, problem=self._problem)
+        problem = theirs
+        if not workers:
+            left = waiting + stalled
+            problem = NOBODY_WAITS.format(count=left) if left else NOBODY
+        elif stalled:
+            problem = STALLED.format(count=stalled)
+        return Standing(True, waiting, running, stalled, workers, self._given_up, problem)
+
+    def close(self) -> Deferred[None]:
+        """Take everything back; what waits is over."""
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        for key, each in list(self._open.items()):
+            self._end(key, StaleEpochError(each.run.epoch, each.run.epoch))
+        self._clean(partial(board.drop_run, self._run))
+        return succeed(None)
+
+
+def _error(kind: str) -> type[WorkerError] | type[NotBegunError]:
+    return WorkerError if kind == kinds.ASK else NotBegunError
+
+
+def _through(work: Queued, run: Run, transport: Transport) -> Transport:
+    """A transport whose requests workers send; what needs no network stays here."""
+    return (
+        WorkersTransport(work, run, transport) if type(transport) is OpenAITransport else transport
+    )
+
+
+class WorkersTransport:
+    """A chat completions endpoint that workers ask."""
+
+    def __init__(self, work: Queued, run: Run, transport: OpenAITransport) -> None:
+        self._work = work
+        self._run = run
+        self._place = transport
+
+    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+        """Ask for one completion. Cancelling takes the job back, and closes the worker's socket."""
+        place = self._place
+        mark = place.mark_key(kinds.key_mark)
+        given = kinds.ask_given(place.base_url, mark, place.plain_headers, encode(body))
+        return self._work.do(self._run, kinds.ASK, given)

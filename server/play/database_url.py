@@ -1,0 +1,155 @@
+"""The address of the game's database: DATABASE_URL, kept for the next start, and as Django has it.
+
+`make play DATABASE_URL=postgresql://me:secret@db.example.com/game` is enough; `DATABASE_URL=sqlite`
+goes back to the file beside the game. `server/conf/settings.py` asks here too, so that an `evennia`
+typed by hand finds the same database.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from server.play.layout import PlayError
+
+NAME, FILE = "DATABASE_URL", ".database_url"
+SCHEMES = ("postgresql", "postgres", "pgsql")
+BACK = "sqlite"
+LIKE = "postgresql://user:password@host:5432/name"
+# What libpq, by which Django connects, may be told after the question mark and is no place.
+OPTIONS = (
+    *("application_name", "connect_timeout", "keepalives", "keepalives_idle", "options"),
+    *("sslcert", "sslkey", "sslmode", "sslrootcert", "target_session_attrs", "tcp_user_timeout"),
+)
+CONNECT_SECONDS = 5
+
+
+def read(url: str) -> dict[str, Any]:
+    """A database as Django's settings name it.
+
+    Args:
+        url: its address; "" or "sqlite": there is none, and the result is empty.
+
+    Raises:
+        PlayError: it is no such address; the text says what is wrong and never holds a password.
+    """
+    if url.strip() in ("", BACK):
+        return {}
+    parts = urlsplit(url.strip())
+    if parts.scheme not in SCHEMES:
+        told = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
+        raise PlayError(f"{NAME} {told}; it must be like {LIKE}, or {BACK}.")
+    name = unquote(parts.path.removeprefix("/"))
+    if not name or "/" in name:
+        raise PlayError(f"{NAME} must end with the name of one database, like {LIKE}.")
+    try:
+        port = parts.port
+    except ValueError:
+        raise PlayError(f"{NAME} has a port that is no number from 0 to 65535.") from None
+    asked = dict(parse_qsl(parts.query, keep_blank_values=True))
+    place = asked.pop("host", "") or unquote(parts.hostname or "")
+    if unknown := sorted(asked.keys() - set(OPTIONS)):
+        known = ", ".join(OPTIONS)
+        raise PlayError(f"{NAME} has {unknown[0]!r} after the ?; there may be host, {known}.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": place,
+        "PORT": f"{port or ''}",
+        "OPTIONS": {"connect_timeout": CONNECT_SECONDS, **asked},
+    }
+
+
+def shown(database: Mapping[str, Any]) -> str:
+    """Where a database is, without the password: "game on db.example.com"."""
+    port = f":{database['PORT']}" if database["PORT"] else ""
+    return f"{database['NAME']} on {database['HOST'] or 'this machine'}{port}"
+
+
+def asked_for(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The address that a person named, None where nobody did.
+
+    Raises:
+        PlayError: it is no such address.
+    """
+    url = environ.get(NAME)
+    if url:
+        read(url)
+    return url or None
+
+
+def kept(server: Path) -> str:
+    """The address that an earlier start was told, "" for the file beside the game.
+
+    Args:
+        server: the game's folder of that name.
+    """
+    with suppress(OSError):
+        return (server / FILE).read_text(encoding="utf-8").strip()
+    return ""
+
+
+def keep(server: Path, url: str | None) -> None:
+    """Keep what was asked for, where only the owner can read it, as a password may be in it.
+
+    Raises:
+        PlayError: it cannot be written.
+    """
+    if url is None:
+        return
+    path = server / FILE
+    try:
+        path.unlink(missing_ok=True)
+        if url.strip() == BACK:
+            return
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(f"{url.strip()}\n")
+    except OSError as error:
+        raise PlayError(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def for_settings(server: Path) -> dict[str, Any]:
+    """The database that the settings module names, {} for the file beside the game."""
+    return read(kept(server))
+
+
+def trouble(database: Mapping[str, Any]) -> str:
+    """Why a database cannot be used, as a sentence; "" where it can. The game's environment asks.
+
+    Args:
+        database: as `read` has it; of another kind nothing is asked.
+    """
+    if not str(database["ENGINE"]).endswith("postgresql"):
+        return ""
+    try:
+        psycopg = importlib.import_module("psycopg")
+    except ImportError:
+        return "PostgreSQL needs psycopg, which is not installed: pip install 'psycopg[binary]'."
+    keys = {"HOST": "host", "PORT": "port", "USER": "user", "PASSWORD": "password"}
+    told = {name: database[key] for key, name in keys.items() if database.get(key)}
+    try:
+        with psycopg.connect(dbname=database["NAME"], **told, **database["OPTIONS"]) as connection:
+            version = connection.info.server_version
+    except psycopg.Error as error:
+        return _explained(str(error), shown(database), str(database["NAME"]))
+    if version < 150_000:
+        return f"{shown(database)} is PostgreSQL {version // 10_000}; 15 or a newer one is needed."
+    return ""
+
+
+def _explained(error: str, place: str, name: str) -> str:
+    if "does not exist" in error and "database" in error:
+        return f"There is no database {place}; make an empty one first: createdb {name}."
+    if "password" in error or "authentication" in error or "role" in error:
+        return f"{place} lets nobody in by this name and password; see {NAME}."
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    why = lines[0] if lines else "it gave no reason"
+    return f"{place} cannot be reached ({why}); see that the server runs, and {NAME}."

@@ -1,0 +1,53 @@
+"""Whole assistants over the API: out by an owner alone, looked at, in, and within bounds."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any
+
+from evennia_ai import operations
+from evennia_ai.api import bundles
+from evennia_ai.operations import bundle_file
+from evennia_ai.runtime import state
+from tests.api.support import ApiTest
+from tests.bundle_samples import empty
+
+
+class TestBundles(ApiTest):
+    """Ada goes out, and comes in under another name."""
+
+    def test_there_and_back(self) -> None:
+        """What was sent is taken as it is; nobody is anybody until that is said."""
+        sent = self.call("POST", "assistants/Ada/export/")
+        assert 200 == sent.status_code, sent.content
+        raw = b64decode(sent.told["file"])
+        assert "Ada" == bundle_file.read(raw).manifest.name
+        body = {"file": sent.told["file"], "key": "Bea", "location": self.room1.dbref}
+        shown = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told
+        assert ("Bea", "Ada", []) == (shown["key"], shown["name"], shown["problems"])
+        assert operations.find_assistant("Bea") is None
+        made = self.call("POST", "imports/", body)
+        assert 201 == made.status_code, made.content
+        bea: Any = operations.find_assistant("Bea")
+        assert (self.room1, False) == (bea.obj.location, state.read(bea, "enabled"))
+        again = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told
+        assert again["problems"]
+        assert 400 == self.call("POST", "imports/", body).status_code
+
+    def test_what_is_wrong_is_said(self) -> None:
+        """A file that is none, people who are nobody, and a body that is too long."""
+        file = b64encode(empty()).decode()
+        for body in (
+            {"file": "AAAA"},
+            {"file": "A"},
+            {"file": file, "people": {"Tom": "Nobody"}},
+            {"file": file, "people": {"Tom": 3}},
+            {"file": file, "enable": "yes"},
+            {"file": file, "strange": 1},
+        ):
+            refused = self.call("POST", "imports/", body)
+            assert 400 == refused.status_code, json.dumps(body)[:80]
+        assert operations.find_assistant("Edda") is None
+        large = {"file": "A" * (bundles.LONGEST_FILE + 200_000)}
+        assert 413 == self.call("POST", "imports/", large).status_code

@@ -1,0 +1,17 @@
+"""A file of an assistant that moves between games, with hardly anything in it."""
+
+from __future__ import annotations
+
+from evennia_ai.operations import bundle_file, bundle_parts
+
+
+def empty(name: str = "Edda") -> bytes:
+    """The file of an assistant that knows nothing and nobody."""
+    head = {"version": "0.1.0", "game": "Harbour", "exported_at": 0.0, "name": name, "desc": ""}
+    head |= {"aliases": [], "stopped": None, "left_out": []}
+    state = {"goals": {}, "notes": [], "projects": {}, "unremembered": [], "muted_by": []}
+    parts = dict.fromkeys(bundle_parts.MEMBERS, b"")
+    del parts[bundle_parts.CARD]
+    parts[bundle_parts.SETTINGS] = b"{}"
+    parts[bundle_parts.STATE] = bundle_file.json_of(state)
+    return bundle_file.write(head, parts)

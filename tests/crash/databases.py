@@ -1,0 +1,70 @@
+"""The databases of scenes: a copy for each moment, of a file or of a database of PostgreSQL's.
+
+Nothing of this keeps a connection: the process that makes copies forks.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tests import postgres
+
+FILE, NOTE = "evennia.db3", "database"
+PATIENCE_SECONDS = 30.0
+
+
+def make(folder: Path) -> dict[str, Any]:
+    """What Django's settings say of a new and empty database whose name is kept in a folder."""
+    if not postgres.is_default():
+        return {"NAME": str(folder / FILE)}
+    server = postgres.named_server()
+    _create(folder, "template1")
+    told = {"ENGINE": postgres.ENGINE, "OPTIONS": {}, **server}
+    return told | {"NAME": name_of(folder)}
+
+
+def name_of(folder: Path) -> str:
+    """The name of a folder's database."""
+    note = folder / NOTE
+    return note.read_text() if note.exists() else str(folder / FILE)
+
+
+def copy(template: Path, folder: Path) -> None:
+    """Let a folder have a copy of another one's database, to which nobody is connected."""
+    if postgres.is_default():
+        _create(folder, name_of(template))
+    else:
+        shutil.copy(template / FILE, folder / FILE)
+
+
+def _create(folder: Path, source: str) -> None:
+    name = f"crash_{uuid.uuid4().hex}"
+    (folder / NOTE).write_text(name)
+    postgres.run_sql(postgres.named_server(), f"CREATE DATABASE {name} TEMPLATE {source}")
+
+
+def await_end(folder: Path) -> None:
+    """Wait until the server knows that a killed process is gone, as whoever starts anew does."""
+    if not postgres.is_default():
+        return
+    import psycopg
+
+    told = {key.lower(): value for key, value in postgres.named_server().items()}
+    until = time.monotonic() + PATIENCE_SECONDS
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    with psycopg.connect(**told, dbname="postgres", autocommit=True) as connection:
+        while connection.execute(sql, [name_of(folder)]).fetchone() != (0,):
+            if time.monotonic() > until:
+                raise AssertionError("a killed process is still connected")
+            time.sleep(0.005)
+
+
+def remove(folder: Path) -> None:
+    """Take a folder's database away."""
+    if (folder / NOTE).exists():
+        sql = f"DROP DATABASE IF EXISTS {name_of(folder)} WITH (FORCE)"
+        postgres.run_sql(postgres.named_server(), sql)

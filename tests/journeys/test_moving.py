@@ -1,0 +1,114 @@
+"""An assistant moves from one real game to another, where ids mean somebody else."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.answers import compose_reply
+from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys.clients import Player
+from tests.journeys.game import UNHURRIED, Game
+from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log
+from tests.journeys.test_remembering import wait_until_read
+
+SECRET = "my sister Oda keeps the silver key under the third stair"
+MARK = "silver key"
+QUESTION = "where is that key of silver, and who has it?"
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def game_settings() -> dict[str, Any]:
+    """Nobody is made to wait."""
+    return UNHURRIED
+
+
+@pytest.fixture(scope="module")
+def other(
+    template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Game]:
+    """Another game of the same kind, with people of its own."""
+    with Game.copy(template, tmp_path_factory.mktemp("other") / "game") as made:
+        made.ask_model_at(model_server.base_url, MODEL_NAME)
+        made.settings |= UNHURRIED
+        made.start()
+        yield made
+
+
+def whisper_of(name: str, words: str) -> str:
+    """A pattern for an assistant's whispered answer."""
+    return rf'{name} whispers: "{re.escape(compose_reply(words))}"'
+
+
+def account(stack: ExitStack, game: Game, name: str) -> Player:
+    """A new player in a game."""
+    player = stack.enter_context(game.open_telnet())
+    player.create_account(name)
+    player.log_in(name)
+    return player
+
+
+def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
+    """What the model is told when a player asks an assistant."""
+    wait_until_read(admin)
+    player.ask(f"whisper {name} = {QUESTION}", whisper_of(name.capitalize(), QUESTION), SECONDS)
+    return prompt_of(model.read_calls()[-1])
+
+
+def exported(game: Game, admin: Player, name: str) -> Path:
+    """The file of an assistant, as a game writes it."""
+    admin.ask(f"assistant export {name} all", "and all it knows, private words too", SECONDS)
+    found = (game.folder / "server" / "ai_exports").glob(f"assistant-{name}*.zip")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
+def parts(path: Path) -> dict[str, bytes]:
+    """The parts of a file, but for the times, versions and records in it."""
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        wanted = ("settings.json", "state.json", "who.jsonl", "memories.jsonl", "profiles.jsonl")
+        return {name: archive.read(name) for name in wanted}
+
+
+def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel) -> None:
+    """Tom is told there what he told here, under whatever id; nobody else is, there or here.
+
+    In the other game Tom's number is Mira's, and the room's and the assistant's names are the same.
+    """
+    starts = measure_log(game), measure_log(other)
+    with ExitStack() as stack:
+        tom = account(stack, game, "Tom")
+        tom.ask(f"whisper ada = {SECRET}", whisper_of("Ada", SECRET))
+        assert MARK in told(admin, tom, model, "ada")
+        wait_until_read(admin)
+        file = exported(game, admin, "ada")
+        assert b"silver key" in parts(file)["memories.jsonl"]
+
+        mira, thomas = (account(stack, other, name) for name in ("Mira", "Thomas"))
+        owner = stack.enter_context(other.log_in_admin())
+        folder = other.folder / "server" / "ai_imports"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(file, folder / "ada.zip")
+        owner.ask("assistant import ada.zip", "cannot be brought in", SECONDS)
+        owner.ask("assistant import ada.zip as Edda where Tom is Thomas", "Store it?", SECONDS)
+        owner.ask("yes", "Edda is here, and silent", SECONDS)
+        owner.ask("assistant start edda", "Edda", SECONDS)
+        place = "teleport {name} = edda"
+        for name in ("Mira", "Thomas"):
+            owner.ask(place.format(name=name).replace("teleport", "teleport/quiet"), "eleported")
+        assert MARK in told(owner, thomas, model, "edda")
+        assert MARK not in told(owner, mira, model, "edda")
+        assert MARK not in told(owner, owner, model, "edda")
+
+        again = exported(other, owner, "edda")
+        assert b"silver key" in parts(again)["memories.jsonl"]
+    assert [] == find_trouble(read_new_log(game, starts[0]))
+    assert [] == find_trouble(read_new_log(other, starts[1]))

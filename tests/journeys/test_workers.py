@@ -1,0 +1,299 @@
+"""Workers beside a real game on PostgreSQL: vectors, nights, kills, stops, what is told of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.journeys.clients import Player
+from tests.journeys.game import Game
+from tests.journeys.staging import run
+from tests.journeys.worker_bed import Bed, at_work, running_bed, until
+from tests.journeys.worker_nights import fall_asleep, morning
+
+# Memories of Ada's, which nobody said: as a game's own code puts them in.
+REMEMBER = """
+from evennia_ai.core.memory.recollection import Recollection, place_audience
+from evennia_ai.memory import indexing
+from evennia_ai.memory_store import rows
+from uuid import uuid4
+import time
+made = [
+    Recollection(uuid4().hex, "fact", "The %s boat lies in the harbour." % number,
+        place_audience("say", "#2"), person="", place="#2", at=time.time())
+    for number in range({count})
+]
+rows.insert(ada.pk, made)
+indexing.soon(ada)
+"""
+UNREAD = "SELECT count(*) FROM evennia_ai_memory WHERE indexed_as = '' AND kind <> 'lore'"
+VECTORS = "SELECT count(*) FROM evennia_ai_memoryvector"
+JOBS = "SELECT count(*) FROM evennia_ai_workjob"
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    # Another run of pytest on this machine takes from the database's user the right to read below
+    # pytest's own folder.
+    with (
+        TemporaryDirectory(prefix="evennia-ai-workers-") as folder,
+        running_bed(Path(folder), {}) as made,
+    ):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def game(bed: Bed) -> Game:
+    """For the report of a failure."""
+    return bed.game
+
+
+@pytest.fixture
+def owner(bed: Bed) -> Iterator[Player]:
+    with bed.game.log_in_admin() as player:
+        yield player
+
+
+def remember(owner: Player, count: int) -> None:
+    """Put memories into Ada's table, and let vectors be made."""
+    run(owner, REMEMBER.format(count=count))
+
+
+def test_memories_get_vectors_by_workers(bed: Bed, owner: Player) -> None:
+    """What is remembered waits while nobody is at work, and has a vector once somebody is."""
+    remember(owner, 100)
+    until(lambda: bed.rows(JOBS)[0][0])
+    assert [(0,)] == bed.rows(VECTORS)
+    bed.start_workers(1)
+    until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
+    assert [(100,)] == bed.rows(VECTORS)
+    until(lambda: bed.rows(JOBS) == [(0,)])
+
+
+NIGHT_KINDS = ("importance", "facts", "portrait", "questions", "insights")
+
+
+def killer(bed: Bed, moments: set[str]) -> None:
+    """Kill the worker that asks the model, the first time it is asked something of each kind."""
+    left, lock = set(moments), threading.Lock()
+
+    def before(kind: str) -> None:
+        with lock:
+            if kind in left:
+                left.remove(kind)
+                bed.kill(until(lambda: at_work(bed))[0])
+                bed.start_worker()
+
+    bed.model.before = before
+
+
+def test_any_worker_is_killed_at_every_step_of_a_night(bed: Bed, owner: Player) -> None:
+    """Whichever of three is at it when it dies: nothing is lost, and nothing is there twice."""
+    bed.start_workers(3 - len(bed.workers))
+    fall_asleep(owner)
+    undisturbed = morning(bed, owner)
+    assert {*NIGHT_KINDS} <= {*bed.model.asked}
+    assert {} == undisturbed["put_off"]
+    texts = [text for _, text, *_ in undisturbed["memories"]]
+    assert len(texts) == len(
+        {(text, audience) for _, text, audience, *_ in undisturbed["memories"]}
+    )
+    calls = len(bed.model.asked)
+    killer(bed, {*NIGHT_KINDS})
+    try:
+        fall_asleep(owner)
+        assert undisturbed == morning(bed, owner)
+    finally:
+        bed.model.before = lambda kind: None
+    assert calls + len(NIGHT_KINDS) == len(bed.model.asked) - calls
+    assert [(0,)] == bed.rows(JOBS)
+    assert bed.model.keys == {f"Bearer {bed.game.env['OPENAI_API_KEY']}"}
+    # What was sent twice is paid for twice: no cap is passed by a worker's death.
+    paid = "SELECT state, count(*) FROM evennia_ai_modelcall GROUP BY state"
+    assert len(bed.model.asked) == sum(count for _, count in bed.rows(paid))
+
+
+def whisper_of_model() -> str:
+    """What the model of nights answers in a talk."""
+    return "They spoke about the weather"
+
+
+def test_without_workers_health_says_so_and_talk_goes_on(bed: Bed, owner: Player) -> None:
+    """What waits is told in the status and in `health/`; words find what has no vector yet."""
+    bed.end_workers()
+    remember(owner, 20)
+    until(lambda: bed.rows(JOBS)[0][0])
+    owner.ask("assistant status ada", r"workers +0 at work; \d+ jobs wait.*evennia ai_worker")
+    url = f"http://127.0.0.1:{bed.game.ports.web}/api/ai/health/"
+    with urllib.request.urlopen(url) as answer:
+        assert b'"workers":"failed"' in answer.read().replace(b" ", b"")
+    owner.ask("whisper ada = what lies in the harbour?", whisper_of_model())
+    found = run(owner, FOUND, 30)
+    assert "boat" in found.casefold()
+    bed.start_workers(1)
+    until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
+    owner.ask("assistant status ada", r"workers +1 at work; 0 jobs wait")
+
+
+FOUND = """
+from evennia_ai.core.memory.recollection import place_audience
+from evennia_ai.memory_store.port import Sought
+from evennia_ai.runtime import services
+store = services.memory()._opened()
+sought = Sought(ada.pk, "boat harbour", (place_audience("say", "#2"),), 3)
+hits = store.search_words(sought).hits
+told = " ".join(m.text for m in __import__("evennia_ai.memory_store.rows").memory_store.rows
+    .by_keys(ada.pk, [hit.key for hit in hits]).values())
+"""
+
+
+class Gate:
+    """Holds the model's answers of one kind until it is opened."""
+
+    def __init__(self, bed: Bed, kind: str) -> None:
+        self.is_asked, self.is_open = threading.Event(), threading.Event()
+
+        def before(asked: str) -> None:
+            if asked == kind:
+                self.is_asked.set()
+                self.is_open.wait(60)
+
+        self._model = bed.model
+        bed.model.before = before
+
+    def open(self) -> None:
+        """Let everything through from here on."""
+        self._model.before = lambda kind: None
+        self.is_open.set()
+
+
+def test_a_worker_that_is_asked_to_end_finishes_what_it_is_at(bed: Bed, owner: Player) -> None:
+    """SIGTERM in mid-call: the answer is used, and the process ends as it should."""
+    bed.end_workers()
+    bed.start_workers(1)
+    gate = Gate(bed, "facts")
+    fall_asleep(owner)
+    assert gate.is_asked.wait(60)
+    asked = bed.model.asked.count("facts")
+    process = bed.workers.pop()
+    os.kill(process.pid, signal.SIGTERM)
+    gate.open()
+    assert 0 == process.wait(30)
+    bed.start_workers(2)
+    assert {} == morning(bed, owner)["put_off"]
+    assert asked + 1 == bed.model.asked.count("facts")  # the other audience's
+    assert "has ended" in bed.log()
+
+
+def test_a_stop_takes_back_what_workers_are_at(bed: Bed, owner: Player) -> None:
+    """Nothing of a stopped assistant's is used or stays on the board, its words least of all."""
+    bed.start_workers(2 - len(bed.workers))
+    gate = Gate(bed, "facts")
+    fall_asleep(owner)
+    assert gate.is_asked.wait(60)
+    facts = "SELECT count(*) FROM evennia_ai_memory WHERE kind = 'fact' AND NOT is_removed"
+    before = bed.rows(facts)
+    owner.ask("assistant emergency stop ada", r"(?i)stopped")
+    until(lambda: bed.rows(JOBS) == [(0,)])
+    gate.open()
+    until(lambda: not at_work(bed))
+    remember(owner, 5)
+    assert before[0][0] + 5 == bed.rows(facts)[0][0]
+    assert [(0,)] == bed.rows(JOBS)
+    owner.ask("assistant emergency clear ada", r"(?i)clear|may act")
+    until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
+    assert {} == morning(bed, owner)["put_off"]
+
+
+def test_a_night_goes_on_over_a_reload(bed: Bed, owner: Player) -> None:
+    """What the server before put up is taken back; facts are there once."""
+    bed.start_workers(2 - len(bed.workers))
+    gate = Gate(bed, "facts")
+    fall_asleep(owner)
+    assert gate.is_asked.wait(60)
+    first = bed.rows("SELECT run FROM evennia_ai_workjob")
+    bed.game.reload()
+    gate.open()
+    owner.come_back()
+    found = morning(bed, owner)
+    texts = [(text, audience) for _, text, audience, *_ in found["memories"]]
+    assert len(texts) == len(set(texts))
+    assert {} == found["put_off"]
+    assert not set(first) & set(bed.rows("SELECT run FROM evennia_ai_workjob"))
+
+
+def test_what_ends_every_worker_is_given_up_in_words(bed: Bed, owner: Player) -> None:
+    """A portion is halved; the one memory that does it is found by its words alone from then on."""
+    bed.end_workers()
+    remember(owner, 1)
+    until(lambda: bed.rows(JOBS)[0][0])
+    bed.change("UPDATE evennia_ai_workjob SET attempts = 3, state = 'running', worker = 'gone'")
+    bed.start_workers(1)
+    until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
+    assert [(1,)] == bed.rows("SELECT count(*) FROM evennia_ai_memory WHERE indexed_as = '-'")
+    owner.ask("assistant status ada", r"1 given up")
+
+
+def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
+    """The night leaves its model's steps for another time, in words; the model is not blamed."""
+    bed.end_workers()
+    bed.start_worker(OPENAI_API_KEY="sk-of-somebody-else")
+    bed.wait_for_workers()
+    asked = len(bed.model.asked)
+    fall_asleep(owner)
+    assert "no key for" in str(morning(bed, owner)["put_off"])
+    assert asked == len(bed.model.asked)
+    assert "sk-of" not in bed.log()
+    owner.ask("assistant status ada", r"the worker .* says: a worker has no key for http")
+    owner.ask("whisper ada = are you there?", whisper_of_model())
+    bed.end_workers()
+
+
+def test_a_worker_outlives_its_connections(bed: Bed, owner: Player) -> None:
+    """A database that was away for a moment ends no worker, and what it then does is done once."""
+    bed.start_workers(1)
+    bed.change(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'evennia_ai.work'"
+    )
+    until(lambda: "tries again" in bed.log())
+    remember(owner, 40)
+    until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
+    assert bed.workers[0].poll() is None
+
+
+def test_whoever_is_deleted_leaves_nothing_on_the_board(bed: Bed, owner: Player) -> None:
+    """Jobs go with the assistant, in the same transaction."""
+    run(owner, REMEMBER.replace("ada", "brass").format(count=5))
+    until(lambda: bed.rows(JOBS)[0][0])
+    owner.ask("assistant delete brass", r"(?i)sure|yes|y/n|delete")
+    owner.ask("yes", r"(?i)deleted|gone")
+    until(lambda: bed.rows(JOBS) == [(0,)])
+
+
+def test_a_missing_thing_is_said_in_words(bed: Bed) -> None:
+    """No tables, another database, and no setting: each with what to do."""
+    assert "there already" in bed.game.launch("ai_worker", "--make-tables")
+    bed.change("ALTER TABLE procrastinate_jobs RENAME TO elsewhere")
+    try:
+        assert "--make-tables" in refusal(bed)
+    finally:
+        bed.change("ALTER TABLE elsewhere RENAME TO procrastinate_jobs")
+    bed.game.settings["EVENNIA_AI_WORKERS_CONFIG"] = {}
+    bed.game.write_settings()
+    assert "sets no engine" in refusal(bed)
+
+
+def refusal(bed: Bed) -> str:
+    """What a worker says that cannot work."""
+    process = bed.start_worker()
+    bed.workers.remove(process)
+    assert 0 != process.wait(60)
+    return bed.log()

@@ -1,0 +1,200 @@
+"""A game on PostgreSQL, workers beside it, and a model that answers what nights ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.journeys.game import LAUNCHER, UNHURRIED, Game, make_product_folder
+from tests.journeys.games.kinds.databases import found
+from tests.shell.sleep_model import answer_to, kind_of
+
+HEARTBEAT = 0.5
+WORKERS = {
+    "engine": "procrastinate",
+    "heartbeat_seconds": HEARTBEAT,
+    "jobs_at_once": 16,
+}
+WAIT_SECONDS = 60.0
+
+
+def until(is_so: Callable[[], object], seconds: float = WAIT_SECONDS, told: str = "") -> Any:
+    """Look again and again until something is so; returns what was seen.
+
+    Raises:
+        AssertionError: it is not so in time.
+    """
+    ends_at = time.monotonic() + seconds
+    while not (seen := is_so()):
+        assert time.monotonic() < ends_at, told or "it never came to that"
+        time.sleep(0.05)
+    return seen
+
+
+class NightServer:
+    """A chat completions endpoint that answers as `tests.shell.sleep_model` does.
+
+    Attributes:
+        asked: the kinds of what it was asked, the oldest first.
+        keys: the keys that came with it.
+        before: called with the kind before each answer.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.keys: set[str] = set()
+        self.before: Callable[[str], object] = lambda kind: None
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                kind = kind_of(body)
+                server.asked.append(kind)
+                server.keys.add(self.headers.get("Authorization", ""))
+                server.before(kind)
+                answer = answer_to(body)
+                try:
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                except OSError:
+                    pass  # whoever asked was killed
+
+            def log_message(self, *given: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class Bed:
+    """A running game whose work workers do."""
+
+    def __init__(self, game: Game, model: NightServer) -> None:
+        self.game, self.model = game, model
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start_worker(self, **env: str) -> subprocess.Popen[bytes]:
+        """Another worker; it may not be at work yet."""
+        with (self.game.root / "workers.log").open("ab") as log:
+            process = subprocess.Popen(
+                [str(LAUNCHER), "ai_worker"],
+                cwd=self.game.folder,
+                env={**self.game.env, **env},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.workers.append(process)
+        return process
+
+    def start_workers(self, count: int) -> None:
+        """Start some workers, and wait until all that were started are at work."""
+        for _ in range(count):
+            self.start_worker()
+        self.wait_for_workers()
+
+    def wait_for_workers(self) -> None:
+        """Wait until all workers that run have said that they live."""
+        until(self._all_seen, told=self.log())
+
+    def _all_seen(self) -> bool:
+        names = [name for (name,) in self.rows("SELECT name FROM evennia_ai_workerseen")]
+        running = [each.pid for each in self.workers if each.poll() is None]
+        return all(any(f":{pid} " in name for name in names) for pid in running)
+
+    def kill(self, pid: int) -> None:
+        """End a worker as a power cut would."""
+        process = next(each for each in self.workers if each.pid == pid)
+        os.kill(pid, signal.SIGKILL)
+        process.wait(10)
+        self.workers.remove(process)
+
+    def end_workers(self) -> None:
+        """End all workers as an owner would, and wait for them."""
+        for process in self.workers:
+            process.terminate()
+        for process in self.workers:
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.workers.clear()
+
+    def log(self) -> str:
+        """The end of what workers wrote."""
+        path = self.game.root / "workers.log"
+        return path.read_text("utf-8", "replace")[-6000:] if path.exists() else ""
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """The game's database."""
+        given = self.game.settings["DATABASES"]["default"]
+        told = {"host": given["HOST"], "port": given["PORT"], "user": given["USER"]}
+        with psycopg.connect(dbname=given["NAME"], autocommit=True, **told) as made:
+            yield made
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Rows of the game's database."""
+        with self.connection() as made:
+            return made.execute(sql, values).fetchall()
+
+    def change(self, sql: str, *values: object) -> None:
+        """Change the game's database."""
+        with self.connection() as made:
+            made.execute(sql, values)
+
+
+def at_work(bed: Bed) -> list[int]:
+    """The processes of workers that are at a job now."""
+    found = bed.rows("SELECT worker FROM evennia_ai_workjob WHERE state = 'running'")
+    return [int(name.split(":")[1].split(" ")[0]) for (name,) in found]
+
+
+@contextmanager
+def running_bed(
+    root: Path, settings: dict[str, Any], *, embeddings: str = "hashing"
+) -> Iterator[Bed]:
+    """A game with workers set and none at work; all of it ends with this.
+
+    Args:
+        settings: of the game, over those that it has here.
+    """
+    with ExitStack() as stack:
+        game = Game.make(root / "game", make_product_folder)
+        stack.callback(game.clean_up)
+        model = NightServer()
+        stack.callback(model.close)
+        found(game, stack)
+        game.ask_model_at(model.base_url, "night-model")
+        game.env["EVENNIA_AI_EMBEDDINGS"] = embeddings
+        game.settings |= {**UNHURRIED, "EVENNIA_AI_WORKERS_CONFIG": WORKERS, **settings}
+        game.build_product()
+        game.launch("ai_worker", "--make-tables")
+        bed = Bed(game, model)
+        stack.callback(bed.end_workers)
+        game.start()
+        yield bed

@@ -1,0 +1,107 @@
+"""Two games with a database each and one ledger: real server processes, a real PostgreSQL."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tests.ledger.conftest import Games, Worker
+
+CALL_TOKENS, PLAYERS = 10, 20
+LANTERN, HARBOUR = "lantern", "harbour"
+NO_CAPS: dict[str, Any] = {
+    **{scope: {"tokens_per_day": 0, "calls_per_minute": 0} for scope in ("assistant", "player")},
+    "calls_in_flight": 0,
+}
+
+
+def capped(**caps: int) -> dict[str, Any]:
+    """Caps on the tokens of a day, by scope, and none else."""
+    given = {scope: {"tokens_per_day": cap, "calls_per_minute": 0} for scope, cap in caps.items()}
+    return {"game": {"tokens_per_day": 0, "calls_per_minute": 0}, **NO_CAPS, **given}
+
+
+def playing(
+    games: Games, caps: dict[str, Any], config: dict[str, Any] | None = None, **options: Any
+) -> list[Worker]:
+    """Both games with twenty players each, who begin at the same moment."""
+    told = {"players": PLAYERS, "most": 10**6, "seconds": 60, "caps": caps, **options}
+    workers = [games.start(game, "play", config, **told) for game in (LANTERN, HARBOUR)]
+    for worker in workers:
+        worker.get_ready()
+    for worker in workers:
+        worker.go()
+    for worker in workers:
+        assert {"begun": True} == worker.told()
+    return workers
+
+
+def ended(workers: list[Worker]) -> list[dict[str, Any]]:
+    """What each of them tells at its end."""
+    told = [worker.told() for worker in workers]
+    for worker in workers:
+        worker.end()
+    return told
+
+
+def test_two_games_never_pass_the_cap_of_both(games: Games) -> None:
+    """Twenty players each want the last room at one time: all of it is used, and nothing more."""
+    room = 150
+    told = ended(playing(games, capped(all_games=room * CALL_TOKENS + 5)))
+    assert room == sum(each["passed"] for each in told)
+    found = games.ask("shared")
+    used = found["used"]
+    assert room * CALL_TOKENS == used["/all_games/"] == found["sum"]
+    assert used["/all_games/"] == used[f"{LANTERN}/game/"] + used[f"{HARBOUR}/game/"]
+    assert (0, 0) == (found["held"], found["open"])
+
+
+def test_a_games_own_cap_is_its_own_and_so_are_its_players(games: Games) -> None:
+    """Each game uses all that it may, and player #5 of one is nobody in the other."""
+    room = 40
+    told = ended(playing(games, capped(game=room * CALL_TOKENS + 5)))
+    assert [room, room] == [each["passed"] for each in told]
+    used = games.ask("shared")["used"]
+    assert 2 * room * CALL_TOKENS == used["/all_games/"]
+    for game, passed in ((LANTERN, room), (HARBOUR, room)):
+        mine = {key: each for key, each in used.items() if key.startswith(f"{game}/player/*#")}
+        assert passed * CALL_TOKENS == sum(mine.values())
+        assert passed * CALL_TOKENS == used[f"{game}/assistant/ada"]
+
+
+def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Games) -> None:
+    """While it is away no call is made; what had ended is written when it is back, each once."""
+    room = 400
+    workers = playing(games, capped(all_games=room * CALL_TOKENS + 5), pause=0.02)
+    time.sleep(1.0)
+    games.cut_off()
+    time.sleep(1.0)
+    games.let_in()
+    told = ended(workers)
+    assert all(each["away"] for each in told)
+    assert "cannot be reached" in told[0]["words"]
+    assert "no model call is made before it answers" in told[0]["words"]
+    found = games.ask("shared")
+    # What was being reserved when it was cut off may be held until its process is known to be over.
+    assert found["used"]["/all_games/"] + found["held"] <= room * CALL_TOKENS + 5
+    assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
+    assert found["sum"] == found["used"]["/all_games/"]
+
+
+def test_within_what_was_set_aside_a_game_goes_on_without_the_ledger(games: Games) -> None:
+    """Calls are made while it is away, no more than were set aside, and count when it is back."""
+    config = {"reserve_tokens": 10 * CALL_TOKENS, "retry_seconds": 0.2}
+    options = {"is_one_process": True, "players": 2, "most": 1_000, "seconds": 4, "pause": 0.05}
+    workers = playing(games, capped(all_games=10_000), config, **options)
+    time.sleep(1.0)
+    games.cut_off()
+    before = time.monotonic()
+    time.sleep(1.5)
+    games.let_in()
+    told = ended(workers)
+    assert time.monotonic() - before > 1.5
+    assert all(each["away"] for each in told), "the reserve was never used up"
+    found = games.ask("shared")
+    assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
+    assert found["sum"] == found["used"]["/all_games/"]
+    assert (0, 0) == (found["held"], found["open"])

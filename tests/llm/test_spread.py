@@ -1,0 +1,351 @@
+"""One model at several addresses: which is asked, how often, and what happens where one fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.selectreactor import SelectReactor
+from twisted.internet.task import Clock
+from twisted.internet.threads import blockingCallFromThread
+
+from evennia_ai.core.settings.services import BreakerConfig
+from evennia_ai.core.turn.conversation import user_message
+from evennia_ai.engine.ports import Reply
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ContextLengthError,
+    ModelConnectionError,
+    ModelReplyError,
+    ModelStatusError,
+    ModelTimeoutError,
+    NoFreeSlotError,
+)
+from evennia_ai.llm.endpoints import Endpoint, Replica
+from evennia_ai.llm.pool import Pool, PoolConfig
+from evennia_ai.llm.scripted import ScriptedModel, completion
+from evennia_ai.llm.spread import goes_on
+from tests.fakes.handle import FakeModel
+
+HELLO = [user_message("hello")]
+# One failed call is enough, and a service is tried again after a second.
+QUICK = BreakerConfig(
+    attempts=2, failure_threshold=1, failure_rate=0.0, least_calls=1, timeout_seconds=1.0
+)
+
+
+class Counting:
+    """A payer that counts the attempts that were begun and those that came to nothing."""
+
+    def __init__(self) -> None:
+        self.begun = self.spoilt = 0
+
+    def begin(self, model: str) -> int:
+        """An attempt is about to be sent."""
+        self.begun += 1
+        return 1000
+
+    def spoil(self, error: BaseException) -> None:
+        """It came to nothing."""
+        self.spoilt += 1
+
+
+def model_at(*replicas: Replica) -> Endpoint:
+    """A model at some addresses."""
+    return Endpoint("custom", "m", replicas[0].base_url, replicas=replicas)
+
+
+# ---- real servers --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def models() -> Iterator[Callable[[int], list[FakeModel]]]:
+    """Real servers, as many as are asked for."""
+    with ExitStack() as stack:
+        yield lambda count: [stack.enter_context(FakeModel.in_thread()) for _ in range(count)]
+
+
+@pytest.fixture
+def pool_of(tmp_path: Path, running_reactor: SelectReactor) -> Iterator[Callable[..., Pool]]:
+    """Pools over a reactor that runs."""
+    made: list[Pool] = []
+
+    def make(deadline_seconds: float = 20.0, **options: Any) -> Pool:
+        config = PoolConfig(tmp_path, deadline_seconds=deadline_seconds, breaker=QUICK, **options)
+        made.append(Pool(config, reactor=running_reactor))
+        return made[-1]
+
+    yield make
+    for each in made:
+        blockingCallFromThread(running_reactor, each.close)
+
+
+def many(reactor: SelectReactor, pool: Pool, endpoint: Endpoint, count: int) -> list[Reply]:
+    """So many calls at once."""
+    client = pool.client(endpoint)
+
+    def begin() -> Deferred[list[Reply]]:
+        return gatherResults([client.chat_completion(HELLO) for _ in range(count)])
+
+    replies: list[Reply] = blockingCallFromThread(reactor, begin)
+    return replies
+
+
+def test_calls_are_spread_by_weight(
+    models: Any, pool_of: Any, running_reactor: SelectReactor
+) -> None:
+    """Of 400 calls with weights of 3 and 1, made at once and one by one, 300 and 100 arrive."""
+    heavy, light = models(2)
+    endpoint = model_at(Replica(heavy.base_url, weight=3.0), Replica(light.base_url))
+    pool = pool_of(max_calls_in_flight=40)
+    for each in (heavy, light):  # as quick as each other, however many ask
+        each.behave(delay_seconds=0.05)
+    assert 200 == len(many(running_reactor, pool, endpoint, 200))
+    together = heavy.count_calls()
+    for each in (heavy, light):
+        each.behave()
+    for _ in range(200):
+        many(running_reactor, pool, endpoint, 1)
+    assert 400 == heavy.count_calls() + light.count_calls()
+    assert 147 <= heavy.count_calls() - together <= 153
+    assert 130 <= together <= 170
+
+
+def test_a_slow_address_gets_less(models: Any, pool_of: Any, running_reactor: Any) -> None:
+    """Whoever is busy is asked less, whatever its weight says of equals."""
+    slow, fast = models(2)
+    slow.behave(delay_seconds=0.5)
+    endpoint = model_at(Replica(slow.base_url), Replica(fast.base_url))
+    many(running_reactor, pool_of(max_calls_in_flight=8), endpoint, 200)
+    assert 200 == slow.count_calls() + fast.count_calls()
+    assert slow.count_calls() < fast.count_calls() / 2
+
+
+def test_a_hanging_address_costs_no_answer(models: Any, pool_of: Any, running_reactor: Any) -> None:
+    """After half of the time the call goes on elsewhere, and the next ones ask it no more."""
+    hanging, fine = models(2)
+    hanging.behave(kind="hang")
+    endpoint = model_at(Replica(hanging.base_url), Replica(fine.base_url))
+    pool = pool_of(1.0)
+    (reply,) = many(running_reactor, pool, endpoint, 1)
+    assert f"{fine.base_url} answered instead of {hanging.base_url}: no whole" in reply.notice
+    assert 5 == len(many(running_reactor, pool, endpoint, 5))
+    assert (1, 6) == (hanging.count_calls(), fine.count_calls())
+    spread = pool.spread(endpoint)
+    assert [0, 0] == [load.in_flight for load in spread.loads.values()]
+
+
+def test_a_failing_address_is_left_alone_and_tried_again(
+    models: Any, pool_of: Any, running_reactor: SelectReactor
+) -> None:
+    """Its own breaker opens; a probe later finds it well, and it has its share again."""
+    failing, fine = models(2)
+    failing.behave(kind="status", status=500)
+    endpoint = model_at(Replica(failing.base_url), Replica(fine.base_url))
+    pool = pool_of()
+    assert 20 == len(many(running_reactor, pool, endpoint, 20))
+    breaker = pool.breaker_of(endpoint.at(endpoint.replicas[0]))
+    assert "open" == breaker.state.value
+    assert "closed" == pool.breaker_of(endpoint).state.value
+    failing.reset()
+    for _ in range(60):
+        if breaker.state.value == "closed":
+            break
+        many(running_reactor, pool, endpoint, 1)
+        blockingCallFromThread(running_reactor, deferred_sleep, running_reactor, 0.1)
+    assert "closed" == breaker.state.value
+    before = failing.count_calls()
+    many(running_reactor, pool, endpoint, 20)
+    assert 5 <= failing.count_calls() - before <= 15
+
+
+def deferred_sleep(reactor: SelectReactor, seconds: float) -> Deferred[None]:
+    """Some time."""
+    done: Deferred[None] = Deferred()
+    reactor.callLater(seconds, done.callback, None)
+    return done
+
+
+def test_an_address_that_is_taken_out_is_asked_no_more(
+    models: Any, pool_of: Any, running_reactor: SelectReactor
+) -> None:
+    """A list without it, as after a reload of the settings, leaves it alone at once."""
+    old, new = models(2)
+    pool = pool_of()
+    both = model_at(Replica(new.base_url), Replica(old.base_url))
+    many(running_reactor, pool, both, 4)
+    assert 2 == old.count_calls()
+    many(running_reactor, pool, Endpoint("custom", "m", new.base_url), 10)
+    assert (2, 12) == (old.count_calls(), new.count_calls())
+
+
+def test_no_more_calls_at_once_than_an_address_takes(
+    models: Any, pool_of: Any, running_reactor: SelectReactor
+) -> None:
+    """Those beyond wait for one of theirs to be over; all are answered."""
+    small, other = models(2)
+    for each in (small, other):
+        each.behave(delay_seconds=0.02)
+    endpoint = model_at(
+        Replica(small.base_url, weight=100.0, most_calls=2), Replica(other.base_url, most_calls=3)
+    )
+    assert 60 == len(many(running_reactor, pool_of(), endpoint, 60))
+    seen = [each.read_ledger()["in_flight_max"] for each in (small, other)]
+    assert seen[0] <= 2
+    assert seen[1] <= 3
+
+
+def test_fallback_models_come_after_all_addresses(
+    models: Any, pool_of: Any, running_reactor: SelectReactor
+) -> None:
+    """Another model is a last resort: its words are other words."""
+    one, two, spare = models(3)
+    for each in (one, two):
+        each.behave(kind="status", status=503)
+    endpoint = model_at(Replica(one.base_url), Replica(two.base_url))
+    client = pool_of().client(endpoint, fallbacks=(Endpoint("custom", "f", spare.base_url),))
+    reply = blockingCallFromThread(running_reactor, client.chat_completion, HELLO)
+    assert f"f via {spare.base_url}" == reply.model
+    assert all(each.base_url in reply.notice for each in (one, two))
+    # The first is not asked again while there is another; the last of them has all attempts.
+    assert (1, 2, 1) == (one.count_calls(), two.count_calls(), spare.count_calls())
+
+
+# ---- by hand -------------------------------------------------------------------------------------
+
+
+class Bench:
+    """Addresses `a`, `b` and so on over transports that answer as a test says, on its clock."""
+
+    def __init__(self, tmp_path: Path, *answers: Any, **most_calls: int) -> None:
+        self.clock = Clock()
+        config = PoolConfig(tmp_path, deadline_seconds=60.0, breaker=QUICK)
+        self.pool = Pool(config, reactor=self.clock)
+        places = [f"http://{name}/v1" for name in "abc"[: len(answers)]]
+        self.endpoint = model_at(
+            *(Replica(place, most_calls=most_calls.get(place[7], 0)) for place in places)
+        )
+        self.transports = [ScriptedModel(*each) for each in answers]
+        for one, transport in zip(self.endpoint.each, self.transports, strict=True):
+            self.pool.set_transport(one, transport)
+        self.payment = Counting()
+
+    def ask(self) -> Any:
+        """Ask once; the outcome, a list that is filled when there is one."""
+        outcomes: list[Any] = []
+        asked = self.pool.client(self.endpoint).chat_completion(HELLO, payment=self.payment)
+        asked.addBoth(outcomes.append)
+        return asked, outcomes
+
+    @property
+    def asked(self) -> list[int]:
+        """The calls that each address got."""
+        return [len(each.bodies) for each in self.transports]
+
+
+FINE = completion("hi")
+DOWN = ModelConnectionError("nobody there")
+
+
+def test_every_attempt_is_paid_for_by_itself(tmp_path: Path) -> None:
+    """A call that goes on elsewhere is counted twice, as it may be charged twice."""
+    bench = Bench(tmp_path, (ModelConnectionError("broke", was_sent=True),), (FINE,))
+    _, (reply,) = bench.ask()
+    assert "hi" == reply.content
+    assert (2, 1) == (bench.payment.begun, bench.payment.spoilt)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelReplyError("no completion"),
+        ModelStatusError(400, "wrong"),
+        ModelStatusError(403, "a filter"),
+        ModelStatusError(413, "too large"),
+        ContextLengthError(400, "too long"),
+    ],
+)
+def test_what_no_address_would_mend_is_asked_once(tmp_path: Path, error: Exception) -> None:
+    """What was answered is paid for, and a wrong request is wrong everywhere."""
+    bench = Bench(tmp_path, (error,), (FINE,))
+    _, (failure,) = bench.ask()
+    assert error is failure.value
+    assert [1, 0] == bench.asked
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DOWN,
+        CircuitOpenError("x", 1.0),
+        ModelTimeoutError("late"),
+        *(ModelStatusError(status, "no") for status in (401, 402, 404, 408, 429, 500, 529)),
+        ModelStatusError(429, "later", retry_after=30.0),
+        ModelStatusError(403, "no money", is_used_up=True),
+    ],
+    ids=str,
+)
+def test_what_an_address_is_to_blame_for_goes_on(error: Any) -> None:
+    """A wrong key, a used-up quota and a broken line are one address's own."""
+    assert goes_on(error)
+
+
+def test_a_busy_address_rests_as_long_as_it_asked(tmp_path: Path) -> None:
+    """Nobody waits for it, nobody asks it meanwhile, and its breaker stays closed."""
+    busy = ModelStatusError(429, "later", retry_after=30.0)
+    bench = Bench(tmp_path, (busy, FINE, FINE), (FINE,) * 4)
+    for _ in range(3):
+        _, (reply,) = bench.ask()
+        assert "hi" == reply.content
+    assert [1, 3] == bench.asked
+    bench.clock.advance(31)
+    bench.ask()
+    assert [2, 3] == bench.asked
+
+
+def test_all_left_alone_says_so_at_once(tmp_path: Path) -> None:
+    """In the words of a single address, of the one that is asked again first."""
+    bench = Bench(tmp_path, (DOWN,) * 3, (DOWN,) * 3)
+    _, outcomes = bench.ask()
+    bench.clock.pump([0.5] * 6)
+    assert "nobody there" in str(outcomes[0].value)
+    calls = bench.asked
+    breakers = [bench.pool.breaker_of(one) for one in bench.endpoint.each]
+    for breaker in breakers:
+        breaker.force_open()
+    _, (failure,) = bench.ask()
+    assert isinstance(failure.value, CircuitOpenError)
+    assert calls == bench.asked
+
+
+def test_who_waits_for_room_gives_up_in_time(tmp_path: Path) -> None:
+    """A call that found no room by its deadline is nobody's failure, and leaves nothing behind."""
+    bench = Bench(tmp_path, (), a=1)
+    spread = bench.pool.spread(bench.endpoint)
+    spread.begin(bench.endpoint.replicas[0])
+    _, waiting = bench.ask()
+    third, dropped = bench.ask()
+    third.cancel()
+    assert dropped
+    bench.clock.advance(60)
+    assert isinstance(waiting[0].value, NoFreeSlotError)
+    assert ([0], 1, []) == (bench.asked, spread.loads["http://a/v1"].in_flight, spread._waiting)
+
+
+def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
+    """What it missed is not made up for: it has its share from now on, and no more."""
+    bench = Bench(tmp_path, (FINE,) * 50, (FINE,) * 50)
+    first = bench.endpoint.each[0]
+    bench.pool.breaker_of(first).isolate()
+    for _ in range(20):
+        bench.ask()
+    bench.pool.breaker_of(first).reset()
+    for _ in range(10):
+        bench.ask()
+    counted = Counter(dict(zip("ab", bench.asked, strict=True)))
+    assert (6, 24) == (counted["a"], counted["b"])

@@ -1,0 +1,484 @@
+"""An assistant in a file: what goes along, what never does, and who may know of it afterwards."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from evennia.utils import create
+
+from evennia_ai import audit, operations
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.recollection import (
+    NOBODY,
+    WORLD,
+    faction_audience,
+    person_audience,
+    place_audience,
+)
+from evennia_ai.errors import ImportFileError
+from evennia_ai.llm.scripted import completion
+from evennia_ai.memory_store import rows
+from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
+from evennia_ai.operations import bundle_file, bundle_in, bundle_out, bundle_parts
+from evennia_ai.operations.settings import update_settings
+from evennia_ai.runtime import goals, state
+from tests.shell.memory_case import MemoryTest
+from tests.shell.support import pump
+
+SECRET, OPEN, ROOM = "the xylophone lies under the stairs", "the ferry sails", "the lamp is lit"
+QUESTION = "where are the xylophone, the ferry, the lamp and the guild?"
+GUILD = "the guild meets at dawn"
+
+
+class BundleTest(MemoryTest):
+    """Ada, who knows things of Tom, of Mira and of all; both have accounts."""
+
+    def setUp(self) -> None:
+        """What Tom told her alone, what Mira did, and what everybody may know."""
+        super().setUp()
+        self.mira.account = self.account2
+        self.toms, self.miras = self.id_of(self.tom), self.id_of(self.mira)
+        assert self.toms.startswith("*")
+        first = self.secret("an old evening", self.tom, kind="journal", at=1_000.5)
+        self.secret(SECRET, self.tom)
+        self.secret("Mira fears the xylophone", self.mira)
+        self.remember(OPEN)
+        self.said_here(ROOM, self.mira)
+        self.remember(GUILD, faction_audience("Guild"))
+        self.remember("a thought of both", WORLD, cites=(first,), kind="insight")
+        self.remember("on the channel", place_audience("channel", "Public"), person=self.mira)
+        rows.note_consolidated(self.ada_script.pk, [first])
+        EntityProfile.objects.create(
+            assistant=self.ada_script.pk,
+            entity=self.toms,
+            entity_type="player",
+            name="Tom",
+            attributes=[
+                {"text": "Tom hums", "audience": person_audience(self.toms), "at": 5.0},
+                {"text": "Tom is tall", "audience": "world", "at": 6.0},
+            ],
+            favour=0.25,
+            meetings=3,
+            first_at=1.0,
+            last_at=2.0,
+            consolidated=Memory.objects.get(key=first).pk,
+        )
+        update_settings(
+            self.ada_script,
+            {
+                "persona": "Ada keeps the lamps.",
+                "guidelines": ["Keep to one sentence."],
+                "budget_config": {"assistant": {"tokens_per_day": 5_000_000}},
+                "trigger_permissions": ["id(2)"],
+                "memory_config": {"never_rooms": [], "never_characters": ["#12", "shy"]},
+            },
+        )
+        state.write(self.ada_script, command_allowlist=["inventory"])
+        goals.add(self.ada_script, "keep the lamp lit", 7)
+        note = {"number": 1, "text": "a note", "at": 1.0, "person": self.toms, "is_private": True}
+        state.write(self.ada_script, notes=[note], unremembered=[self.miras])
+        state.mute(self.ada_script, self.toms, is_muted=True)
+        CardFile.objects.create(assistant=self.ada_script.pk, chara="{}", ccv3="", picture=b"\x89P")
+        self.advance(1)
+
+    def packed(self, script: Any = None) -> bytes:
+        """An assistant's file."""
+        found = bundle_out.export_assistant(script or self.ada_script, by="Boss")
+        assert found.ok, found.message
+        return found.data
+
+    def brought(self, raw: bytes | None = None, **options: Any) -> AssistantScript:
+        """The assistant of a file, in the same room; its name is Bea."""
+        bundle = bundle_in.read(raw or self.packed()).data
+        given = {"key": "Bea", "location": self.room1, "by": "Boss", **options}
+        made = bundle_in.import_bundle(bundle, **given)
+        assert made.ok, made.message
+        for _ in range(3):
+            self.clock.advance(1)
+            pump()
+        return made.data.script
+
+    def told(self, script: AssistantScript, person: Any) -> str:
+        """What a model is told when somebody whispers to an assistant about all of it."""
+        if not state.read(script, "enabled"):
+            operations.control.set_enabled(script, True)
+        state.mute(script, self.id_of(person), is_muted=False)
+        self.model.bodies.clear()
+        self.model.answers.extend([completion("Hm."), completion("Hm."), completion("Hm.")])
+        self.type(person, f"whisper {script.key} = {QUESTION}")
+        for _ in range(5):
+            self.clock.advance(1)
+            pump()
+        self.model.answers.clear()
+        found = self.prompts()
+        assert QUESTION in found
+        return found
+
+
+def members(raw: bytes) -> dict[str, bytes]:
+    """The parts of a file."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def built(raw: bytes, changed: dict[str, Any]) -> bytes:
+    """A file whose parts are others, with hashes and counts as they have to be.
+
+    Args:
+        changed: plain data, or bytes, by the name of a part or of the manifest's member.
+    """
+    parts = members(raw)
+    head = json.loads(parts.pop(bundle_parts.MANIFEST))
+    del head["files"], head["format"]
+    for name, value in changed.items():
+        if name in bundle_parts.MEMBERS:
+            parts[name] = value if isinstance(value, bytes) else bundle_file.json_of(value)
+        else:
+            head[name] = value
+    return bundle_file.write(head, parts)
+
+
+class TestWhatGoesAlong(BundleTest):
+    """Everything of the assistant's own."""
+
+    def test_all_of_it_arrives(self) -> None:
+        """Memories with dates, trust and links; profiles, goals, notes, card and settings."""
+        bea = self.brought(people={"TestAccount": "TestAccount"})
+        old, new = (list(rows.of(s.pk).order_by("id")) for s in (self.ada_script, bea))
+        same = ("kind", "text", "trust", "importance", "at", "tags", "is_consolidated", "terms")
+        assert [[getattr(row, name) for name in same] for row in old] == [
+            [getattr(row, name) for name in same] for row in new
+        ]
+        assert {row.key for row in old}.isdisjoint(row.key for row in new)
+        insight = next(row for row in new if row.kind == "insight")
+        assert [new[0].key] == list(insight.cites)
+        assert all(row.is_consolidated is (row is new[0]) for row in new)
+        profile = EntityProfile.objects.get(assistant=bea.pk)
+        assert (self.toms, "Tom", 0.25, 3, new[0].pk) == (
+            *(profile.entity, profile.name, profile.favour, profile.meetings),
+            profile.consolidated,
+        )
+        assert ["keep the lamp lit"] == [goal["text"] for goal in goals.of(bea)["goals"]]
+        assert ("Ada keeps the lamps.", ("Keep to one sentence.",)) == (
+            state.read(bea, "persona"),
+            tuple(state.read(bea, "guidelines")),
+        )
+        assert [self.toms] == [note["person"] for note in state.read(bea, "notes")]
+        assert {self.toms} == bea.work.muted
+        assert b"\x89P" == bytes(CardFile.objects.get(assistant=bea.pk).picture)
+        assert not state.read(bea, "enabled")
+
+    def test_vectors_are_made_here(self) -> None:
+        """Another game has another embedding model: each memory waits for it, and is found."""
+        bea = self.brought(people={"TestAccount": "TestAccount"}, enable=True)
+        for _ in range(5):
+            self.clock.advance(1)
+            pump()
+        waiting, _ = rows.count_waiting(bea.pk)
+        assert 0 == waiting
+
+    def test_rights_money_and_models_stay(self) -> None:
+        """Neither the file has them, nor does a file that somebody wrote them into."""
+        raw = self.packed()
+        told = members(raw)[bundle_parts.SETTINGS].decode()
+        assert not re.search("allowlist|budget|id\\(2\\)|#12", told)
+        assert ["budget_config", "command_allowlist", "trigger_permissions"] == sorted(
+            json.loads(members(raw)[bundle_parts.MANIFEST])["left_out"]
+        )
+        own = json.loads(told) | {
+            "command_allowlist": ["@py"],
+            "private_words": "free",
+            "budget_config": {"assistant": {"tokens_per_day": 10**9}},
+            "trigger_permissions": ["all()"],
+            "enabled": True,
+        }
+        bea = self.brought(built(raw, {bundle_parts.SETTINGS: own}))
+        for name in ("command_allowlist", "private_words", "budget_config", "trigger_permissions"):
+            assert state.read(bea, name) == state.DEFAULTS[name], name
+        assert not state.read(bea, "enabled")
+
+    def test_no_id_of_this_game_is_in_the_file(self) -> None:
+        """An id means somebody else elsewhere; but for the record, which people read."""
+        parts = members(self.packed())
+        del parts[bundle_parts.RECORD]
+        text = b"\n".join(parts.values()).decode()
+        assert not re.search(r"\*?#\d|account-\d|object-\d", text)
+
+    def test_exported_again_it_is_the_same(self) -> None:
+        """But for its name, times, and the record, which begins anew."""
+        first = members(self.packed())
+        people = {"TestAccount": "TestAccount", "TestAccount2": "TestAccount2"}
+        bea = self.brought(people=people)
+        state.mute(bea, self.toms, is_muted=True)
+        second = members(self.packed(bea))
+        for name in set(bundle_parts.MEMBERS) - {bundle_parts.RECORD}:
+            assert first[name] == second[name], name
+        third = members(self.packed(self.brought(built(self.packed(), {}), key="Cyr")))
+        for name in set(bundle_parts.MEMBERS) - {bundle_parts.RECORD}:
+            assert first[name] == third[name], f"{name} of strangers"
+
+    def test_a_stopped_one_arrives_stopped(self) -> None:
+        """Whoever enables it at once is told the way by which it is let go."""
+        operations.stop(self.ada_script, "it shouted")
+        bea = self.brought(enable=True)
+        assert state.is_stopped(bea)
+        assert "it shouted" in str(state.read(bea, "lockout"))
+
+    def test_its_record_is_put_beside_the_archives(self) -> None:
+        """People can read what it did there; its record here begins with its coming."""
+        bea = self.brought()
+        audit.flush()
+        found = audit.application()
+        names = [entry.event for entry in found.entries(bea)] if hasattr(found, "entries") else []
+        event = RecordedEvent.objects.filter(event="assistant_imported").last()
+        assert event is not None or "assistant_imported" in names
+        told = json.loads(bytes(event.state)) if event is not None else {}
+        assert "of-" in json.dumps(told)
+        exported = RecordedEvent.objects.filter(event="assistant_exported")
+        assert exported.exists()
+
+
+class TestWhoMayKnow(BundleTest):
+    """No private word reaches another person by a coincidence of ids."""
+
+    def test_the_same_person_is_told_as_before(self) -> None:
+        """Whom staff said to be Tom hears what Tom told; and nothing of Mira's."""
+        bea = self.brought(people={"TestAccount": "TestAccount"})
+        before, after = self.told(self.ada_script, self.tom), self.told(bea, self.tom)
+        for told in (before, after):
+            assert SECRET in told
+            assert OPEN in told
+            assert "Mira fears" not in told
+        assert "Tom hums" in after
+        told = self.told(bea, self.mira)
+        assert OPEN in told
+        assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", told)
+
+    def test_nobody_is_anybody_by_an_id_or_a_name(self) -> None:
+        """Here all ids, names, rooms and factions are those of there, and nobody said so."""
+        bea = self.brought()
+        here = {row.audience for row in Memory.objects.filter(assistant=bea.pk)}
+        there = {row.audience for row in Memory.objects.filter(assistant=self.ada_script.pk)}
+        assert {WORLD} == here & there
+        assert not {row.person for row in rows.of(bea.pk)} & {self.toms, self.miras}
+        assert set() == bea.work.muted & {self.toms, self.miras}
+        for person in (self.tom, self.mira):
+            told = self.told(bea, person)
+            assert OPEN in told
+            assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", told)
+
+    def test_who_is_said_to_be_another_gets_that_ones_words_alone(self) -> None:
+        """Crossed over by hand: staff answer for it, and it is on record."""
+        bea = self.brought(people={"TestAccount": "TestAccount2"})
+        assert SECRET in self.told(bea, self.mira)
+        assert SECRET not in self.told(bea, self.tom)
+        audit.flush()
+        event = RecordedEvent.objects.filter(event="assistant_imported").last()
+        assert json.loads(bytes(event.state))
+        assert b"TestAccount2" in bytes(event.state)
+
+    def test_two_imports_share_no_stranger(self) -> None:
+        """A stranger's id is new each time, so that nobody can guess or meet it."""
+        one, two = self.brought(), self.brought(key="Cyr")
+        away = [
+            {row.audience for row in rows.of(each.pk) if row.audience != WORLD}
+            for each in (one, two)
+        ]
+        assert away[0].isdisjoint(away[1])
+        assert NOBODY not in away[0]
+
+    def test_an_assistants_account_is_no_person(self) -> None:
+        """Its own account cannot be said to be a player."""
+        account = create.create_account("Brass", "", "a-long-password-1")
+        account.db.assistant_body = self.ada
+        bundle = bundle_in.read(self.packed()).data
+        shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "Brass"})
+        assert "no player's account 'Brass'" in shown.message
+
+    def test_wrong_people_are_told_and_nothing_is_stored(self) -> None:
+        """Names that are nobody's, there or here, and one who would be two."""
+        bundle = bundle_in.read(self.packed()).data
+        wrong = {
+            "no player there is called 'Zed'": {"Zed": "TestAccount"},
+            "no player's account 'Zed' here": {"TestAccount": "Zed"},
+            "cannot be two players": {"TestAccount": "TestAccount", "TestAccount2": "TestAccount"},
+        }
+        for told, people in wrong.items():
+            made = bundle_in.import_bundle(bundle, key="Bea", people=people)
+            assert told in made.message
+        assert operations.find_assistant("Bea") is None
+
+    def test_what_would_come_is_shown(self) -> None:
+        """A dry run names people, settings left out and problems, and stores nothing."""
+        bundle = bundle_in.read(self.packed()).data
+        before = Memory.objects.count()
+        shown = bundle_in.show_bundle(bundle, "Ada")
+        assert not shown.ok
+        assert "There is an assistant" in shown.message or "Ada" in shown.data.problems[0]
+        shown = bundle_in.show_bundle(bundle, "Bea")
+        assert shown.ok
+        assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
+        assert ["TestAccount", "TestAccount2"] == sorted(shown.data.alike)
+        assert {} == shown.data.same
+        assert "budget_config" in shown.message
+        assert before == Memory.objects.count()
+
+
+class TestWrongFiles(BundleTest):
+    """A file is read whole before anything of it is used."""
+
+    def setUp(self) -> None:
+        """One good file."""
+        super().setUp()
+        self.raw = self.packed()
+
+    def refused(self, raw: bytes) -> str:
+        """Why a file is not taken."""
+        with pytest.raises(ImportFileError) as caught:
+            bundle_file.read(raw)
+        return str(caught.value)
+
+    def zipped(self, parts: dict[str, bytes], comment: bytes = b"") -> bytes:
+        """A zip of some parts."""
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, raw in parts.items():
+                archive.writestr(name, raw)
+            archive.comment = comment
+        return stream.getvalue()
+
+    def test_a_thousand_mutated_files(self) -> None:
+        """Each is refused with a sentence, or is what was written; nothing else ever happens."""
+        chance = random.Random(23)
+        original = bundle_file.read(self.raw)
+        refused = 0
+        for _ in range(1000):
+            raw = bytearray(self.raw)
+            kind = chance.randrange(4)
+            place = chance.randrange(len(raw))
+            if kind == 0:
+                raw[place] ^= 1 << chance.randrange(8)
+            elif kind == 1:
+                del raw[place : place + chance.randrange(1, 50)]
+            elif kind == 2:
+                raw[place:place] = chance.randbytes(chance.randrange(1, 50))
+            else:
+                del raw[place:]
+            try:
+                found = bundle_file.read(bytes(raw))
+            except ImportFileError as error:
+                refused += bool(str(error))
+            else:
+                assert original == found
+        assert refused > 900
+
+    def test_mutated_content_with_right_hashes(self) -> None:
+        """Whoever can write hashes still cannot write an id, a wrong type or a number of nobody."""
+        parts = members(self.raw)
+        lines = parts[bundle_parts.MEMORIES].decode().splitlines()
+        line = json.loads(lines[0])
+        wrong = {
+            "audience": ["person:account-2", "person:999", "room:1", "channel:x", 3, None],
+            "person": ["*#2", 999, 0, -1, True, 1.5],
+            "place": ["#2", 999],
+            "kind": ["dream", 1],
+            "text": [None, 3],
+            "trust": [2, -1, "x"],
+            "importance": [0, 11, 5.5],
+            "at": ["now", 1e300],
+            "cites": [[999], ["x"], 3],
+            "tags": ["x", [3]],
+            "terms": [3, {"order": "x"}],
+            "is_consolidated": [1, None],
+            "strange": [1],
+        }
+        for name, values in wrong.items():
+            for value in values:
+                changed = bundle_file.lines_of([line | {name: value}, *map(json.loads, lines[1:])])
+                found = bundle_in.read(built(self.raw, {bundle_parts.MEMORIES: changed}))
+                if found.ok:  # what only lore can judge
+                    found = bundle_in.show_bundle(found.data, "Bea")
+                assert not found.ok, (name, value)
+                assert "line 1" in found.message, (name, value)
+        kept = json.loads(parts[bundle_parts.STATE])
+        for change in (
+            {"notes": [{**kept["notes"][0], "person": "*#2"}]},
+            {"notes": [{**kept["notes"][0], "person": 999}]},
+            {"notes": [{"text": "x"}]},
+            {"projects": {"active": "", "slots": {"x": {}}}},
+            {"goals": {"goals": [{"id": 1}]}},
+            {"unremembered": ["*#2"]},
+            {"muted_by": [999]},
+            {"strangers": {}},
+        ):
+            told = self.refused(built(self.raw, {bundle_parts.STATE: kept | change}))
+            assert "state.json" in told
+
+    def test_bombs_and_paths(self) -> None:
+        """More than is allowed is not unpacked; a part has one of a few names."""
+        for name in ("../../evil.py", "/etc/passwd", "memories.jsonl/", "a/b", "C:\\x"):
+            parts = {**members(self.raw), name: b"x"}
+            assert "which no assistant has" in self.refused(self.zipped(parts))
+        bomb = self.zipped({bundle_parts.MANIFEST: b"0" * (bundle_parts.MOST_UNPACKED + 1)})
+        assert len(bomb) < 1_000_000
+        assert "unpacked it has more than 256 MB" in self.refused(bomb)
+        large = self.zipped({bundle_parts.MANIFEST: b"0" * 2_000_000})
+        assert "more than the 1,000,000 bytes" in self.refused(large)
+        lying = self.zipped({**members(self.raw), bundle_parts.WHO: b"0" * 50_000_000})
+        assert self.refused(lying)
+
+    def test_what_is_no_such_file(self) -> None:
+        """Said in words: something else, a part missing or twice, another version."""
+        assert "no zip file" in self.refused(b"hello")
+        assert "no zip file" in self.refused(b"")
+        assert "holds no manifest.json" in self.refused(self.zipped({}))
+        parts = members(self.raw)
+        with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
+            comment = archive.comment
+        without = {name: raw for name, raw in parts.items() if name != bundle_parts.WHO}
+        assert "not those that manifest.json names" in self.refused(self.zipped(without, comment))
+        assert "is not as it was written" in self.refused(self.zipped(parts))
+        newer = json.loads(parts[bundle_parts.MANIFEST]) | {"format": 2}
+        raw = bundle_file.json_of(newer)
+        again = self.zipped({**parts, bundle_parts.MANIFEST: raw}, bundle_file._hash(raw).encode())
+        assert "format is 2; this game reads 1" in self.refused(again)
+        other = {**parts, bundle_parts.SETTINGS: b"{}"}
+        assert "its hash is another" in self.refused(self.zipped(other, comment))
+
+    def test_a_setting_that_is_none_here(self) -> None:
+        """Named, before anything is made; one of a wrong value too."""
+        unknown = built(self.raw, {bundle_parts.SETTINGS: {"moon": 1}})
+        assert "'moon', which is no setting here" in self.refused(unknown)
+        wrong = bundle_in.read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
+        shown = bundle_in.show_bundle(wrong.data, "Bea")
+        assert "tick_rate is" in shown.message
+        assert not bundle_in.import_bundle(wrong.data, key="Bea").ok
+
+    def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
+        """Neither in the database, nor in memory, nor on the disk."""
+        bundle = bundle_in.read(self.raw).data
+        counts = [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
+        folder = Path(settings.GAME_DIR) / "server" / "ai_archive"
+        files = set(folder.glob("*")) if folder.is_dir() else set()
+
+        def broken(*_: Any) -> None:
+            raise RuntimeError("disk full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bundle_in, "_store_state", broken)
+            with pytest.raises(RuntimeError, match="disk full"):
+                bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
+        assert counts == [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
+        assert operations.find_assistant("Bea") is None
+        assert files == (set(folder.glob("*")) if folder.is_dir() else set())
+        self.clock.advance(60)
+        pump()
+        assert self.brought(self.raw).key == "Bea"

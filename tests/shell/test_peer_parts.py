@@ -1,0 +1,124 @@
+"""What an assistant makes for a peer is kept within bounds, and forgotten with the person."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.test.utils import override_settings
+
+from evennia_ai.core.safety.budget import period_of
+from evennia_ai.core.settings.budget import BudgetSpan
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.llm.scripted import completion
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.models import BudgetTotal, PeerTask
+from evennia_ai.operations import forget_everything, peer_tasks
+from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.peers import list_peers, used_today
+from evennia_ai.operations.result import Problem
+from evennia_ai.tasks import peer_store
+from tests.shell.errand_case import ErrandTest, reports_of
+from tests.shell.support import pump
+
+CONFIG = A2aConfig(port=4006, assistants=("*",))
+
+
+def file(name: str, text: str = "x") -> dict[str, Any]:
+    """Something made, as it is kept."""
+    part = {"file": {"name": name, "type": "text/plain", "text": text}}
+    return {"id": f"made:{name}", "name": name, "parts": [part]}
+
+
+class TestParts(ErrandTest):
+    """Ada has a task of a peer's."""
+
+    def begin(self, **more: Any) -> PeerTask:
+        """A task that is at work."""
+        given = Given("m1", "Count the lamps.", **more)
+        found = peer_tasks.begin(self.ada_script, self.account, given, CONFIG)
+        assert found.ok, found.message
+        return found.data
+
+    def ended(self, task: PeerTask) -> PeerTask:
+        """The same when all that is due was done."""
+        pump()
+        task.refresh_from_db()
+        peer_tasks.follow(task)
+        task.refresh_from_db()
+        return task
+
+    def is_talk(self, task: PeerTask) -> bool:
+        """True where its answer is marked as mere words."""
+        event = peer_store.last_event(task.pk, kind=peer_store.STATUS)
+        assert event is not None
+        return bool(peer_store.read(event).get("is_talk"))
+
+    def test_plain_words_are_marked_over_a_restart_of_whoever_looks(self) -> None:
+        """That is in the tables, so that it makes no difference when anybody looks."""
+        self.model.answers.extend([completion("Seven."), reports_of("Seven.")])
+        talk, told = self.ended(self.begin()), self.ended(self.begin())
+        assert [peer_store.COMPLETED] * 2 == [talk.state, told.state]
+        assert (True, False) == (self.is_talk(talk), self.is_talk(told))
+        assert ["Seven."] == [made["parts"][0]["text"] for made in peer_store.made_of(talk.pk)]
+
+    def test_there_is_an_end_to_what_is_made(self) -> None:
+        """So many pieces, so many characters, and nothing more of what is over."""
+        self.model.answers.append(reports_of("Seven."))
+        task = self.begin()
+        for number in range(peer_store.MOST_MADE):
+            assert peer_store.make(task, file(f"{number}"), 1.0)
+        assert not peer_store.make(task, file("more"), 1.0)
+        long = self.begin()
+        assert peer_store.make(long, file("a", "x" * (peer_store.LONGEST_MADE - 500)), 1.0)
+        assert not peer_store.make(long, file("b", "x" * 500), 1.0)
+        assert not peer_store.make(self.ended(task), file("late"), 1.0)
+
+    def test_a_peer_that_takes_only_json_gets_it(self) -> None:
+        """What it takes is kept with the task, and told to the model in words."""
+        self.model.answers.append(reports_of("Seven."))
+        task = self.ended(self.begin(modes=("application/json",)))
+        assert [{"data": {"answer": "Seven."}}] == peer_store.made_of(task.pk)[0]["parts"]
+        assert "They take no plain text, but: application/json." in self.asked(0)
+
+    def test_who_is_forgotten_is_in_no_file(self) -> None:
+        """The name of somebody who is forgotten leaves what was made for others."""
+        task = self.begin()
+        peer_store.make(task, file("who.txt", f"It was {self.mira.key}."), 1.0)
+        forget_everything(self.ada_script, person_of(self.mira))
+        (made,) = peer_store.made_of(task.pk)
+        told = made["parts"][0]["file"]["text"]
+        assert (True, False) == (told.startswith("It was "), self.mira.key in told)
+
+    def use(self, tokens: int) -> None:
+        """The account has used so many today."""
+        day = period_of(BudgetSpan.DAY, time.time())
+        key = f"*#{self.account.pk}"
+        BudgetTotal.objects.create(scope="player", key=key, period=day, prompt_tokens=tokens)
+
+    def test_a_peer_has_a_budget_of_its_own(self) -> None:
+        """Past it no task is begun, and it is told what was used, and which setting it is."""
+        config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
+        given = Given("m1", "Count the lamps.")
+        self.use(4_999)
+        assert peer_tasks.begin(self.ada_script, self.account, given, config).ok
+        BudgetTotal.objects.update(prompt_tokens=5_000)
+        refused = peer_tasks.begin(self.ada_script, self.account, given, config)
+        assert Problem.UNAVAILABLE is refused.problem
+        assert "has used 5,000 tokens today, of 5,000" in refused.message
+        assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
+
+    def test_who_asks_is_told_with_the_lowest_cap(self) -> None:
+        """Accounts, how their tasks stand, their cost and budget; of tasks not a word."""
+        self.model.answers.append(reports_of("Seven lamps."))
+        task = self.ended(self.begin())
+        self.use(700)
+        server = {"port": 4006, "peer_tokens_per_day": 5_000}
+        caps = {"player": {"tokens_per_day": 9_000}}
+        with override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
+            found = list_peers(str(self.account.key))
+        (peer,), (row,) = found.data.peers, found.data.tasks
+        assert (1, 0, 5_000) == (peer["tasks"], peer["unfinished"], peer["tokens_allowed"])
+        assert peer["tokens_today"] == used_today(self.account.pk) == 700
+        assert (task.pk, "completed") == (row["task"], row["state"])
+        assert "lamps" not in str(found.data)

@@ -1,0 +1,1 @@
+"""Work that workers do: what stands in their jobs, and games that have none."""

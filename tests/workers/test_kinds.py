@@ -1,0 +1,155 @@
+"""Jobs as they are written into rows: vectors, requests, and every way in which one fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evennia_ai.errors import (
+    ContextLengthError,
+    MemoryStoreError,
+    ModelConnectionError,
+    ModelError,
+    ModelReplyError,
+    ModelStatusError,
+    ReplyTooLargeError,
+)
+from evennia_ai.memory_store.port import Item
+from evennia_ai.workers import kinds
+from evennia_ai.workers.port import PoisonError, WorkerError, WorkerLostError
+
+ITEMS = [Item("a" * 32, "a boat", "room:object-2"), Item("b" * 32, "a crate", "room:object-2")]
+
+
+class OwnHands:
+    """A worker's hands on words that are given."""
+
+    signature = "plain/2"
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self.words = dict(words)
+        self.sent: list[tuple[object, ...]] = []
+
+    async def texts(self, keys: Sequence[str]) -> dict[str, str]:
+        """Words by key."""
+        return {key: self.words[key] for key in keys if key in self.words}
+
+    async def vectors(self, texts: Sequence[str]) -> Any:
+        """The length of each, and 1."""
+        return np.array([[len(text), 1.0] for text in texts], np.float64)
+
+    def has_key(self, base_url: str, mark: str) -> bool:
+        """One key is there."""
+        return mark in ("", "mine")
+
+    async def send(
+        self, base_url: str, mark: str, headers: Mapping[str, str], body: bytes
+    ) -> bytes:
+        """Note what goes out."""
+        self.sent.append((base_url, mark, dict(headers), body))
+        return b"an answer"
+
+
+def embed(hands: OwnHands, given: bytes) -> bytes:
+    """Run one job that makes vectors."""
+    return asyncio.run(kinds.embed(given, hands))
+
+
+def test_vectors_come_back_in_the_order_of_memories() -> None:
+    """As float32, whatever the model gives."""
+    hands = OwnHands({item.key: item.text for item in ITEMS})
+    made = kinds.vectors(embed(hands, kinds.embed_given("plain/2", ITEMS)), 2)
+    assert [[6.0, 1.0], [7.0, 1.0]] == [vector.tolist() for vector in made]
+    assert {np.dtype(np.float32)} == {vector.dtype for vector in made}
+
+
+def test_no_word_of_a_memory_stands_in_its_job() -> None:
+    """It is named by its key and a digest."""
+    assert b"boat" not in kinds.embed_given("plain/2", ITEMS)
+
+
+def test_a_memory_that_changed_or_was_forgotten_gets_no_vector() -> None:
+    """None of its portion does, and the server asks again."""
+    given = kinds.embed_given("plain/2", ITEMS)
+    changed = {item.key: item.text for item in ITEMS} | {ITEMS[0].key: "another boat"}
+    for words in (changed, {ITEMS[0].key: ITEMS[0].text}):
+        with pytest.raises(kinds.UndoneError, match="changed"):
+            embed(OwnHands(words), given)
+
+
+def test_another_embedding_model_makes_none() -> None:
+    """The words name both."""
+    with pytest.raises(kinds.UndoneError, match="plain/2, and the game other/2"):
+        embed(OwnHands({}), kinds.embed_given("other/2", ITEMS))
+
+
+@pytest.mark.parametrize("result", [b"", b"1234567", b"12345678" * 2 + b"1234"])
+def test_what_is_no_vectors_is_refused(result: bytes) -> None:
+    """Rather than kept."""
+    with pytest.raises(MemoryStoreError, match="no 2 vectors"):
+        kinds.vectors(result, 2)
+
+
+def test_a_request_goes_out_as_it_was_written() -> None:
+    """Its body may hold anything, ends of lines too."""
+    hands = OwnHands({})
+    given = kinds.ask_given("http://m/v1", "mine", {"X-Title": "t"}, b'{"a":\n1}')
+    assert b"an answer" == asyncio.run(kinds.ask(given, hands))
+    assert [("http://m/v1", "mine", {"X-Title": "t"}, b'{"a":\n1}')] == hands.sent
+
+
+def test_without_the_key_nothing_is_sent() -> None:
+    """And it is said for which address."""
+    hands = OwnHands({})
+    with pytest.raises(kinds.UndoneError, match="no key for http://m/v1"):
+        asyncio.run(kinds.ask(kinds.ask_given("http://m/v1", "other", {}, b"{}"), hands))
+    assert [] == hands.sent
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelStatusError(429, "busy", retry_after=3.0),
+        ModelStatusError(429, "empty", is_used_up=True),
+        ModelStatusError(401, "no"),
+        ContextLengthError(400, "too long"),
+        ModelConnectionError("gone", was_sent=True),
+        ModelConnectionError("nobody"),
+        ReplyTooLargeError("large"),
+        ModelReplyError("odd"),
+    ],
+    ids=lambda error: f"{type(error).__name__} {error}",
+)
+def test_an_error_of_a_model_is_the_same_on_the_other_side(error: ModelError) -> None:
+    """Whether it is tried again, blames the service or was charged for."""
+    read = kinds.model_error(kinds.failure(error))
+    assert type(error) is type(read)
+    assert (str(error), vars(error)) == (str(read), vars(read))
+
+
+def test_what_went_wrong_with_a_worker_blames_no_model() -> None:
+    """Words of our own errors are told; of a bug its name alone, as its text may hold anything."""
+    undone = kinds.model_error(kinds.failure(kinds.UndoneError("why not")))
+    bug = kinds.model_error(kinds.failure(RuntimeError("whispered words")))
+    assert ("why not", "a worker met a bug (RuntimeError)") == (str(undone), str(bug))
+    assert {WorkerError} == {type(undone), type(bug)}
+    assert not undone.blames_service
+    lost = kinds.model_error(kinds.lost())
+    assert isinstance(lost, WorkerLostError)
+    assert (True, True, False) == (lost.retryable, lost.was_sent, lost.blames_service)
+
+
+def test_what_ends_every_worker_is_told_apart() -> None:
+    """So that it is not asked again as a whole."""
+    assert isinstance(kinds.store_error(kinds.poison(3)), PoisonError)
+    assert PoisonError is not type(kinds.store_error(kinds.failure(MemoryStoreError("down"))))
+
+
+def test_a_key_is_known_by_a_mark_that_does_not_tell_it() -> None:
+    """The same for the same key."""
+    assert kinds.key_mark("sk-1") == kinds.key_mark("sk-1") != kinds.key_mark("sk-2")
+    assert "sk" not in kinds.key_mark("sk-1")
