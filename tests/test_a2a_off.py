@@ -20,7 +20,7 @@ import sys
 import tests.evennia_setup
 from evennia_ai.a2a import service
 service.start_plugin_services(None)
-print([name for name in ("a2a", "uvicorn", "starlette") if name in sys.modules])
+print([name for name in ("a2a", "httpx", "uvicorn", "starlette") if name in sys.modules])
 """
 
 

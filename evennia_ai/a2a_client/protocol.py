@@ -179,8 +179,14 @@ def complaint_of(body: bytes) -> str:
 def _task(told: Any) -> Standing:
     number, context, status = str(told["id"]), str(told.get("contextId") or ""), told["status"]
     state = STATES.get(status["state"], "")
-    if not state or not number or max(len(number), len(context)) > MOST_ID:
+    if not state:
         raise KeyError("state")
+    if (
+        not number
+        or max(len(number), len(context)) > MOST_ID
+        or not (number + context).isprintable()
+    ):
+        raise KeyError("id")
     made = [part for each in _list(told.get("artifacts")) for part in _list(each.get("parts"))]
     said = _list((status.get("message") or {}).get("parts"))
     parts = made if state == COMPLETED and made else said

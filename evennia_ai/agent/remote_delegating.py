@@ -79,8 +79,7 @@ async def hand_on(
     if asked is None:
         _refuse_more(script, agent)
         await pass_limits(script, turn, config)
-        _refuse_more(script, agent)  # while somebody was asked
-        _refuse_private(script, turn, agent)
+        _refuse_private(script, turn, agent)  # somebody may have been asked meanwhile
         turn.delegations += 1
         turn.chain.delegations += 1
     payment = await _reserve(script, turn, agent, asked)
@@ -226,10 +225,14 @@ async def _paid(payment: _Payment, words: str) -> Standing:
     is_sent = False
     try:
         card = await agent.ready()
-        wait = payment.wait = payment.wait or remote_tasks.begin(script, agent, turn)
+        if payment.wait is None:
+            _refuse_more(script, agent)  # others may have begun meanwhile
+            payment.wait = remote_tasks.begin(script, agent, turn)
+        wait = payment.wait
         wait.hold()
         is_sent = True
         standing = await _exchange(payment, wait, card, words)
+        payment.settle(standing)
     except BaseException as error:
         is_sent = is_sent and not isinstance(error, NotSentError)
         try:
@@ -238,7 +241,6 @@ async def _paid(payment: _Payment, words: str) -> Standing:
             if payment.wait is not None:
                 remote_tasks.give_up(payment.wait, _why(error))
         raise
-    payment.settle(standing)
     return _ended(payment, wait, standing)
 
 

@@ -100,8 +100,18 @@ def test_hops_of_another_game_only_raise(claim: object, hops: int) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "chain"),
-    [("e1f2", "e1f2"), ("x" * 200, "x" * 200), ("x" * 201, ""), ("a\nb", ""), (7, ""), (None, "")],
+    [
+        ("e1f2", "e1f2"),
+        ("0b7e4c1a-0000:x.y", "0b7e4c1a-0000:x.y"),
+        ("x" * 128, "x" * 128),
+        ("x" * 129, ""),
+        ("a b", ""),
+        ("a\n", ""),
+        ("", ""),
+        (7, ""),
+        (None, ""),
+    ],
 )
 def test_a_chain_of_another_game_has_a_short_name(claim: object, chain: str) -> None:
-    """A text of one line; anything else is none."""
+    """Letters, digits and little else: it stands in the audit log; anything else is none."""
     assert chain == chains.claimed_chain({"chain": claim})

@@ -9,6 +9,7 @@ comes in so is a stranger's word: it can make a chain end sooner, and never late
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ PREFIX = "chain "
 HOPS, CHAIN = "hops", "chain"
 # More than any game's limit; a claim above it is as good as this.
 MOST_CLAIMED_HOPS = 1_000
-LONGEST_CLAIMED_CHAIN = 200
+_CLAIMED_CHAIN = re.compile(r"[\w.:-]{1,128}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -130,5 +131,4 @@ def claimed_hops(metadata: Mapping[str, object]) -> int:
 def claimed_chain(metadata: Mapping[str, object]) -> str:
     """The chain that a task from elsewhere says it belongs to; "": it says nothing of use."""
     chain = metadata.get(CHAIN)
-    is_one = isinstance(chain, str) and chain.isprintable() and len(chain) <= LONGEST_CLAIMED_CHAIN
-    return str(chain) if is_one else ""
+    return chain if isinstance(chain, str) and _CLAIMED_CHAIN.fullmatch(chain) else ""
