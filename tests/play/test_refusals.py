@@ -143,7 +143,7 @@ def test_an_unknown_request_lists_the_known(copy: Copy) -> None:
         text=True,
         check=False,
     )
-    assert (2, "Say one of: play, stop, restart, status, logs.\n") == (
+    assert (2, "Say one of: play, stop, restart, status, logs, worker.\n") == (
         answer.returncode,
         answer.stderr,
     )
