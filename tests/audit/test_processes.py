@@ -7,20 +7,48 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.postgres import any_server, new_database
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES, THREADS, FACTS = 2, 2, 15
 PATIENCE_SECONDS = 120
 
 
-def start(path: Path, *arguments: object) -> subprocess.Popen[str]:
-    """A worker on a database file."""
+@pytest.fixture(params=["sqlite", "postgresql"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """A new database of each kind."""
+    if request.param == "sqlite":
+        yield {"NAME": str(tmp_path / "evennia.db3")}
+        return
+    with any_server(tmp_path / "postgres") as server, new_database(server) as made:
+        yield made
+
+
+def rows_of(database: dict[str, Any]) -> list[tuple[int, str, bytes]]:
+    """Version, name and state of all events, in the order in which they were written."""
+    sql = "SELECT originator_version, event, state FROM evennia_ai_recordedevent ORDER BY id"
+    if "ENGINE" not in database:
+        with closing(sqlite3.connect(database["NAME"])) as connection:
+            return connection.execute(sql).fetchall()
+    told = {name: database[name.upper()] for name in ("host", "port", "user")}
+    with psycopg.connect(**told, dbname=database["NAME"]) as asked:
+        return [(version, event, bytes(state)) for version, event, state in asked.execute(sql)]
+
+
+def start(database: dict[str, Any], *arguments: object) -> subprocess.Popen[str]:
+    """A worker on a database."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.audit.worker", *map(str, arguments)],
         cwd=ROOT,
-        env={**os.environ, "LEDGER_TEST_DATABASE": json.dumps({"NAME": str(path)})},
+        env={**os.environ, "LEDGER_TEST_DATABASE": json.dumps(database)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -47,16 +75,12 @@ def run(*workers: subprocess.Popen[str]) -> None:
             worker.wait()
 
 
-def test_no_version_is_missing_and_no_fact_lost(tmp_path: Path) -> None:
+def test_no_version_is_missing_and_no_fact_lost(kept: dict[str, Any]) -> None:
     """Whoever is first, the others begin anew: every fact is there once, in one row of versions."""
-    path = tmp_path / "evennia.db3"
-    run(start(path, "migrate"))
-    run(*(start(path, "keep", number, THREADS, FACTS) for number in range(PROCESSES)))
-    with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute(
-            "SELECT originator_version, event, state FROM evennia_ai_recordedevent ORDER BY id"
-        ).fetchall()
-    assert list(range(1, len(rows) + 1)) == [version for version, _, _ in rows]
+    run(start(kept, "migrate"))
+    run(*(start(kept, "keep", number, THREADS, FACTS) for number in range(PROCESSES)))
+    rows = rows_of(kept)
+    assert list(range(1, len(rows) + 1)) == sorted(version for version, _, _ in rows)
     names = {
         f"{number} {thread} {count}"
         for number in range(PROCESSES)

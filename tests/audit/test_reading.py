@@ -91,6 +91,8 @@ class TestReading(AuditTest):
             with self.statements() as seen:
                 self.app.page("Ada", **asked)  # type: ignore[arg-type]
             assert 1 == len(seen)
+            if connection.vendor != "sqlite":
+                continue  # which tells its plans in other words, and of few rows reads them all
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN QUERY PLAN {seen.captured_queries[0]['sql']}")
                 plan = " ".join(str(row[-1]) for row in cursor.fetchall())

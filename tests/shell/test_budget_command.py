@@ -253,4 +253,6 @@ class TestCheck(BudgetTest):
         assert "the game's database has no tables evennia_ai_budgettotal" == found.msg
         assert "evennia migrate" in str(found.hint)
         assert [] == check_tables(None, databases=["default"])
-        assert not budget_of(self.ada_script).ok
+        # PostgreSQL refuses whatever comes after an error in a transaction, and a test is in one:
+        # there it is asked by processes, in tests/ledger.
+        assert connection.vendor != "sqlite" or not budget_of(self.ada_script).ok

@@ -188,8 +188,6 @@ class TestQuestions(MemoryTest):
 
     def test_no_question_reads_all_that_an_assistant_has(self) -> None:
         """Each finds its rows by more of an index than whose they are."""
-        if connection.vendor != "sqlite":
-            self.skipTest("the plans of another database have other words: NOT tested here")
         key = self.ada_script.pk
         with CaptureQueriesContext(connection) as asked:
             rows.waiting(key, 16)
@@ -198,9 +196,19 @@ class TestQuestions(MemoryTest):
             rows.models(key, "new/8")
             rows.spoken_at(key, "*#3", 16)
         for query in asked.captured_queries:
-            with connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
-                assert "(assistant=? AND " in cursor.fetchall()[0][-1], query["sql"]
+            assert self.is_found_by_index(query["sql"]), query["sql"]
+
+    def is_found_by_index(self, sql: str) -> bool:
+        """Whether a question is answered from an index, by more of it than whose rows they are."""
+        with connection.cursor() as cursor:
+            if connection.vendor == "sqlite":
+                cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+                return "(assistant=? AND " in cursor.fetchall()[0][-1]
+            # Of the few rows of a test it would read all.
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = " ".join(row[0] for row in cursor.fetchall())
+            return "Index Cond: (" in plan or "Index Scan" in plan
 
 
 class TestReindex(MemoryTest):

@@ -275,7 +275,8 @@ class TestCost(LedgerTest):
             self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
         made = [query["sql"] for query in taken]
         statements = [sql for sql in made if "SAVEPOINT" not in sql]
-        assert 2 == len(statements), "\n".join(made)
+        reads = int(connection.vendor != "sqlite")  # which gives back what it added to
+        assert 2 + reads == len(statements), "\n".join(made)
 
     def test_nothing_to_write_costs_nothing(self) -> None:
         """A flush without calls, and closing one."""

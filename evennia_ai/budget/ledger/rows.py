@@ -36,6 +36,7 @@ AWAY = (
     "no model call is made before it answers"
 )
 LONGEST_WHY = 200
+NO_TABLE = "42P01"  # as PostgreSQL says it
 MOST_REMEMBERED = 20_000
 COUNTERS = Change._fields
 Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
@@ -72,13 +73,15 @@ def tables_wanted() -> Iterator[None]:
     except (OperationalError, InterfaceError, ProgrammingError) as error:
         if _is_away(error):
             raise away(error) from error
-        if _lacks_tables():
+        if _lacks_tables(error):
             raise ConfigurationError(missing_text()) from error
         raise
 
 
-def _lacks_tables() -> bool:
+def _lacks_tables(error: Exception) -> bool:
     """True where that is the trouble. A connection that is dead is let go, as nobody else does."""
+    if getattr(error.__cause__, "sqlstate", "") == NO_TABLE:
+        return True
     database = place.connection()
     if not database.in_atomic_block:
         database.close_if_unusable_or_obsolete()
