@@ -251,7 +251,8 @@ class Pool:
 
     def set_transport(self, endpoint: Endpoint, transport: Transport) -> None:
         """Let something else answer for an endpoint: a test's model, or a game's own gateway."""
-        self._transports[_place(endpoint)] = transport
+        for one in endpoint.each:
+            self._transports[_place(one)] = transport
 
 
 def _place(endpoint: Endpoint) -> tuple[str, str, str]:

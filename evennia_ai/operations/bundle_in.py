@@ -22,6 +22,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
 from evennia_ai.core.cards.character_card import MOST_BYTES
 from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
@@ -32,12 +33,13 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.operations import bundle_file
 from evennia_ai.operations.assistants import Made, create_assistant
 from evennia_ai.operations.bundle_out import LEFT_OUT
-from evennia_ai.operations.bundle_parts import Bundle
+from evennia_ai.operations.bundle_parts import Bundle, Who
 from evennia_ai.operations.bundle_people import (
     STRANGERS,
     Ids,
     account_named,
     accounts_alike,
+    players,
 )
 from evennia_ai.operations.exports import file_name, save_bytes
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
@@ -90,22 +92,27 @@ def show_bundle(
     problems += filter(None, [problem_of_name(name) or problem_of_owner(name)])
     problems += _settings_of(bundle).errors.values()
     problems += _problems_of_content(bundle)
+    # What stands in a file shall not look like words of ours.
     shown = BundleShown(
         key=name,
-        name=head.name,
-        game=head.game,
-        version=head.version,
-        stopped=head.stopped or "",
+        name=one_line(head.name, 100),
+        game=one_line(head.game, 100),
+        version=one_line(head.version, 40),
+        stopped=one_line(head.stopped or "", 400),
         memories=len(bundle.memories),
         profiles=len(bundle.profiles),
         settings=sorted(_taken(bundle)),
-        left_out=head.left_out,
-        people=[each.name for each in bundle.who if each.kind == "account"],
-        same={bundle.who[number - 1].name: str(who.key) for number, who in same.items()},
-        alike=[bundle.who[number - 1].name for number in accounts_alike(bundle.who)],
+        left_out=[one_line(each, 60) for each in head.left_out],
+        people=[_named(each) for each in bundle.who if each.kind == "account"],
+        same={_named(bundle.who[number - 1]): str(who.key) for number, who in same.items()},
+        alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)],
         problems=problems,
     )
     return Result(not problems, "\n".join(_lines(shown)), shown)
+
+
+def _named(who: Who) -> str:
+    return one_line(who.name, 100)
 
 
 def _lines(shown: BundleShown) -> list[str]:
@@ -138,18 +145,15 @@ def _same_people(
     bundle: Bundle, people: Mapping[str, str]
 ) -> tuple[dict[int, AccountDB], list[str]]:
     """The accounts that some of a file's players are here; and what is wrong with that."""
-    known = {
-        each.name.casefold(): number
-        for number, each in enumerate(bundle.who, 1)
-        if each.kind == "account" and each.name
-    }
+    known = players(bundle.who)
     same, problems = dict[int, AccountDB](), list[str]()
     for there, here in people.items():
         number, account = known.get(there.strip().casefold()), account_named(here)
         if number is None:
-            problems.append(f"no player there is called {there[:60]!r}")
+            shown = one_line(there, 60)
+            problems.append(f"there is not exactly one player there who is called {shown!r}")
         elif account is None:
-            problems.append(f"there is no player's account {here[:60]!r} here")
+            problems.append(f"there is no player's account {one_line(here, 60)!r} here")
         elif account in same.values():
             problems.append(f"{account.key} cannot be two players of that game")
         else:

@@ -6,6 +6,7 @@ for such a one are reached by nobody but staff.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
 from typing import Any
@@ -141,12 +142,19 @@ class Ids:
 
 def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
     """Accounts of this game that are called like one of a file; nobody says they are the same."""
-    found = {}
-    for number, each in enumerate(who, 1):
-        account = account_named(each.name) if each.kind == "account" else None
-        if account is not None:
-            found[number] = account
-    return found
+    named = ((number, account_named(who[number - 1].name)) for number in players(who).values())
+    return {number: account for number, account in named if account is not None}
+
+
+def players(who: Sequence[Who]) -> dict[str, int]:
+    """The players of a file whose name no other of them has, by that in small letters."""
+    named = [
+        (each.name.strip().casefold(), number)
+        for number, each in enumerate(who, 1)
+        if each.kind == "account"
+    ]
+    count = Counter(name for name, _ in named)
+    return {name: number for name, number in named if name and count[name] == 1}
 
 
 def account_named(name: str) -> Any:

@@ -17,8 +17,7 @@ from tests.fakes.answers import compose_reply
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Player
 from tests.journeys.game import UNHURRIED, Game
-from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log
-from tests.journeys.test_remembering import wait_until_read
+from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log, run
 
 SECRET = "my sister Oda keeps the silver key under the third stair"
 MARK = "silver key"
@@ -57,9 +56,28 @@ def account(stack: ExitStack, game: Game, name: str) -> Player:
     return player
 
 
+def read(admin: Player, name: str) -> None:
+    """Wait until vectors of all that an assistant remembers are made."""
+    run(
+        admin,
+        "from evennia_ai import operations\n"
+        "from evennia_ai.memory import indexing\n"
+        "from twisted.internet import reactor\n"
+        f"owner, script = me, operations.find_assistant({name!r})\n"
+        "def look(left):\n"
+        "    if indexing.status(script).waiting and left:\n"
+        "        indexing.soon(script)\n"
+        "        reactor.callLater(0.2, look, left - 1)\n"
+        "    else: owner.account.msg('all is read' if left else 'still unread')\n"
+        "reactor.callLater(0.2, look, 250)",
+    )
+    assert "all is read" == admin.expect("all is read|still unread", SECONDS)[0]
+
+
 def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
-    """What the model is told when a player asks an assistant."""
-    wait_until_read(admin)
+    """What the model is told when a player asks an assistant that begins anew."""
+    read(admin, name)
+    admin.ask(f"history reset {name}", "new conversation|begins anew|forgotten|starts")
     player.ask(f"whisper {name} = {QUESTION}", whisper_of(name.capitalize(), QUESTION), SECONDS)
     return prompt_of(model.read_calls()[-1])
 
@@ -88,7 +106,6 @@ def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel
         tom = account(stack, game, "Tom")
         tom.ask(f"whisper ada = {SECRET}", whisper_of("Ada", SECRET))
         assert MARK in told(admin, tom, model, "ada")
-        wait_until_read(admin)
         file = exported(game, admin, "ada")
         assert b"silver key" in parts(file)["memories.jsonl"]
 
@@ -101,9 +118,6 @@ def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel
         owner.ask("assistant import ada.zip as Edda where Tom is Thomas", "Store it?", SECONDS)
         owner.ask("yes", "Edda is here, and silent", SECONDS)
         owner.ask("assistant start edda", "Edda", SECONDS)
-        place = "teleport {name} = edda"
-        for name in ("Mira", "Thomas"):
-            owner.ask(place.format(name=name).replace("teleport", "teleport/quiet"), "eleported")
         assert MARK in told(owner, thomas, model, "edda")
         assert MARK not in told(owner, mira, model, "edda")
         assert MARK not in told(owner, owner, model, "edda")

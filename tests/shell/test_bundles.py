@@ -307,7 +307,7 @@ class TestWhoMayKnow(BundleTest):
         """Names that are nobody's, there or here, and one who would be two."""
         bundle = bundle_in.read(self.packed()).data
         wrong = {
-            "no player there is called 'Zed'": {"Zed": "TestAccount"},
+            "not exactly one player there who is called 'Zed'": {"Zed": "TestAccount"},
             "no player's account 'Zed' here": {"TestAccount": "Zed"},
             "cannot be two players": {"TestAccount": "TestAccount", "TestAccount2": "TestAccount"},
         }
@@ -315,6 +315,16 @@ class TestWhoMayKnow(BundleTest):
             made = bundle_in.import_bundle(bundle, key="Bea", people=people)
             assert told in made.message
         assert operations.find_assistant("Bea") is None
+
+    def test_a_name_that_two_had_there_is_nobodys(self) -> None:
+        """Which of them is meant cannot be known: both stay strangers."""
+        raw = self.packed()
+        who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
+        twice = bundle_file.lines_of([*who, {"kind": "account", "name": "testaccount"}])
+        bundle = bundle_in.read(built(raw, {bundle_parts.WHO: twice})).data
+        shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "TestAccount"})
+        assert "not exactly one player there" in shown.message
+        assert ["TestAccount2"] == shown.data.alike
 
     def test_what_would_come_is_shown(self) -> None:
         """A dry run names people, settings left out and problems, and stores nothing."""
