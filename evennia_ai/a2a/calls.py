@@ -17,7 +17,7 @@ from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, TokenScope
-from evennia_ai.operations import Result, callers, peer_tasks, token_store, tokens
+from evennia_ai.operations import Result, callers, peer_answers, peer_tasks, token_store, tokens
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.peer_tasks import Given
 from evennia_ai.operations.result import Problem
@@ -222,7 +222,7 @@ class Desk:
                     self._keep_hook(made.pk, hook)
                 return snapshot(made)
             found = _good(peer_tasks.find(script, account, task))
-            running = peer_tasks.answer(script, account, found, given)
+            running = peer_answers.answer(script, account, found, given)
             return running.addCallback(lambda outcome: snapshot(_good(outcome)))
 
         return self._do(act, changes=True)
@@ -238,7 +238,7 @@ class Desk:
 
         def act(script: AssistantScript, account: Account) -> Snapshot:
             found = _good(peer_tasks.find(script, account, task))
-            return snapshot(_good(peer_tasks.cancel(script, account, found)))
+            return snapshot(_good(peer_answers.cancel(script, account, found)))
 
         return self._do(act, changes=True)
 
