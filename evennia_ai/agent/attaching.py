@@ -96,8 +96,8 @@ def _attach(character: Character, turn: Turn, name: str, kind: str, part: Any) -
     if task is None:
         raise ToolError(NOBODY)
     try:
-        name = peer_parts.named(name)
-        peer_parts.check_taken(peer_parts.typed(kind), peer_store.modes_of(task))
+        name, kind = peer_parts.named(name), peer_parts.typed(kind)
+        peer_parts.check_taken(kind, peer_store.modes_of(task))
         made = {"id": f"made:{name}", "name": name, "parts": [part()]}
     except ValueError as error:
         raise ToolError(str(error)) from None

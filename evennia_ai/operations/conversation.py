@@ -27,7 +27,7 @@ from evennia_ai.operations.result import Problem, Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
-from evennia_ai.tasks import programs
+from evennia_ai.tasks import programs, store
 from evennia_ai.tools import TOOL_REGISTRY
 
 MOST_SHOWN = 200
@@ -273,7 +273,7 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
         task.name,
         task.state,
         task.answer,
-        task.reason,
+        task.reason if task.state == store.FAILED else "",
         task.number,
         iso(task.began_at),
         iso(task.ends_at),

@@ -25,6 +25,7 @@ MOST_MODES = 20
 NO_NAME = "a name has 1 to {most} letters, digits, blanks and . _ -, not {name!r}"
 NO_TYPE = "{given!r} is no media type, such as text/plain"
 ONE_OF = "give one of content, base64 and url"
+NO_JSON = "that is no JSON: it has a number or a character that there is not"
 NO_BASE64 = "that is no base64"
 TOO_LONG = "that has {size:,} bytes; one piece has at most {most:,}"
 NO_URL = "{url!r} is no address: it begins with https:// or http:// and has a host and no password"
@@ -88,9 +89,13 @@ def data_part(data: Mapping[str, Any]) -> dict[str, Any]:
     """An object as a part.
 
     Raises:
-        ValueError: it is too long.
+        ValueError: it is too long, or no JSON: a number that is none, half a character.
     """
-    _fit(len(json.dumps(data, ensure_ascii=False).encode()))
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise ValueError(NO_JSON) from None
+    _fit(len(text))
     return {"data": dict(data)}
 
 

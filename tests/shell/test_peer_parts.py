@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
 from django.test.utils import override_settings
 
 from evennia_ai.core.safety.budget import period_of
@@ -17,7 +18,7 @@ from evennia_ai.operations import forget_everything, peer_tasks
 from evennia_ai.operations.peer_tasks import Given
 from evennia_ai.operations.peers import list_peers, used_today
 from evennia_ai.operations.result import Problem
-from evennia_ai.tasks import peer_store
+from evennia_ai.tasks import peer_parts, peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import pump
 
@@ -61,6 +62,12 @@ class TestParts(ErrandTest):
         assert [peer_store.COMPLETED] * 2 == [talk.state, told.state]
         assert (True, False) == (self.is_talk(talk), self.is_talk(told))
         assert ["Seven."] == [made["parts"][0]["text"] for made in peer_store.made_of(talk.pk)]
+
+    def test_what_is_no_json_is_no_data(self) -> None:
+        """It could be kept, and then not be sent."""
+        for data in ({"a": float("nan")}, {"a": "\ud800"}, {"a": "x" * 16_001}):
+            with pytest.raises(ValueError, match="no JSON|at most"):
+                peer_parts.data_part(data)
 
     def test_there_is_an_end_to_what_is_made(self) -> None:
         """So many pieces, so many characters, and nothing more of what is over."""
