@@ -168,6 +168,15 @@ class Gate:
         self._model = bed.model
         bed.model.before = before
 
+    def wait(self, bed: Bed) -> None:
+        """Wait until the model is asked.
+
+        Raises:
+            AssertionError: it is not; the message has what game and workers wrote.
+        """
+        is_asked = self.is_asked.wait(120)
+        assert is_asked, f"{bed.log()}\n{bed.game.describe_logs()}"
+
     def open(self) -> None:
         """Let everything through from here on."""
         self._model.before = lambda kind: None
@@ -180,7 +189,7 @@ def test_a_worker_that_is_asked_to_end_finishes_what_it_is_at(bed: Bed, owner: P
     bed.start_workers(1)
     gate = Gate(bed, "facts")
     fall_asleep(owner)
-    assert gate.is_asked.wait(60)
+    gate.wait(bed)
     asked = bed.model.asked.count("facts")
     process = bed.workers.pop()
     os.kill(process.pid, signal.SIGTERM)
@@ -197,7 +206,7 @@ def test_a_stop_takes_back_what_workers_are_at(bed: Bed, owner: Player) -> None:
     bed.start_workers(2 - len(bed.workers))
     gate = Gate(bed, "facts")
     fall_asleep(owner)
-    assert gate.is_asked.wait(60)
+    gate.wait(bed)
     facts = "SELECT count(*) FROM evennia_ai_memory WHERE kind = 'fact' AND NOT is_removed"
     before = bed.rows(facts)
     owner.ask("assistant emergency stop ada", r"(?i)stopped")
@@ -217,7 +226,7 @@ def test_a_night_goes_on_over_a_reload(bed: Bed, owner: Player) -> None:
     bed.start_workers(2 - len(bed.workers))
     gate = Gate(bed, "facts")
     fall_asleep(owner)
-    assert gate.is_asked.wait(60)
+    gate.wait(bed)
     first = bed.rows("SELECT run FROM evennia_ai_workjob")
     bed.game.reload()
     gate.open()
