@@ -260,7 +260,7 @@ def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
     assert "no key for" in str(morning(bed, owner)["put_off"])
     assert asked == len(bed.model.asked)
     assert "sk-of" not in bed.log()
-    owner.ask("assistant status ada", r"the worker .* says: a worker has no key for http")
+    owner.ask("assistant status ada", r"the worker .* says: a worker has no key for")
     owner.ask("whisper ada = are you there?", whisper_of_model())
     bed.end_workers()
 
@@ -268,11 +268,11 @@ def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
 def test_a_worker_outlives_its_connections(bed: Bed, owner: Player) -> None:
     """A database that was away for a moment ends no worker, and what it then does is done once."""
     bed.start_workers(1)
-    bed.change(
+    ended = bed.rows(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'evennia_ai.work'"
     )
-    until(lambda: "tries again" in bed.log())
+    assert ended
     remember(owner, 40)
     until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
     assert bed.workers[0].poll() is None
