@@ -168,6 +168,15 @@ class Gate:
         self._model = bed.model
         bed.model.before = before
 
+    def wait(self, bed: Bed) -> None:
+        """Wait until the model is asked.
+
+        Raises:
+            AssertionError: it is not; the message has what game and workers wrote.
+        """
+        is_asked = self.is_asked.wait(120)
+        assert is_asked, f"{bed.log()}\n{bed.game.describe_logs()}"
+
     def open(self) -> None:
         """Let everything through from here on."""
         self._model.before = lambda kind: None
@@ -180,7 +189,7 @@ def test_a_worker_that_is_asked_to_end_finishes_what_it_is_at(bed: Bed, owner: P
     bed.start_workers(1)
     gate = Gate(bed, "facts")
     fall_asleep(owner)
-    assert gate.is_asked.wait(60)
+    gate.wait(bed)
     asked = bed.model.asked.count("facts")
     process = bed.workers.pop()
     os.kill(process.pid, signal.SIGTERM)
@@ -197,7 +206,7 @@ def test_a_stop_takes_back_what_workers_are_at(bed: Bed, owner: Player) -> None:
     bed.start_workers(2 - len(bed.workers))
     gate = Gate(bed, "facts")
     fall_asleep(owner)
-    assert gate.is_asked.wait(60)
+    gate.wait(bed)
     facts = "SELECT count(*) FROM evennia_ai_memory WHERE kind = 'fact' AND NOT is_removed"
     before = bed.rows(facts)
     owner.ask("assistant emergency stop ada", r"(?i)stopped")
@@ -217,7 +226,7 @@ def test_a_night_goes_on_over_a_reload(bed: Bed, owner: Player) -> None:
     bed.start_workers(2 - len(bed.workers))
     gate = Gate(bed, "facts")
     fall_asleep(owner)
-    assert gate.is_asked.wait(60)
+    gate.wait(bed)
     first = bed.rows("SELECT run FROM evennia_ai_workjob")
     bed.game.reload()
     gate.open()
@@ -251,7 +260,7 @@ def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
     assert "no key for" in str(morning(bed, owner)["put_off"])
     assert asked == len(bed.model.asked)
     assert "sk-of" not in bed.log()
-    owner.ask("assistant status ada", r"the worker .* says: a worker has no key for http")
+    owner.ask("assistant status ada", r"the worker .* says: a worker has no key for")
     owner.ask("whisper ada = are you there?", whisper_of_model())
     bed.end_workers()
 
@@ -259,11 +268,11 @@ def test_a_worker_without_the_key_says_so(bed: Bed, owner: Player) -> None:
 def test_a_worker_outlives_its_connections(bed: Bed, owner: Player) -> None:
     """A database that was away for a moment ends no worker, and what it then does is done once."""
     bed.start_workers(1)
-    bed.change(
+    ended = bed.rows(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'evennia_ai.work'"
     )
-    until(lambda: "tries again" in bed.log())
+    assert ended
     remember(owner, 40)
     until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
     assert bed.workers[0].poll() is None
