@@ -218,28 +218,38 @@ def import_bundle(
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
     same, _ = _same_people(bundle, people or {})
+    given: dict[str, Any] = {
+        "location": location,
+        "desc": bundle.manifest.desc,
+        "aliases": bundle.manifest.aliases,
+        "settings": {**_taken(bundle), "enabled": enable},
+        "maker": maker,
+    }
+    with signed(by or str(getattr(maker, "key", ""))):
+        made = _made(shown.data, bundle, Ids(bundle.who, same), record, given)
+    if not made.ok:
+        return made.as_refusal()
+    indexing.soon(made.data.script)
+    return Result(True, _told(made.data.script, bundle, enable=enable), made.data)
+
+
+def _made(
+    shown: BundleShown, bundle: Bundle, ids: Ids, record: Path | None, given: Mapping[str, Any]
+) -> Result[Made]:
+    """Make it and store all of it, or leave nothing."""
     made: Result[Made] | None = None
     try:
-        with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
-            made = create_assistant(
-                shown.data.key,
-                location=location,
-                desc=bundle.manifest.desc,
-                aliases=bundle.manifest.aliases,
-                settings={**_taken(bundle), "enabled": enable},
-                maker=maker,
-            )
+        with transaction.atomic():
+            made = create_assistant(shown.key, **given)
             if made.ok:
-                _store(made.data.script, bundle, Ids(bundle.who, same))
-                _tell(made.data.script, bundle, shown.data, record)
+                _store(made.data.script, bundle, ids)
+                _tell(made.data.script, bundle, shown, record)
     except BaseException:
         _undo(made, record)
         raise
     if not made.ok:
         _undo(None, record)
-        return made.as_refusal()
-    indexing.soon(made.data.script)
-    return Result(True, _told(made.data.script, bundle, enable=enable), made.data)
+    return made
 
 
 def _tell(script: AssistantScript, bundle: Bundle, shown: BundleShown, record: Path | None) -> None:

@@ -6,6 +6,7 @@ money or keys elsewhere, and what only this game knows the meaning of, stays.
 
 from __future__ import annotations
 
+import sys
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from django.conf import settings as game_settings
 from django.db import transaction
 from evennia.utils.dbserialize import deserialize
 
-from evennia_ai import __version__, audit, emergency
+from evennia_ai import audit, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
@@ -35,6 +36,7 @@ from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import state
 
 ENDING = "zip"
+VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
 # Rights, money, models with their keys, and names that mean somebody or something of this game.
 LEFT_OUT = frozenset(
     (
@@ -124,7 +126,7 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
     look, lockout = look_of(script), emergency.lockout_of(script)
     reason = lockout.reason if lockout is not None else ""
     return {
-        "version": __version__,
+        "version": VERSION,
         "game": str(game_settings.SERVERNAME),
         "exported_at": float(script.clock.seconds()),
         "name": str(script.key),
