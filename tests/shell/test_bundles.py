@@ -6,16 +6,19 @@ import io
 import json
 import random
 import re
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.test import override_settings
 from evennia.utils import create
 
 from evennia_ai import audit, operations
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
@@ -492,3 +495,24 @@ class TestWrongFiles(BundleTest):
         self.clock.advance(60)
         pump()
         assert self.brought(self.raw).key == "Bea"
+
+
+class TestTyped(BundleTest):
+    """The way by which an owner brings one in."""
+
+    def test_who_is_alike_is_asked_about_before_anything_is_stored(self) -> None:
+        """No keeps all of them strangers, yes makes them the same; then it asks once more."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        Path(folder, "ada.zip").write_bytes(self.packed())
+        self.tom.cmdset.add(AssistantCmdSet)
+        with override_settings(EVENNIA_AI_IMPORT_FOLDER=folder):
+            for name, answer in (("Bea", "no"), ("Cyr", "yes")):
+                for line in (f"assistant import ada.zip as {name}", answer, "yes"):
+                    self.type(self.tom, line)
+                    self.clock.advance(1)
+                    pump()
+        bea, cyr = (operations.find_assistant(name) for name in ("Bea", "Cyr"))
+        assert bea is not None
+        assert cyr is not None
+        assert self.toms not in {row.person for row in rows.of(bea.pk)}
+        assert self.toms in {row.person for row in rows.of(cyr.pk)}
