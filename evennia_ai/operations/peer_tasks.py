@@ -29,10 +29,10 @@ from evennia_ai.models import PeerTask, PendingTask
 from evennia_ai.operations import peer_states
 from evennia_ai.operations.conversation import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.peer_chains import no_further
 from evennia_ai.operations.peers import used_today
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import is_staff, refusal
-from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import forms_of
 from evennia_ai.tasks import (
     peer_parts,
@@ -57,11 +57,6 @@ USED_UP = (
 ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
 GONE = "{name} gives no answer: the game does not know this task any more"
 TAKES = "(They take no plain text, but: {modes}. Attach what they need.)"
-PASSED = (
-    "This task has passed {hops} assistants already, and {name} takes part in no chain of more "
-    "than {most} (max_agent_hops)."
-)
-CIRCLE = "{name} waits for what you do yourself, so it cannot be asked."
 NOT_RUNNING = "{name} gives no answer: it is not running"
 
 
@@ -180,7 +175,7 @@ def _refusal(
         return Result.forbidden(NOT_YOURS.format(name=script.key, lock=lock))
     if given.is_order and (refused := refusal("tell", account, script)) is not None:
         return refused
-    if (refused := _no_further(script, given)) is not None:
+    if (refused := no_further(script, given.metadata)) is not None:
         return refused
     mine = peer_store.count_unfinished(account=account.pk)
     if 0 < config.tasks_per_peer <= mine:
@@ -191,17 +186,6 @@ def _refusal(
     of_all = peer_store.count_unfinished()
     if 0 < config.tasks_at_once <= of_all:
         return Result.unavailable(ALL_BUSY.format(count=of_all))
-    return None
-
-
-def _no_further(script: AssistantScript, given: Given) -> Result | None:
-    """None where a chain of assistants, of this game and others, may go on to this one."""
-    hops, most = remote_tasks.hops_of(given.metadata), state.read(script, "max_agent_hops")
-    if remote_tasks.is_circle(script, given.metadata):
-        return Result.conflict(CIRCLE.format(name=script.key))
-    if 0 < most <= hops:
-        audit.record("hop_limit", script, hops=hops, cap=most)
-        return Result.conflict(PASSED.format(hops=hops, name=script.key, most=most))
     return None
 
 
