@@ -98,6 +98,7 @@ def play(told: Mapping[str, Any]) -> dict[str, Any]:
             game.brain.bodies.clear()
         seconds = time.monotonic() - began
         lines = world.told(folder)
+        others = Counter(re.sub(r"\d+", "N", x) for x in lines if not ANSWER.search(x))
         answers = Counter(int(n) for line in lines for n in ANSWER.findall(line))
         for _ in range(60):
             try:
@@ -112,6 +113,7 @@ def play(told: Mapping[str, Any]) -> dict[str, Any]:
         "answered": len(answers),
         "doubled": sum(count > 1 for count in answers.values()),
         "told_otherwise": len(lines) - sum(answers.values()),
+        "words": dict(others.most_common(5)),
         "lost": max(0, asked - len(lines)),
         "seconds": round(seconds, 1),
         "a_second": round(asked / seconds, 1),
