@@ -133,8 +133,14 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         # A ledger that is away passes by itself: it locks nobody.
         lasts = not isinstance(error, LedgerAwayError)
         trouble = "" if lasts else "the shared ledger is away"
-        told = {"is_counted": lasts, "may_lock": lasts, "trouble": trouble}
-        stop = Stop(StopReason.LLM_ERROR, str(error), is_of_service=True, **told)
+        stop = Stop(
+            StopReason.LLM_ERROR,
+            str(error),
+            is_counted=lasts,
+            is_of_service=True,
+            may_lock=lasts,
+            trouble=trouble,
+        )
         close(script, turn, stop)
         return
     told = repr(error)
