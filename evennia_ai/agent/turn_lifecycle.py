@@ -32,7 +32,12 @@ from evennia_ai.core.turn.conversation import last_act, parted
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
-from evennia_ai.errors import ConfigurationError, LimitReachedError, NobodyListensError
+from evennia_ai.errors import (
+    ConfigurationError,
+    LedgerAwayError,
+    LimitReachedError,
+    NobodyListensError,
+)
 from evennia_ai.memory import episodes
 from evennia_ai.memory.consent import holds_unwanted
 from evennia_ai.messages import incoming, outgoing
@@ -125,7 +130,18 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:
     """Close a turn that broke: a wrong setting is told as it is, what nobody expected is logged."""
     if isinstance(error, ConfigurationError):
-        close(script, turn, Stop(StopReason.LLM_ERROR, str(error), is_of_service=True))
+        # A ledger that is away passes by itself: it locks nobody.
+        lasts = not isinstance(error, LedgerAwayError)
+        trouble = "" if lasts else "the shared ledger is away"
+        stop = Stop(
+            StopReason.LLM_ERROR,
+            str(error),
+            is_counted=lasts,
+            is_of_service=True,
+            may_lock=lasts,
+            trouble=trouble,
+        )
+        close(script, turn, stop)
         return
     told = repr(error)
     if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
