@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from evennia_ai import operations
+from evennia_ai.budget import ledger
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
+from evennia_ai.errors import LedgerAwayError
 from evennia_ai.llm.scripted import completion
 from tests.shell.stopping import DEAF, RETURNED, SafetyTest
 from tests.shell.support import pump, says, whispers
@@ -109,6 +113,20 @@ class TestLocked(LockoutTest):
             lockout.cause,
             lockout.reason,
         )
+
+    def test_a_ledger_that_is_away_locks_nobody(self) -> None:
+        """It is no fault of hers and passes by itself: she answers as soon as it is back."""
+        away = LedgerAwayError("the shared ledger does not answer")
+        with patch.object(ledger.store(), "reserve", side_effect=away):
+            for number in range(8):
+                self.type(self.tom, f"whisper Ada = {number}")
+                pump()
+        assert lockout_of(self.ada_script) is None
+        assert [] == self.model.bodies
+        self.model.answers.append(whispers("Hello."))
+        self.type(self.tom, "whisper Ada = hello")
+        pump()
+        assert "Hello." in self.tom.heard_from(self.ada)[-1]
 
 
 class TestUnlocked(LockoutTest):
