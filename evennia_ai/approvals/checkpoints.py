@@ -185,8 +185,8 @@ def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
         return
     if len(_RAISED) >= MOST_KEPT:
         _RAISED.clear()
-    _RAISED.add(met)
     ledger.grant(hit, decision.extension, by=decision.reason.value)
+    _RAISED.add(met)  # not before: a ledger that was away is asked again by the next turn
 
 
 def task_of(turn: Turn) -> str:

@@ -376,8 +376,8 @@ class _Metrics(Collector):
 def _read_ledger() -> Total | None:
     try:
         return read_total(BudgetAccount(Scope.GAME, "", ""))
-    except DatabaseError:
-        return None
+    except (DatabaseError, ConfigurationError):
+        return None  # as long as it is away or has no tables
 
 
 def _tick_durations(seen: Observed) -> Metric:

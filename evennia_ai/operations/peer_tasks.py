@@ -24,6 +24,7 @@ from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.words import number as in_words
 from evennia_ai.core.typed_objects import Account
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import PeerTask, PendingTask
 from evennia_ai.operations import peer_states
@@ -53,6 +54,10 @@ USED_UP = (
     "Your account has used {used} tokens today, of {cap} with which agents elsewhere may begin; "
     "give it tomorrow (UTC), or ask the game's owner for more: peer_tokens_per_day in "
     "EVENNIA_AI_A2A_CONFIG."
+)
+NOT_KNOWN = (
+    "What your account has used today is not known now, as the game's ledger cannot be read; try "
+    "again later."
 )
 ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
 GONE = "{name} gives no answer: the game does not know this task any more"
@@ -181,12 +186,21 @@ def _refusal(
     if 0 < config.tasks_per_peer <= mine:
         return Result.unavailable(TOO_MANY.format(count=mine))
     cap = config.peer_tokens_per_day
-    if 0 < cap <= (used := used_today(account.pk)):
-        return Result.unavailable(USED_UP.format(used=in_words(used), cap=in_words(cap)))
+    if cap and (refused := _used_up(account, cap)) is not None:
+        return refused
     of_all = peer_store.count_unfinished()
     if 0 < config.tasks_at_once <= of_all:
         return Result.unavailable(ALL_BUSY.format(count=of_all))
     return None
+
+
+def _used_up(account: Account, cap: int) -> Result | None:
+    try:
+        used = used_today(account.pk)
+    except ConfigurationError:  # without the ledger no model could answer either
+        return Result.unavailable(NOT_KNOWN)
+    told = USED_UP.format(used=in_words(used), cap=in_words(cap))
+    return Result.unavailable(told) if used >= cap else None
 
 
 def find(script: AssistantScript, account: Account, number: str) -> Result[PeerTask]:

@@ -31,6 +31,7 @@ NONE = "No agent elsewhere has asked anything."
 NOT_MIGRATED = (
     "This game has no table for tasks of peers yet; its owner has to type: evennia migrate"
 )
+UNKNOWN = "How much was used is not known now: {error}."
 
 
 class PeerRow(TypedDict):
@@ -83,7 +84,11 @@ def list_peers(name: str = "") -> Result[Peers]:
             return Result.missing(f"No account {name!r} has given a task that is kept.")
     if not tasks:
         return Result(True, NONE, Peers([], []))
-    peers = [_peer(pk, names[pk], tasks) for pk in dict.fromkeys(task.account for task in tasks)]
+    accounts = dict.fromkeys(task.account for task in tasks)
+    try:
+        peers = [_peer(pk, names[pk], tasks) for pk in accounts]
+    except ConfigurationError as error:
+        return Result.unavailable(UNKNOWN.format(error=error))
     assistants = {script.id: str(script.key) for script in list_assistants()}
     rows = [_task(task, names, assistants) for task in tasks[:MOST_SHOWN]]
     lines = [*map(_peer_line, peers), "", *map(_task_line, rows)]
@@ -97,7 +102,11 @@ def _names(accounts: Iterable[int]) -> dict[int, str]:
 
 
 def used_today(account: int | None) -> int:
-    """The tokens that an account used today, in the game too."""
+    """The tokens that an account used today, in the game too.
+
+    Raises:
+        ConfigurationError, LedgerAwayError: as of `read_total`.
+    """
     person = f"{peer_store.ACCOUNT}{account}"
     return _tokens(
         read_total(BudgetAccount(Scope.PLAYER, person, period_of(BudgetSpan.DAY, time.time())))

@@ -15,8 +15,9 @@ from evennia.utils import logger
 
 from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.budget.ledger.absence import asked
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -93,10 +94,17 @@ def belongings() -> Belongings:
         "character cards": _count(CardFile),
         "tokens of the API": _count(AccessToken),
         "pinned tools": _count(ToolPin),
-        "calls in the ledger": ModelCall.objects.filter(game=place.game()).count(),
+        "calls in the ledger": _count_calls(),
         "events in the record": _count(RecordedEvent),
     }
     return Belongings([script for script in known if script not in adopted], adopted, counts)
+
+
+def _count_calls() -> int:
+    try:
+        return int(asked(ModelCall.objects.filter(game=place.game()).count))
+    except ConfigurationError:
+        return 0  # nobody can tell now, and what cannot be emptied is named afterwards
 
 
 def _count(*tables: type[models.Model]) -> int:
@@ -259,9 +267,7 @@ def _empty_records(left: list[str]) -> None:
         for table in RECORDS:
             table.objects.all().delete()
     try:
-        with tables_wanted():
-            for table in place.TABLES:  # other games keep theirs, and the sum of all
-                table.objects.filter(game=place.game()).delete()
+        ledger.store().erase()
     except ConfigurationError as error:
         left.append(f"what calls have cost ({error})")
     audit.start_anew()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import add
 from sys import intern
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from django.db.models import Count, F, Q, Sum
 
 from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.absence import asked
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.models import ModelCall
@@ -119,14 +121,14 @@ class SpentDays:
 
 def _days_with_open_calls(numbers: range) -> set[int]:
     begun = _within(numbers).filter(state=CallState.OPEN).values_list("at", flat=True)
-    return {at // DAY for at in begun}
+    found: list[int] = asked(partial(list, begun))
+    return {at // DAY for at in found}
 
 
 def _asked(run: range) -> Iterable[tuple[Any, ...]]:
     """Rows of the database: what `_KEY` names, then the figures."""
     calls = _within(run).filter(state__in=_CLOSED).annotate(day=F("at") - F("at") % DAY)
-    rows: Iterable[tuple[Any, ...]] = calls.values_list(*_KEY).annotate(**COUNTED)
-    return rows
+    return asked(partial(list, calls.values_list(*_KEY).annotate(**COUNTED)))
 
 
 def _within(numbers: range) -> Any:

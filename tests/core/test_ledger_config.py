@@ -31,6 +31,12 @@ def test_another_database_is_shared() -> None:
         pytest.param({"database": " "}, "not an empty one", id="no name"),
         pytest.param({"database": "ledger"}, "a name that no other game has", id="no game"),
         pytest.param({"reserve_tokens": -1}, "reserve_tokens is -1", id="negative"),
+        pytest.param({"reserve_tokens": 9}, "0 where the ledger is in the game's own", id="own"),
+        pytest.param(
+            {"database": "ledger", "game": "lantern", "reserve_dollars": 2},
+            "reserve_dollars is 2.0; it must be 0 where reserve_tokens is 0",
+            id="no tokens",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(given: object, text: str) -> None:

@@ -141,8 +141,8 @@ LIMITS = (
     guard(
         "a call is reserved in the ledger before it is sent",
         "budget/ledger/ledger_store.py",
-        "            reservation = self._write(begun, config) or begun\n",
-        "            reservation = begun\n",
+        "        return self._write(begun, config) or begun\n",
+        "        return begun\n",
         "test_l15_held_before_and_counted_after",
     ),
     guard(

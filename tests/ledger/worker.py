@@ -20,10 +20,11 @@ def main(act: str, options: str = "{}") -> None:
 
     django.setup()
     from tests.ledger.acts import ACTS
+    from tests.ledger.outage_acts import OUTAGE_ACTS
 
     print("ready", flush=True)
     sys.stdin.readline()
-    print(json.dumps(ACTS[act](json.loads(options))), flush=True)
+    print(json.dumps({**ACTS, **OUTAGE_ACTS}[act](json.loads(options))), flush=True)
 
 
 if __name__ == "__main__":

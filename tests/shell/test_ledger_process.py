@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
 import pytest
 from django.db import OperationalError, ProgrammingError, connection, transaction
 from twisted.internet.task import Clock
 
+from evennia_ai.approvals import checkpoints
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger import LedgerStore, rows
+from evennia_ai.budget.ledger import LedgerStore, ledger_store, rows
+from evennia_ai.core.safety.limits import Decision, DecisionReason
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.settings.model import MOST_KNOWN
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import ConfigurationError
+from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.models import BudgetTotal
-from tests.shell.ledger_case import NOON, OPEN, LedgerTest, need
+from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 
 
 class TestProcess(LedgerTest):
@@ -62,6 +68,45 @@ class TestProcess(LedgerTest):
             report.unpriced[BudgetSpan.EVER],
             ledger.report("Edda", OPEN, NOON).shares,
         )
+
+    def test_what_nobody_heard_is_given_back_as_it_was_held(self) -> None:
+        """A call is made smaller to fit, and the database goes away when it had committed it."""
+        self.reserve()
+        real = rows.together
+
+        @contextmanager
+        def dying() -> Iterator[None]:
+            with real():
+                yield
+            raise OperationalError("server closed the connection unexpectedly")
+
+        config, wanted = capped(tokens_per_day=1_000), need(6, 5_000, least=4)
+        with mock.patch.object(ledger_store, "together", dying), pytest.raises(OperationalError):
+            self.reserve(config, wanted=wanted)
+        assert 1_000 == self.total().held_tokens
+        self.store.release(self.reserve(), NOON)
+        self.store.flush()
+        assert 100 == self.total().held_tokens
+        self.assert_consistent()
+
+    def test_a_yes_outlasts_a_ledger_that_cannot_be_written(self) -> None:
+        """The next turn that shares the answer raises the cap, once."""
+        checkpoints._RAISED.clear()
+        self.addCleanup(checkpoints._RAISED.clear)
+        self.reserve()
+        with pytest.raises(LimitReachedError) as caught:
+            self.reserve(capped(tokens_per_day=100))
+        hit = caught.value
+        yes = Decision(allow_continue=True, extension=50, reason=DecisionReason.APPROVED)
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
+            with pytest.raises(ConfigurationError):
+                checkpoints._raise_once(hit, yes)
+            cursor.execute("ALTER TABLE elsewhere RENAME TO evennia_ai_budgettotal")
+        for _ in range(2):
+            checkpoints._raise_once(hit, yes)
+        granted = BudgetTotal.objects.filter(granted_tokens__gt=0)
+        assert [50] == list(granted.values_list("granted_tokens", flat=True))
 
     def test_settings_are_read_again_when_they_change(self) -> None:
         """And only then; also where somebody changes the mapping itself."""

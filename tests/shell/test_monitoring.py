@@ -338,6 +338,12 @@ class TestMetrics(MonitoringTest):
         for word in ("Tom", "Mira", "lamp", "stairs", "#"):
             assert word not in told.replace("# HELP", "").replace("# TYPE", ""), word
 
+    def test_a_ledger_that_cannot_be_read_is_left_out(self) -> None:
+        """The other metrics are told."""
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
+        assert monitoring._read_ledger() is None
+
     def test_a_scrape_is_one_statement(self) -> None:
         """Whatever was counted."""
         monitoring.metrics()

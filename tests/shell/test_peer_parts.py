@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test.utils import override_settings
 
 from evennia_ai.core.safety.budget import period_of
@@ -114,6 +115,28 @@ class TestParts(ErrandTest):
         assert Problem.UNAVAILABLE is refused.problem
         assert "has used 5,000 tokens today, of 5,000" in refused.message
         assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
+
+    def hide_the_ledger(self) -> None:
+        """Let it not be read any more."""
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
+
+    def test_a_ledger_that_cannot_be_read_is_told_a_peer(self) -> None:
+        """It may come again: nothing is begun, and of the game's settings it hears nothing."""
+        config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
+        self.hide_the_ledger()
+        found = peer_tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
+        assert Problem.UNAVAILABLE is found.problem
+        assert "try again later" in found.message
+        assert "migrate" not in found.message
+
+    def test_a_ledger_that_cannot_be_read_is_told_staff(self) -> None:
+        """With what is to be done."""
+        self.begin()
+        self.hide_the_ledger()
+        found = list_peers()
+        assert Problem.UNAVAILABLE is found.problem
+        assert "evennia migrate" in found.message
 
     def test_who_asks_is_told_with_the_lowest_cap(self) -> None:
         """Accounts, how their tasks stand, their cost and budget; of tasks not a word."""

@@ -12,6 +12,7 @@ from django.conf import settings
 from twisted.internet import reactor
 
 from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.absence import ABSENCE
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
@@ -89,6 +90,7 @@ def start_anew() -> None:
         store().drop()
     store.cache_clear()
     place.read_anew()
+    ABSENCE.forget()
 
 
 def report(

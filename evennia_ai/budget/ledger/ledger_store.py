@@ -21,6 +21,7 @@ from evennia.utils import logger
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import outages, place, upkeep
+from evennia_ai.budget.ledger.absence import asked
 from evennia_ai.budget.ledger.judging import excess, judge, unpriced_text
 from evennia_ai.budget.ledger.outages import Outage, Reserve
 from evennia_ai.budget.ledger.reservations import (
@@ -50,7 +51,6 @@ from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
 
 FLUSH_SECONDS = 1.0
-MARGIN_SECONDS = 60  # clocks of two machines differ by less
 UPKEEP_SECONDS = 600
 ASIDE_SECONDS = 60  # between two tries to set a reserve aside
 ExtraWrites = Callable[[], None]
@@ -76,6 +76,7 @@ class LedgerStore:
         self._endings: list[Ending] = []
         self._unsure: list[Reservation] = []
         self._is_unsure = False
+        self._tried: tuple[Reservation | None, bool] = None, False
         self._outage = Outage(clock)
         self._aside_at: float | None = None
         self._kept_at: float | None = None
@@ -103,8 +104,7 @@ class LedgerStore:
             raise ConfigurationError(unpriced_text(estimate.model, path))
         with self._lock:
             try:
-                with self._outage.noted():
-                    reservation = self._reserve(billing, estimate, config, now)
+                reservation = asked(partial(self._reserve, billing, estimate, config, now))
             except LedgerAwayError:
                 reservation = self._begin(billing, estimate, now)
                 if not self._outage.draw(reservation, now):
@@ -117,18 +117,9 @@ class LedgerStore:
     def _reserve(
         self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
     ) -> Reservation:
-        # One that was opened before may be dead by now, though the database answers again.
-        tries = 2 if place.is_shared() and place.connection().connection is not None else 1
-        for tries_left in reversed(range(tries)):
-            try:
-                with tables_wanted():
-                    self._keep_house(config, now)
-                    begun = self._begin(billing, estimate, now)
-                    return self._write(begun, config) or begun
-            except LedgerAwayError:
-                if not tries_left:
-                    raise
-        raise AssertionError("the lines above return or raise")
+        self._keep_house(config, now)
+        begun = self._begin(billing, estimate, now)
+        return self._write(begun, config) or begun
 
     def _begin(self, billing: BillingContext, estimate: CostEstimate, now: float) -> Reservation:
         key = f"{self.owner}.{next(self._numbers)}"
@@ -178,21 +169,26 @@ class LedgerStore:
     def flush(self) -> None:
         """Write how calls ended; where a shared ledger is away, that waits until it answers."""
         with self._lock:
-            self._timer = None
-            if not self._endings:
-                return
-            try:
-                with self._outage.noted(), tables_wanted():
-                    self._write(None, None)
-            except LedgerAwayError as error:
-                if self._later is None:
-                    raise
-                logger.log_warn(f"[assistant] ends of {len(self._endings)} calls wait: {error}")
-                self._timer = self._later(max(FLUSH_SECONDS, self._retry_seconds), self.flush)
+            self._cancel()
+            if self._endings:
+                self._flush()
 
-    @property
-    def _retry_seconds(self) -> float:
-        return place.config().retry_seconds
+    def _flush(self) -> None:
+        try:
+            asked(partial(self._write, None, None))
+        except LedgerAwayError as error:
+            if self._later is None:
+                raise
+            logger.log_warn(f"[assistant] ends of {len(self._endings)} calls wait: {error}")
+            self._set_timer(max(FLUSH_SECONDS, place.config().retry_seconds))
+
+    def _set_timer(self, seconds: float) -> None:
+        if self._later is not None and self._timer is None:
+            self._timer = self._later(seconds, self._fire)
+
+    def _fire(self) -> None:
+        self._timer = None  # it cannot be cancelled any more
+        self.flush()
 
     @contextmanager
     def riding(self) -> Iterator[ExtraWrites | None]:
@@ -235,16 +231,15 @@ class LedgerStore:
                 return
             self._outage.note_ending(ending)
             self._endings.append(ending)
-            if self._later is not None and self._timer is None:
-                self._timer = self._later(FLUSH_SECONDS, self.flush)
+            self._set_timer(FLUSH_SECONDS)
 
     def stop(self) -> None:
         """Write what is left; no timer stays behind."""
-        self._cancel()
-        if self._outage.reserve is not None:
-            self._endings.append(self._outage.end_of(self._outage.reserve))
-        self.flush()
-        self._cancel()
+        with self._lock:
+            self._cancel()
+            if self._outage.leave() or self._endings or self._is_unsure:
+                self._flush()
+            self._cancel()
 
     def drop(self) -> None:
         """Forget what is left, as a process does that is killed; no timer stays behind."""
@@ -252,6 +247,21 @@ class LedgerStore:
         self._endings.clear()
         self._open.clear()
         self._outage = Outage(self._clock)
+
+    def erase(self) -> None:
+        """Delete all that this game used; the sum of all games keeps it, and nothing stays held.
+
+        Calls under way count there as cut off, whatever becomes of them.
+
+        Raises:
+            ConfigurationError, LedgerAwayError: it cannot be done now, and nothing is deleted.
+        """
+        with self._lock:
+            self._cancel()
+            if self._outage.leave() or self._endings or self._is_unsure:
+                asked(partial(self._write, None, None))
+            asked(upkeep.erase)
+            self.drop()
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -263,6 +273,7 @@ class LedgerStore:
     ) -> Reservation | None:
         if self._is_unsure:
             self._make_sure()
+        self._tried = None, False
         try:
             try:
                 count, reservation = self._write_once(reservation, config)
@@ -272,7 +283,9 @@ class LedgerStore:
         except (OperationalError, InterfaceError, LedgerAwayError):
             # Nobody knows whether the database had committed it before it went away.
             self._is_unsure = True
-            self._unsure += [reservation] if reservation is not None else []
+            tried, is_over = self._tried
+            self._unsure += [tried] if tried is not None else []
+            self._outage.doubt(is_over=is_over)
             raise
         del self._endings[:count]
         return reservation
@@ -318,6 +331,7 @@ class LedgerStore:
             else:
                 reservation = self._fitted(reservation, self.totals.change(add_up(changes)), config)
                 rows.append(reservation.as_row())
+            self._tried = reservation, bool(over)  # as it is committed, heard or not
             write_calls(rows)
         self._outage.settle(is_over=bool(over))
         return count, reservation
@@ -340,13 +354,7 @@ class LedgerStore:
         return reservation
 
     def _change(self, ending: Ending) -> Change:
-        """The change by an ending; one that is written late may find its call closed by others."""
-        reservation, waited = ending.reservation, self._clock() - ending.noted_at
-        if ending.at > reservation.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS:
-            found = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
-            if found.update(state=ending.state.value):
-                return ending.late_change
-        return ending.change
+        return upkeep.change_by(ending, self._clock() - ending.noted_at)
 
     def _keep_house(self, config: BudgetConfig, now: float) -> None:
         """Now and then: close what nobody will close, drop what is old, set aside a reserve."""
@@ -374,19 +382,18 @@ class LedgerStore:
     def recover(self, now: float) -> int:
         """Close the calls of server processes that ended in the middle of them, as cut off.
 
-        Calls of another process that runs, or may run, are left alone until they are surely over.
+        Calls of another process that runs, or may run, are left alone until they are surely over;
+        the reserve of this one always.
 
         Returns:
             How many were closed.
         """
         with self._lock:
-            return sum(self.close_orphan(call) for call in upkeep.orphans(self.owner, now))
+            own = self._outage.keys  # somebody closes these
+            found = upkeep.orphans(self.owner, now)
+            return sum(self.close_orphan(call) for call in found if call.key not in own)
 
     def close_orphan(self, call: ModelCall) -> bool:
         """Close one call as cut off. Returns whether it was still open."""
         with together():
-            if not upkeep.mark_cut_off(call):
-                return False
-            # It may be another game's.
-            Totals(call.game).change(add_up([upkeep.change_of(call)]))
-        return True
+            return upkeep.close(call)

@@ -7,8 +7,7 @@ again. Of a process that is killed before, all of it counts as used, as nobody k
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -24,7 +23,6 @@ from evennia_ai.budget.ledger.reservations import (
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, Purpose
 from evennia_ai.core.safety.prices import FREE, Price
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import LedgerAwayError
 from evennia_ai.resilience.clock import Clock
 
 # Nobody takes it for a call that is long over before its day is.
@@ -45,7 +43,7 @@ def wanted() -> tuple[BillingContext, CostEstimate]:
     dollars = Decimal(str(found.reserve_dollars)) * 10**6 / tokens
     price = Price(dollars, dollars) if found.reserve_dollars else FREE
     billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
-    return billing, CostEstimate(TokenUsage(0, tokens), MODEL, price, seconds=SECONDS, least=0)
+    return billing, CostEstimate(TokenUsage(0, tokens), MODEL, price, seconds=SECONDS, least=1)
 
 
 @dataclass(slots=True)
@@ -98,28 +96,15 @@ class Outage:
         self.reserve: Reserve | None = None
         self._clock = clock
         self._drawn: dict[str, Reservation] = {}
-        self._until, self._why = -1.0, ""
-
-    @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Ask a ledger that did not answer no more for a while, in which nobody has to wait for it.
-
-        Raises:
-            LedgerAwayError: it did not answer a moment ago, or does not now.
-        """
-        if self._why and self._clock() < self._until:
-            raise LedgerAwayError(self._why)
-        try:
-            yield
-        except LedgerAwayError as error:
-            self._why, self._until = str(error), self._clock() + place.config().retry_seconds
-            raise
-        self._why = ""
+        self._is_leaving = False
+        self._is_doubted = False
 
     def draw(self, begun: Reservation, now: float) -> bool:
         """Let a call be paid from the reserve. Returns whether there is one with so much left."""
         reserve = self.reserve
-        if reserve is None or not reserve.is_of(now) or not reserve.draw(begun.estimate):
+        if reserve is None or self._is_doubted or not reserve.is_of(now):
+            return False
+        if not reserve.draw(begun.estimate):
             return False
         self._drawn[begun.key] = begun
         return True
@@ -147,23 +132,35 @@ class Outage:
         """True where there is one for this day, from which nothing was drawn that is untold."""
         return self.reserve is not None and self.reserve.is_of(now) and not self._drawn
 
+    def leave(self) -> bool:
+        """Let the reserve go with what is written next. Returns whether anything is to be told."""
+        self._is_leaving = self.reserve is not None
+        return self._is_leaving or bool(self._drawn)
+
     def over(self, next_call: Reservation | None) -> list[Ending]:
-        """The end of a reserve from which calls were drawn, or that is of another day; else [].
+        """The end of a reserve from which calls were drawn, that is of another day, or that goes.
+
+        What was drawn from it is written by itself.
 
         Args:
             next_call: what is written with it, by which it is known what day it is.
         """
         reserve = self.reserve
-        if reserve is None or (
-            not self._drawn and (next_call is None or reserve.is_of(next_call.at))
-        ):
+        if reserve is None:
             return []
-        return [self.end_of(reserve)]
+        is_of_today = next_call is None or reserve.is_of(next_call.at)
+        if is_of_today and not self._drawn and not self._is_leaving:
+            return []
+        held = reserve.held
+        return [Ending(held, CallState.RELEASED, TokenUsage(), 0, held.at, self._clock())]
 
-    def end_of(self, reserve: Reserve) -> Ending:
-        """The end of a reserve: what was drawn from it is written by itself."""
-        at = reserve.held.at
-        return Ending(reserve.held, CallState.RELEASED, TokenUsage(), 0, at, self._clock())
+    def doubt(self, *, is_over: bool) -> None:
+        """Note that nobody heard what came of a transaction: no call is drawn from what it ended.
+
+        Args:
+            is_over: it ended the reserve.
+        """
+        self._is_doubted |= is_over
 
     def settle(self, *, is_over: bool) -> None:
         """Note that the ledger was told all.
@@ -174,11 +171,12 @@ class Outage:
         if self._drawn:
             self._drawn = {}
         if is_over:
-            self.reserve = None
+            self.reserve, self._is_leaving = None, False
 
     def make_sure(self, told: Mapping[str, str]) -> None:
         """Note what the ledger turned out to know: the states of the calls that it has, by key."""
         self._drawn = {k: v for k, v in self._drawn.items() if k not in told}
+        self._is_doubted = False
         if self.reserve and told.get(self.reserve.held.key) == CallState.RELEASED:
             self.reserve = None
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import partial
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.budget.ledger.absence import asked
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CallState,
@@ -42,7 +43,16 @@ class Report:
 
 
 def read_total(account: BudgetAccount) -> Total:
-    """The use of an account, all 0 where it has no row."""
+    """The use of an account, all 0 where it has no row.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+        LedgerAwayError: a shared ledger does not answer.
+    """
+    return asked(partial(_read_total, account))
+
+
+def _read_total(account: BudgetAccount) -> Total:
     scope, key, period = account
     game = place.game_of(scope)
     found = BudgetTotal.objects.filter(game=game, scope=scope, key=key, period=period)
@@ -57,13 +67,11 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
         assistant: its name; None: of the test bench.
 
     Raises:
-        ConfigurationError: the tables do not exist.
+        ConfigurationError, LedgerAwayError: as of `read_total`.
     """
     scope = Scope.BENCH if assistant is None else Scope.ASSISTANT
     account = BudgetAccount(scope, (assistant or "").casefold(), period_of(BudgetSpan.DAY, now))
-    with tables_wanted():
-        total = read_total(account)
-    told = standings(account, BudgetSpan.DAY, total, config.caps_of(scope))
+    told = standings(account, BudgetSpan.DAY, read_total(account), config.caps_of(scope))
     return next(standing for standing in told if standing.name == "tokens_per_day")
 
 
@@ -82,13 +90,12 @@ def read_report(
         is_all: with None: on all games that share the ledger.
 
     Raises:
-        ConfigurationError: the tables do not exist.
+        ConfigurationError, LedgerAwayError: as of `read_total`.
     """
-    with tables_wanted():
-        if assistant is not None:
-            return _read_report(Scope.ASSISTANT, assistant.casefold(), config, now)
-        scope = Scope.BENCH if is_bench else Scope.ALL_GAMES if is_all else Scope.GAME
-        return _read_report(scope, "", config, now)
+    scope = Scope.BENCH if is_bench else Scope.ALL_GAMES if is_all else Scope.GAME
+    if assistant is not None:
+        scope = Scope.ASSISTANT
+    return asked(partial(_read_report, scope, (assistant or "").casefold(), config, now))
 
 
 def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Report:
@@ -96,7 +103,7 @@ def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Re
     rows: list[CapStanding] = []
     for span in BudgetSpan:
         account = BudgetAccount(scope, key, period_of(span, now))
-        rows += standings(account, span, read_total(account), caps)
+        rows += standings(account, span, _read_total(account), caps)
     calls = ModelCall.objects.filter(at__gte=int(start_of(BudgetSpan.MONTH, now)))
     if scope is not Scope.ALL_GAMES:
         calls = calls.filter(game=place.game())

@@ -10,8 +10,9 @@ from secrets import token_hex
 
 from django.db.models.functions import Length
 
-from evennia_ai.budget.ledger.reservations import SHARE, Change
-from evennia_ai.budget.ledger.rows import together
+from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.reservations import SHARE, Change, Ending
+from evennia_ai.budget.ledger.rows import Totals, add_up, together
 from evennia_ai.core.safety.budget import (
     DAY,
     BudgetAccount,
@@ -24,6 +25,7 @@ from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.models import BudgetTotal, ModelCall
 
 PROC = Path("/proc")
+MARGIN_SECONDS = 60  # clocks of two machines differ by less
 
 
 def machine(proc: Path = PROC) -> str:
@@ -107,6 +109,41 @@ def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
         is_shared=bool(call.game),
     )
     return accounts, change
+
+
+def change_by(ending: Ending, waited: float) -> Change:
+    """The change by an ending; one that is written late may find its call closed by others.
+
+    Args:
+        waited: seconds since it was noted.
+    """
+    reservation = ending.reservation
+    is_late = ending.at > reservation.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS
+    # A reserve ends when the next call comes, be it days later.
+    if is_late or reservation.billing.purpose == Purpose.RESERVE:
+        found = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
+        if found.update(state=ending.state.value):
+            return ending.late_change
+    return ending.change
+
+
+def close(call: ModelCall) -> bool:
+    """Close a call, of whatever game, within a transaction. Returns whether it was still open."""
+    is_closed = mark_cut_off(call)
+    if is_closed:
+        Totals(call.game).change(add_up([change_of(call)]))
+    return is_closed
+
+
+def erase() -> None:
+    """Delete this game's calls and totals; those still open count in the sum of all games."""
+    calls = ModelCall.objects.filter(game=place.game())
+    with together():
+        calls.exclude(state=CallState.OPEN).delete()  # a transaction begins with writing
+        for call in calls:
+            close(call)
+        for table in place.TABLES:
+            table.objects.filter(game=place.game()).delete()
 
 
 def prune(now: float) -> None:

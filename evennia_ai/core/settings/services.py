@@ -258,6 +258,12 @@ class LedgerConfig(LenientGroup):
     def _fit_together(self) -> Self:
         if self.is_shared and not self.game.strip():
             raise MismatchError("game", self.game, "a name that no other game has there")
+        if self.reserve_dollars and not self.reserve_tokens:
+            wanted = "0 where reserve_tokens is 0: the dollars are those of its tokens"
+            raise MismatchError("reserve_dollars", self.reserve_dollars, wanted)
+        if self.reserve_tokens and not self.is_shared:
+            wanted = "0 where the ledger is in the game's own database, which is never away alone"
+            raise MismatchError("reserve_tokens", self.reserve_tokens, wanted)
         return self
 
 

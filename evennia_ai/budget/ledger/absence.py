@@ -1,0 +1,79 @@
+"""The asking of the ledger, and the while in which a shared one that is away is left alone.
+
+One note of it for a server process, whoever asks: each try may hold up the game's thread for the
+seconds in which a connection is waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.errors import LedgerAwayError
+from evennia_ai.resilience.clock import Clock
+
+T = TypeVar("T")
+
+
+class Absence:
+    """The last time that the ledger did not answer.
+
+    Args:
+        clock: seconds that only ever go up.
+    """
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._until, self._why = -1.0, ""
+
+    def forget(self) -> None:
+        """Ask it at once again."""
+        self._why = ""
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Ask a ledger that did not answer no more for a while, in which nobody has to wait for it.
+
+        Raises:
+            LedgerAwayError: it did not answer a moment ago, or does not now.
+        """
+        if self._why and self._clock() < self._until:
+            raise LedgerAwayError(self._why)
+        try:
+            yield
+        except LedgerAwayError as error:
+            self._why, self._until = str(error), self._clock() + place.config().retry_seconds
+            raise
+        self._why = ""
+
+
+ABSENCE = Absence()
+
+
+def asked(ask: Callable[[], T]) -> T:
+    """The ledger's answer: all that reads it, or begins to write, asks by this.
+
+    Args:
+        ask: may be called twice: a connection that was opened before may be dead by now, though
+            the database answers again.
+
+    Raises:
+        ConfigurationError: the tables do not exist.
+        LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
+    """
+    with ABSENCE.noted():
+        if place.is_shared() and place.connection().connection is not None:
+            try:
+                return _wanted(ask)
+            except LedgerAwayError:
+                pass  # its connection is let go
+        return _wanted(ask)
+
+
+def _wanted(ask: Callable[[], T]) -> T:
+    with tables_wanted():
+        return ask()
