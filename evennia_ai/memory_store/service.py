@@ -158,8 +158,12 @@ class MemoryService:
         if self.absence:
             return None
         try:
+            self.breaker.acquire().release()  # nothing is made that cannot be kept
             if self.paid is not None and self._embedder.is_paid:
                 self.paid(_tokens(item.text for item in items))
+        except CircuitOpenError as error:
+            self._last_error = self._last_error or str(error)
+            return None
         except LimitReachedError as error:
             self._last_error = str(error)
             return None

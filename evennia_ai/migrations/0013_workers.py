@@ -24,7 +24,9 @@ class Migration(migrations.Migration):
                 ("worker", models.CharField(blank=True, max_length=255)),
                 ("result", models.BinaryField(default=b"")),
                 ("bell", models.BigIntegerField(default=0)),
+                ("refusals", models.SmallIntegerField(default=0)),
                 ("at", models.DateTimeField()),
+                ("until", models.DateTimeField()),
             ],
             options={
                 "indexes": [

@@ -20,11 +20,13 @@ class WorkJob(models.Model):
         kind: a key of `workers.kinds.KINDS`.
         given: the input, as the kind reads it; empty once a worker is done with it.
         state: waiting, running, done or failed.
-        attempts: how often a worker began it.
+        attempts: how often a worker began it, without those who left it to others.
         worker: who began it last.
         result: of what is done; the error, as the kind writes it, of what failed.
         bell: number of the queue's own job that rings for it.
+        refusals: how often a worker that is not set up for it left it to others.
         at: when it was put up.
+        until: when it is over for whoever asked, by the database's clock; workers remove it then.
     """
 
     key = models.CharField(max_length=KEY, primary_key=True)
@@ -38,7 +40,9 @@ class WorkJob(models.Model):
     worker = models.CharField(max_length=LONG, blank=True)
     result = models.BinaryField(default=b"")
     bell = models.BigIntegerField(default=0)
+    refusals = models.SmallIntegerField(default=0)
     at = models.DateTimeField()
+    until = models.DateTimeField()
 
     class Meta:
         """Lookups: what is over, of one server; and an assistant's."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.db import DatabaseError, connection
 from evennia_ai.memory_store.troubles import explained
 
 QUEUE, TASK = "evennia_ai", "evennia_ai.work"
+URGENT, USUAL = 10, 0
 PACKAGE = "procrastinate"
 NOT_INSTALLED = (
     "the package procrastinate is not installed; install it with: pip install 'evennia-ai[workers]'"
@@ -32,6 +34,10 @@ OTHER_TABLES = (
 )
 # What the package asks of its tables; of an older version one of them is not there.
 _ASKED = ("procrastinate_defer_jobs_v1", "procrastinate_fetch_job_v2", "procrastinate_retry_job_v2")
+
+
+class RungError(DatabaseError):
+    """Somebody rang with that lock already, and nobody has heard it yet. The queue is well."""
 
 
 def is_installed() -> bool:
@@ -91,18 +97,20 @@ def load() -> None:
     importlib.import_module("procrastinate.jobs")
 
 
-def ring(key: str, lock: str | None, priority: int) -> int:
+def ring(key: str, lock: str | None, priority: int, wait_seconds: float = 0.0) -> int:
     """Ring for a job; within a transaction.
 
     Args:
         lock: of all that have the same one, one at a time waits to be begun.
         priority: what is higher is begun first.
+        wait_seconds: nobody hears it before.
 
     Returns:
         The number by which it is taken back.
 
     Raises:
-        DatabaseError: the queue could not be written, or another one of that lock waits.
+        RungError: another one of that lock waits.
+        DatabaseError: the queue could not be written.
     """
     jobs = importlib.import_module("procrastinate.jobs")
     job = jobs.Job(
@@ -112,8 +120,16 @@ def ring(key: str, lock: str | None, priority: int) -> int:
         lock=None,
         queueing_lock=lock,
         priority=priority,
+        scheduled_at=_time_in(wait_seconds) if wait_seconds else None,
     )
     return int(_told(_manager().defer_job, job).id)
+
+
+def _time_in(seconds: float) -> Any:
+    """A time to come by the database's clock, as machines differ."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now() + %s", [timedelta(seconds=seconds)])
+        return cursor.fetchone()[0]
 
 
 def silence(bells: Iterable[int]) -> None:
@@ -128,5 +144,7 @@ def _told(ask: Any, *given: Any, **named: Any) -> Any:
     errors = importlib.import_module("procrastinate.exceptions")
     try:
         return ask(*given, connection=connection.connection, **named)
+    except errors.AlreadyEnqueued as error:
+        raise RungError(str(error)) from error
     except errors.ProcrastinateException as error:
         raise DatabaseError(str(error)) from error.__cause__ or error

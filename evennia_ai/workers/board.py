@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -20,6 +20,10 @@ from evennia_ai.workers import bell
 
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 OVER = (DONE, FAILED)
+# So often a job is left by workers that are not set up for it, before whoever asked is told.
+MOST_REFUSALS, REFUSED_SECONDS = 8, 1.0
+# Whoever asked takes a job back himself when it is over for him; workers only if he died.
+SPARE_SECONDS = 5.0
 # Of a worker that was killed, so long is told that it is missing.
 FORGOTTEN = timedelta(hours=1)
 
@@ -31,6 +35,7 @@ class Notice:
     Attributes:
         is_alone: of an assistant's jobs of this kind one stands there at a time; the older goes.
         priority: what is higher is begun first.
+        seconds: after which it is over for whoever asked.
     """
 
     key: str
@@ -39,17 +44,23 @@ class Notice:
     epoch: int
     kind: str
     given: bytes
+    seconds: float
     is_alone: bool = False
-    priority: int = 0
+    priority: int = bell.USUAL
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A job that is over, as it was taken down."""
+    """A job that is over, as it was taken down.
+
+    Attributes:
+        is_begun: a worker began it, who did not say that nothing was sent.
+    """
 
     key: str
     is_done: bool
     result: bytes
+    is_begun: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +77,30 @@ class Claimed:
     given: bytes
 
 
+class UnsureError(DatabaseError):
+    """The database was lost while it kept a job: it may stand there, or not."""
+
+
 # ---- of the server -----------------------------------------------------------------------------
 
 
-def put(notices: Iterable[Notice]) -> None:
-    """Put jobs up and ring for them: all or nothing.
+def put(notice: Notice) -> None:
+    """Put a job up and ring for it.
 
     Raises:
-        DatabaseError: it could not be written.
+        RungError: another one of which one stands there at a time is still rung for.
+        UnsureError: it may have been written.
+        DatabaseError: it was not.
     """
-    with transaction.atomic():
-        for notice in notices:
+    is_written = False
+    try:
+        with transaction.atomic():
             _put(notice)
+            is_written = True
+    except DatabaseError as error:
+        if is_written:
+            raise UnsureError(str(error)) from error
+        raise
 
 
 def _put(notice: Notice) -> None:
@@ -94,6 +117,7 @@ def _put(notice: Notice) -> None:
         given=notice.given,
         bell=rung,
         at=Now(),
+        until=Now() + timedelta(seconds=notice.seconds + SPARE_SECONDS),
     )
 
 
@@ -101,6 +125,12 @@ def drop(keys: Iterable[str]) -> None:
     """Take jobs back; what a worker still makes of them finds no row."""
     with transaction.atomic():
         _take_back(WorkJob.objects.filter(key__in=list(keys)))
+
+
+def drop_unbegun(key: str) -> bool:
+    """Take a job back that nobody has begun. Returns whether that was so; nobody begins it then."""
+    with transaction.atomic():
+        return bool(_take_back(WorkJob.objects.filter(key=key, attempts=0)))
 
 
 def drop_run(run: str) -> None:
@@ -132,15 +162,11 @@ def over(run: str, limit: int) -> list[Over]:
         return []
     with transaction.atomic():
         found = WorkJob.objects.filter(run=run, state__in=OVER).order_by("at")[:limit]
-        rows = list(found.values_list("key", "state", "result"))
+        rows = list(found.values_list("key", "state", "result", "attempts"))
         WorkJob.objects.filter(key__in=[key for key, *_ in rows]).delete()
-    return [Over(key, state == DONE, bytes(result)) for key, state, result in rows]
-
-
-def is_begun(key: str) -> bool:
-    """True where a worker has begun a job that stands there, or nobody knows of it."""
-    found = WorkJob.objects.filter(key=key).values_list("attempts", flat=True).first()
-    return found is None or found > 0
+    return [
+        Over(key, state == DONE, bytes(result), begun > 0) for key, state, result, begun in rows
+    ]
 
 
 def count(assistant: int | None, patience: float) -> tuple[int, int, int]:
@@ -169,13 +195,21 @@ def problems(patience: float) -> str:
 # ---- of a worker -------------------------------------------------------------------------------
 
 
-def claim(key: str, worker: str, ends: Mapping[str, tuple[int, bytes]]) -> Claimed | None:
-    """Begin a job. None: it is over, was taken back, or was begun too often.
+def claim(
+    key: str,
+    worker: str,
+    ends: Mapping[str, tuple[int, bytes]],
+    left: Mapping[str, bytes],
+) -> Claimed | None:
+    """Begin a job. None: it is over, was taken back or begun too often, or is left to others.
 
     Args:
         ends: for each kind, how often it may be begun, and what it comes to after that.
+        left: the kinds that are left to other workers, and what they come to if all leave them.
     """
     with transaction.atomic():
+        if drop_late(key):
+            return None
         row = WorkJob.objects.select_for_update().filter(key=key).first()
         if row is None or row.state in OVER:
             return None
@@ -184,15 +218,55 @@ def claim(key: str, worker: str, ends: Mapping[str, tuple[int, bytes]]) -> Claim
             row.state, row.given, row.result = FAILED, b"", words
             row.save(update_fields=["state", "given", "result"])
             return None
+        if row.kind in left:
+            _leave(row, left[row.kind])
+            return None
         row.state, row.worker, row.attempts = RUNNING, worker, row.attempts + 1
         row.save(update_fields=["state", "worker", "attempts"])
     return Claimed(key, row.attempts, row.kind, bytes(row.given))
 
 
-def finish(job: Claimed, result: bytes, *, is_done: bool) -> bool:
-    """Write what came of a job, and forget its input. Returns whether anybody wants it."""
+def drop_late(key: str = "") -> int:
+    """Remove what is over for whoever asked: he died, or he would have. Returns how many.
+
+    Args:
+        key: of the only job that is looked at; "": all.
+    """
+    found = WorkJob.objects.filter(until__lt=Now())
+    with transaction.atomic():
+        return _take_back(found.filter(key=key) if key else found)
+
+
+def leave(job: Claimed, words: bytes) -> None:
+    """Leave a job that was begun to another worker, as nothing was sent for it.
+
+    Args:
+        words: what it comes to when it was left too often.
+    """
+    with transaction.atomic():
+        if (row := _mine(job).select_for_update().first()) is not None:
+            row.attempts -= 1
+            _leave(row, words)
+
+
+def _leave(row: WorkJob, words: bytes) -> None:
+    row.state, row.worker, row.refusals = WAITING, "", row.refusals + 1
+    if row.refusals > MOST_REFUSALS:
+        row.state, row.given, row.result = FAILED, b"", words
+    else:
+        row.bell = bell.ring(row.key, None, bell.URGENT, REFUSED_SECONDS)
+    row.save()
+
+
+def finish(job: Claimed, result: bytes, *, is_done: bool, is_sent: bool = True) -> bool:
+    """Write what came of a job, and forget its input. Returns whether anybody wants it.
+
+    Args:
+        is_sent: False: it was not begun at all.
+    """
     state = DONE if is_done else FAILED
-    written = _mine(job).update(state=state, given=b"", result=result)
+    begun = job.attempt if is_sent else job.attempt - 1
+    written = _mine(job).update(state=state, given=b"", result=result, attempts=begun)
     return bool(written)
 
 
@@ -202,8 +276,8 @@ def is_there(key: str) -> bool:
 
 
 def is_wanted(job: Claimed) -> bool:
-    """True as long as a job stands there, and nobody began it after this worker."""
-    return bool(_mine(job).exists())
+    """True as long as somebody waits for a job, and nobody began it after this worker."""
+    return bool(_mine(job).filter(until__gte=Now()).exists())
 
 
 def _mine(job: Claimed) -> QuerySet[WorkJob]:

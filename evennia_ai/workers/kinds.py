@@ -26,7 +26,13 @@ from evennia_ai.errors import (
 )
 from evennia_ai.memory_store.port import Item
 from evennia_ai.memory_store.vectors import Vector
-from evennia_ai.workers.port import PoisonError, WorkerError, WorkerLostError
+from evennia_ai.workers.port import (
+    NotBegunError,
+    PoisonError,
+    UnsentError,
+    WorkerError,
+    WorkerLostError,
+)
 
 EMBED, ASK = "embed", "ask"
 CHANGED = "memories changed while their vectors were made"
@@ -69,7 +75,7 @@ def key_mark(key: str) -> str:
 
 
 class UndoneError(Exception):
-    """A job that cannot be done; its text says why."""
+    """A job that cannot be done, and was not begun: nothing was sent. Its text says why."""
 
 
 def digest(text: str) -> str:
@@ -179,8 +185,10 @@ def failure(error: Exception) -> bytes:
         )
     if isinstance(error, ModelConnectionError):
         return _written("connection", text, was_sent=error.was_sent)
+    if isinstance(error, UndoneError):
+        return _written("unsent", text)
     replies = (kind for kind, known in _REPLIES.items() if isinstance(error, known))
-    if (reply := next(replies, "")) or isinstance(error, (UndoneError, MemoryStoreError)):
+    if (reply := next(replies, "")) or isinstance(error, MemoryStoreError):
         return _written(reply or "undone", text)
     return _written("undone", f"a worker met a bug ({type(error).__name__})")
 
@@ -194,15 +202,27 @@ def told(result: bytes) -> str:
     return str(json.loads(result)["text"])
 
 
-def store_error(result: bytes) -> MemoryStoreError:
-    """The error of a job that was to make vectors."""
+def store_error(result: bytes, *, is_begun: bool = True) -> MemoryStoreError:
+    """The error of a job that was to make vectors.
+
+    Args:
+        is_begun: whether a worker before may have sent something.
+    """
     found = json.loads(result)
-    made = PoisonError if found["kind"] == "poison" else MemoryStoreError
+    kind, made = found["kind"], MemoryStoreError
+    if kind == "poison":
+        made = PoisonError
+    elif kind == "unsent" and not is_begun:
+        made = NotBegunError
     return made(found["text"])
 
 
-def model_error(result: bytes) -> ModelError:
-    """The error of a job that was to ask a model, as the game would have met it."""
+def model_error(result: bytes, *, is_begun: bool = True) -> ModelError:
+    """The error of a job that was to ask a model, as the game would have met it.
+
+    Args:
+        is_begun: whether a worker before may have sent something.
+    """
     found = json.loads(result)
     kind, text = found["kind"], found["text"]
     if kind == "context":
@@ -214,4 +234,6 @@ def model_error(result: bytes) -> ModelError:
         return ModelConnectionError(text, was_sent=found["was_sent"])
     if kind == "lost":
         return WorkerLostError(text, was_sent=True)
+    if kind == "unsent" and not is_begun:
+        return UnsentError(text)
     return _REPLIES.get(kind, WorkerError)(text)

@@ -98,7 +98,7 @@ class PoisonError(MemoryStoreError):
 
 
 class NotBegunError(MemoryStoreError):
-    """No worker took it in time. It cost nothing."""
+    """No worker took it in time, or could make anything of it. It cost nothing."""
 
 
 class WorkerError(ModelError):
@@ -107,6 +107,10 @@ class WorkerError(ModelError):
     blames_service = counts_as_error = False
     is_of_service = True
     trouble = "a worker cannot ask it"
+
+
+class UnsentError(WorkerError, NoFreeSlotError):
+    """No worker could ask the model, and none did. It cost nothing."""
 
 
 class WorkerLostError(ModelConnectionError):

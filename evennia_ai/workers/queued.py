@@ -35,7 +35,9 @@ from evennia_ai.workers.port import (
     PoisonError,
     Run,
     Standing,
+    UnsentError,
     WorkerError,
+    WorkerLostError,
 )
 
 # So many heartbeats that are not heard, and a worker counts as gone.
@@ -45,10 +47,12 @@ AT_ONE_GO = 2
 TROUBLE_SECONDS = 5.0
 # Whether anybody works is asked of the database no more often.
 LOOK_SECONDS = 2.0
+UNSURE = "the database was lost while a job was put up, which may have been begun: {trouble}"
+ALREADY = "a call that was taken back still stands in the queue"
+LATE = "no worker made the vectors in time; they are asked for again"
 NOBODY = "no worker is at work; start one with: evennia ai_worker"
 NOBODY_WAITS = f"{{count}} jobs wait, and {NOBODY}"
 STALLED = "{count} jobs belong to workers that ended without a word; another takes them up"
-URGENT, USUAL = 10, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +114,29 @@ class Queued:
         """The same client, whose requests workers send; itself while there are no workers."""
         if not self._is_able() or not self._living():
             return client
-        return sent_by(client, partial(_through, self, run))
+        return sent_by(client, partial(_through, self, run, client.deadline_seconds))
 
-    def do(self, run: Run, kind: str, given: bytes, *, seconds: float = 0.0) -> Deferred[bytes]:
+    def do(self, run: Run, kind: str, given: bytes, *, seconds: float) -> Deferred[bytes]:
         """Let a worker do a job.
 
         Args:
-            seconds: how long it may take; 0: until whoever waits cancels it.
+            seconds: how long it may take; whoever asks a model cancels it himself by then.
 
         Returns:
-            Its result. Fails with the error of its kind; NotBegunError, NoWorkerError: nobody
-            began it in time; StaleEpochError: the run is over.
+            Its result. Fails with the error of its kind; NotBegunError, NoWorkerError,
+            UnsentError: nobody began it, so that it cost nothing; StaleEpochError: the run is over.
         """
         if not self._is_able():
             return fail(_error(kind)(self._problem))
         key, is_ask = secrets.token_hex(16), kind == kinds.ASK
-        priority = URGENT if is_ask else USUAL
+        priority = bell.URGENT if is_ask else bell.USUAL
         notice = board.Notice(
-            key, self._run, run.assistant, run.epoch, kind, given, is_ask, priority
+            key, self._run, run.assistant, run.epoch, kind, given, seconds, is_ask, priority
         )
         if is_ask:
             self._supersede(run.assistant)
         done: Deferred[bytes] = Deferred(partial(self._cancelled, key))
-        deadline = self._reactor.callLater(seconds, self._late, key) if seconds else None
+        deadline = None if is_ask else self._reactor.callLater(seconds, self._late, key)
         self._open[key] = _Open(done, run, kind, deadline)
         if not self._unput:
             self._reactor.callLater(0, self._put)
@@ -144,19 +148,33 @@ class Queued:
         taken, self._unput = self._unput[:AT_ONE_GO], self._unput[AT_ONE_GO:]
         if self._unput:
             self._reactor.callLater(0, self._put)
-        notices = [notice for notice in taken if notice.key in self._open]
-        try:
-            board.put(notices)
-        except DatabaseError as error:
-            self._trouble(error)
-            for notice in notices:
-                self._end(notice.key, _error(notice.kind)(self._problem))
+        for notice in taken:
+            if notice.key in self._open:
+                self._put_one(notice)
         self._look_in(self._config.poll_seconds)
 
+    def _put_one(self, notice: board.Notice) -> None:
+        """Put one up by itself, so that what hinders it hinders no other."""
+        is_ask = notice.kind == kinds.ASK
+        try:
+            board.put(notice)
+        except bell.RungError:
+            self._end(notice.key, _error(notice.kind)(ALREADY))
+        except board.UnsureError as error:
+            self._trouble(error)
+            self._drop_soon(notice.key)
+            told = UNSURE.format(trouble=self._problem)
+            lost = WorkerLostError(told, was_sent=True) if is_ask else MemoryStoreError(told)
+            self._end(notice.key, lost)
+        except DatabaseError as error:
+            self._trouble(error)
+            self._end(notice.key, _error(notice.kind)(self._problem))
+
     def _supersede(self, assistant: int) -> None:
-        """Void what an assistant asks a model already: its row is about to go."""
+        """Void what an assistant asks a model already."""
         for key, each in list(self._open.items()):
             if each.kind == kinds.ASK and each.run.assistant == assistant:
+                self._drop_soon(key)
                 self._end(key, StaleEpochError(each.run.epoch, each.run.epoch))
 
     def drop(self, assistant: int) -> None:
@@ -169,8 +187,11 @@ class Queued:
     # ---- what comes back -----------------------------------------------------------------------
 
     def _look_in(self, seconds: float) -> None:
+        """Look by then, or earlier if that is due already."""
         if self._timer is None or not self._timer.active():
             self._timer = self._reactor.callLater(seconds, self._look)
+        elif self._timer.getTime() > self._reactor.seconds() + seconds:
+            self._timer.reset(seconds)
 
     def _look(self) -> None:
         """Take from the board what is over, a little at a time."""
@@ -199,7 +220,7 @@ class Queued:
             self._end(over.key, over.result)
         else:
             read = kinds.model_error if waits.kind == kinds.ASK else kinds.store_error
-            error = read(over.result)
+            error = read(over.result, is_begun=over.is_begun)
             self._note(error)
             self._end(over.key, error)
 
@@ -221,9 +242,11 @@ class Queued:
             waits.done.callback(outcome)
 
     def _late(self, key: str) -> None:
-        error = NotBegunError if not self._is_begun(key) else MemoryStoreError
-        self._drop_soon(key)
-        self._end(key, error("no worker made the vectors in time; they are asked for again"))
+        if self._take_unbegun(key):
+            self._end(key, NotBegunError(LATE))
+        else:
+            self._drop_soon(key)
+            self._end(key, MemoryStoreError(LATE))
 
     def _cancelled(self, key: str, done: Deferred[bytes]) -> None:
         """Whoever waited has left: the deadline of a call is over, or the assistant was stopped."""
@@ -232,16 +255,21 @@ class Queued:
             return
         if waits.deadline is not None and waits.deadline.active():
             waits.deadline.cancel()
-        self._drop_soon(key)
         is_ask = waits.kind == kinds.ASK and waits.run.is_current()
-        if is_ask and not self._is_begun(key):
+        if is_ask and self._take_unbegun(key):
             done.errback(NoWorkerError("no worker took the call in time"))
+        else:
+            self._drop_soon(key)
 
-    def _is_begun(self, key: str) -> bool:
-        try:
-            return board.is_begun(key)
-        except DatabaseError:
+    def _take_unbegun(self, key: str) -> bool:
+        """Take a job back if nobody has begun it, in one go with the look. False: it may be."""
+        if any(notice.key == key for notice in self._unput):
             return True
+        try:
+            return board.drop_unbegun(key)
+        except DatabaseError as error:
+            self._trouble(error)
+            return False
 
     def _drop_soon(self, key: str) -> None:
         """Take a row back in a moment, together with others: a stop waits for no database."""
@@ -309,23 +337,29 @@ class Queued:
         return succeed(None)
 
 
-def _error(kind: str) -> type[WorkerError] | type[NotBegunError]:
-    return WorkerError if kind == kinds.ASK else NotBegunError
+def _error(kind: str) -> type[UnsentError] | type[NotBegunError]:
+    return UnsentError if kind == kinds.ASK else NotBegunError
 
 
-def _through(work: Queued, run: Run, transport: Transport) -> Transport:
+def _through(work: Queued, run: Run, seconds: float, transport: Transport) -> Transport:
     """A transport whose requests workers send; what needs no network stays here."""
-    return (
-        WorkersTransport(work, run, transport) if type(transport) is OpenAITransport else transport
-    )
+    if type(transport) is OpenAITransport:
+        return WorkersTransport(work, run, seconds, transport)
+    return transport
 
 
 class WorkersTransport:
     """A chat completions endpoint that workers ask."""
 
-    def __init__(self, work: Queued, run: Run, transport: OpenAITransport) -> None:
+    def __init__(self, work: Queued, run: Run, seconds: float, transport: OpenAITransport) -> None:
+        """Make it.
+
+        Args:
+            seconds: after which whoever asks has cancelled it.
+        """
         self._work = work
         self._run = run
+        self._seconds = seconds
         self._place = transport
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
@@ -333,4 +367,4 @@ class WorkersTransport:
         place = self._place
         mark = place.mark_key(kinds.key_mark)
         given = kinds.ask_given(place.base_url, mark, place.plain_headers, encode(body))
-        return self._work.do(self._run, kinds.ASK, given)
+        return self._work.do(self._run, kinds.ASK, given, seconds=self._seconds)

@@ -39,6 +39,9 @@ WANTED_SECONDS = 0.5
 POLL_SECONDS = 2.0
 TRIES, PAUSE_SECONDS = 5, 1.0
 PRUNED_SECONDS = 30.0
+# So long a worker leaves a kind of jobs to others that it is not set up for.
+UNFIT_SECONDS = 30.0
+LATE = "%s jobs were removed that nobody waits for any more: the server that asked has ended"
 
 
 class Threads:
@@ -144,6 +147,8 @@ class Worker:
         spoiled = kinds.lost() if embedder.is_paid else kinds.poison(most)
         self._ends = {kinds.EMBED: (most, spoiled), kinds.ASK: (1, kinds.lost())}
         self._problems: dict[str, str] = {}
+        # By kind: until when it is left to others, and what it comes to if they leave it as well.
+        self._left: dict[str, tuple[float, bytes]] = {}
         self._is_ending = False
         self._app: Any = None
         self._engine: Any = None
@@ -219,6 +224,8 @@ class Worker:
                 await self._threads.rows(
                     partial(board.hello, self.name, self._hands.signature, told)
                 )
+                if late := await self._threads.rows(board.drop_late):
+                    LOG.warning(LATE, late)
                 await self._take_up()
             except Exception as error:
                 LOG.warning("%s could not look after the others: %s", self.name, error)
@@ -242,19 +249,30 @@ class Worker:
 
     async def _do(self, key: str) -> None:
         """What Procrastinate calls: do one job of the board."""
-        job = await self._threads.rows(partial(board.claim, key, self.name, self._ends))
+        now = time.monotonic()
+        left = {kind: words for kind, (until, words) in self._left.items() if until > now}
+        job = await self._threads.rows(partial(board.claim, key, self.name, self._ends, left))
         if job is None:
             return
         try:
-            result, is_done = await self._made(job), True
+            result = await self._made(job)
             self._problems.pop(job.kind, None)
         except Exception as error:
-            result, is_done = kinds.failure(error), False
-            LOG.warning("a job (%s) failed: %s", job.kind, kinds.told(result))
-            if isinstance(error, kinds.UnfitError):
-                self._problems[job.kind] = str(error)
-        if result is not None:
-            await self._threads.rows(partial(board.finish, job, result, is_done=is_done))
+            await self._threads.rows(self._failed(job, error))
+        else:
+            if result is not None:
+                await self._threads.rows(partial(board.finish, job, result, is_done=True))
+
+    def _failed(self, job: Claimed, error: Exception) -> Callable[[], object]:
+        """The writing down of a job that failed."""
+        words = kinds.failure(error)
+        LOG.warning("a job (%s) failed: %s", job.kind, kinds.told(words))
+        if isinstance(error, kinds.UnfitError):
+            self._problems[job.kind] = str(error)
+            self._left[job.kind] = time.monotonic() + UNFIT_SECONDS, words
+            return partial(board.leave, job, words)
+        is_sent = not isinstance(error, kinds.UndoneError)
+        return partial(board.finish, job, words, is_done=False, is_sent=is_sent)
 
     async def _made(self, job: Claimed) -> bytes | None:
         """The result of a job. None: nobody wants it any more."""

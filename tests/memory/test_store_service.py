@@ -123,6 +123,14 @@ def test_a_status_is_plain() -> None:
     assert "not by their meaning" in status["notice"]
 
 
+class Full(DictStore):
+    """A store that keeps nothing."""
+
+    def keep(self, collection: int, items: Any, vectors: Any) -> list[bytes]:
+        """Fail."""
+        raise MemoryStoreError("the server is full")
+
+
 class Unplugged(DictStore):
     """A store whose embedding model can be out of reach."""
 
@@ -161,6 +169,28 @@ def test_a_model_that_is_down_and_comes_back() -> None:
     assert "" == service.problem
     best = outcome(service.search(sought(SMITH, limit=3)))[0]
     assert (key(1), 1.0) == (best.key, round(best.meaning, 2))
+
+
+def test_nothing_is_paid_or_made_that_cannot_be_kept() -> None:
+    """While the store's breaker is open, whatever makes vectors elsewhere is not asked either."""
+    clock, made, paid = Clock(), [], []
+    embedder = HashingEmbedder()
+    embedder.is_paid = True
+    service = inline(Full, clock, embedder=embedder, paid=paid.append)
+
+    async def make(items: Any) -> Any:
+        made.append(items)
+        return embedder.embed_passages([each.text for each in items])
+
+    for _ in range(BREAKER.failure_threshold):
+        assert outcome(service.add_made(1, [item(1)], make)) is None
+    assert "open" == service.status()["breaker"]["state"]
+    assert outcome(service.add_made(1, [item(1)], make)) is None
+    assert (3, 3) == (len(made), len(paid))
+    assert "is full" in service.problem
+    clock.advance(BREAKER.timeout_seconds + 1)
+    outcome(service.add_made(1, [item(1)], make))
+    assert 4 == len(made), "it is tried again"
 
 
 def test_a_table_that_is_down_and_comes_back() -> None:

@@ -1,10 +1,46 @@
 """The game's settings and an empty database, for tests that use Evennia's own test classes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from django.db import connections
 
 import tests.evennia_setup  # noqa: F401  (before any test module imports Evennia)
+from evennia_ai.models import WorkerSeen, WorkJob
+from evennia_ai.workers import bell
+from tests.postgres import any_server, new_database
 
 
 @pytest.fixture(scope="session", autouse=True)
 def game(database: None) -> None:
     """Every test here has the database."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The PostgreSQL that the environment names, else one that ends with the tests."""
+    with any_server(tmp_path_factory.mktemp("postgres")) as found:
+        yield found
+
+
+@pytest.fixture
+def on_postgres(server: dict[str, Any]) -> Iterator[None]:
+    """A game's database on it, of whose tables those of workers alone are there."""
+    pytest.importorskip("procrastinate")
+    with new_database(server) as database, pytest.MonkeyPatch.context() as patch:
+        whole = {**connections.settings["default"], "TEST": {}, **database}
+        patch.setitem(connections.settings, "default", whole)
+        before = connections["default"]
+        connections["default"] = made = connections.create_connection("default")
+        try:
+            with made.schema_editor() as editor:
+                for table in (WorkJob, WorkerSeen):
+                    editor.create_model(table)
+            bell.make_tables()
+            yield
+        finally:
+            made.close()
+            connections["default"] = before

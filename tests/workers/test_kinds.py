@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evennia_ai.budget.spending import may_be_charged
 from evennia_ai.errors import (
     ContextLengthError,
     MemoryStoreError,
@@ -20,7 +21,7 @@ from evennia_ai.errors import (
 )
 from evennia_ai.memory_store.port import Item
 from evennia_ai.workers import kinds
-from evennia_ai.workers.port import PoisonError, WorkerError, WorkerLostError
+from evennia_ai.workers.port import NotBegunError, PoisonError, WorkerError, WorkerLostError
 
 ITEMS = [Item("a" * 32, "a boat", "room:object-2"), Item("b" * 32, "a crate", "room:object-2")]
 
@@ -141,6 +142,17 @@ def test_what_went_wrong_with_a_worker_blames_no_model() -> None:
     lost = kinds.model_error(kinds.lost())
     assert isinstance(lost, WorkerLostError)
     assert (True, True, False) == (lost.retryable, lost.was_sent, lost.blames_service)
+
+
+def test_what_was_not_sent_costs_nothing() -> None:
+    """Unless a worker before may have sent it."""
+    unsent = kinds.failure(kinds.UnfitError("no key"))
+    assert not may_be_charged(kinds.model_error(unsent, is_begun=False))
+    assert may_be_charged(kinds.model_error(unsent, is_begun=True))
+    assert isinstance(kinds.store_error(unsent, is_begun=False), NotBegunError)
+    assert type(kinds.store_error(unsent, is_begun=True)) is MemoryStoreError
+    bug = kinds.failure(RuntimeError("anything"))
+    assert may_be_charged(kinds.model_error(bug, is_begun=False))
 
 
 def test_what_ends_every_worker_is_told_apart() -> None:
