@@ -19,6 +19,8 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.a2a_client import Peer, settings_of, token_of
@@ -107,12 +109,15 @@ def lag_of(admin: Player, do: Callable[[], object]) -> float:
 def play(admin: Player, peer: Peer, model: FakeModel) -> dict[str, float]:
     """One round: the lag of each part."""
     model.behave(calls=[{"tool": "report", "arguments": {"message": "Seven."}}], kind="hang")
-    said = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Count."}]}}
-    given = {**said, "configuration": {"returnImmediately": True}}
+    parts, config = [{"text": "Count."}], {"returnImmediately": True}
     found = {"idle": lag_of(admin, lambda: time.sleep(QUIET_SECONDS))}
 
+    def new() -> dict[str, Any]:
+        said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts}
+        return {"message": said, "configuration": config}
+
     async def give() -> None:
-        answers = await many(TASKS, lambda: wire.ask("/message:send", given))
+        answers = await many(TASKS, lambda: wire.ask("/message:send", new()))
         assert sum(b"TASK_STATE_WORKING" in each for each in answers) <= 4
 
     async def heap() -> None:

@@ -12,6 +12,7 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
+from evennia_ai.a2a.snapshots import Happening, Snapshot, happening, snapshot
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -34,9 +35,11 @@ LONGEST_TOKEN = 128
 MOST_SKILLS = 50
 # So long whoever was let in is not looked at again.
 FRESH_SECONDS = 2.0
-MOST_HOOK_TEXT = 2_000
+MOST_HOOK_TEXT, MOST_SCHEME = 2_000, 64
+NO_HOOKS = "This game tells no address of tasks: hooks_per_task is 0 in EVENNIA_AI_A2A_CONFIG."
 TOO_MANY_HOOKS = "Task {task} tells {count} addresses already; take one out first."
-LONG_HOOK = "What an address is shown may have {most} characters."
+LONG_HOOK = "The {field} of an address has at most {most} characters, not {count}."
+BAD_HOOK = "The {field} of an address is shown in a header: it has printable characters only."
 BAD_NAME = "An address has a name of at most 64 characters, not {name!r}."
 NAME = re.compile(r"[\x21-\x7e]{1,64}")
 T = TypeVar("T")
@@ -62,6 +65,7 @@ class Caller:
     Attributes:
         pk: number of the account.
         address: where they are.
+        token: number of the token that they sent.
         may_change: they may do more than read.
         account: as it was when it was let in; touched in the game's thread only.
         at: when that was, on the clock that never goes back.
@@ -69,47 +73,10 @@ class Caller:
 
     pk: int
     address: str
+    token: int
     may_change: bool
     account: Account = field(repr=False, compare=False)
     at: float = field(repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A task at one moment.
-
-    Attributes:
-        seq: the number of the last event that it has in it.
-        words: the messages so far.
-        message: what was said with the last change of its state; None: nothing.
-        made: what it made, its answer at the end; nothing where that was not asked for.
-        is_talk: its answer is mere words, for which nothing was done.
-        at: when that was, in seconds since 1970.
-        number: what `assistant why` knows it by.
-        usage: the tokens it took, once it is over, as far as they are known.
-    """
-
-    id: str
-    context: str
-    state: str
-    seq: int
-    words: list[dict[str, Any]]
-    message: Mapping[str, Any] | None
-    at: float
-    number: int
-    made: list[dict[str, Any]]
-    is_talk: bool
-    usage: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """Something that happened to a task; `kind` and `data` as `peer_store` has them."""
-
-    seq: int
-    kind: str
-    data: Mapping[str, Any]
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +110,7 @@ def admit(authorization: str, address: str) -> Caller:
     pk = token.account.pk
     account = _account(pk, address)
     may_change = token.scope != TokenScope.READ.value
-    return Caller(pk, address, may_change, account, time.monotonic())
+    return Caller(pk, address, token.pk, may_change, account, time.monotonic())
 
 
 def _account(pk: int, address: str) -> Account:
@@ -212,20 +179,82 @@ class Desk:
 
         Args:
             task: the id of the one that is answered; "" for a new one.
-            hook: an address that is told of it, as `put_hook` takes it.
+            hook: an address that is told of it, as `put_hook` takes it. One that is refused leaves
+                all as it is.
         """
 
         def act(script: AssistantScript, account: Account) -> Any:
-            if not task:
-                made = _good(peer_tasks.begin(script, account, given, self._config))
-                if hook is not None:
-                    self._keep_hook(made.pk, hook)
-                return snapshot(made)
-            found = _good(peer_tasks.find(script, account, task))
-            running = peer_answers.answer(script, account, found, given)
-            return running.addCallback(lambda outcome: snapshot(_good(outcome)))
+            if task:
+                found = _good(peer_tasks.find(script, account, task))
+                return self._answer(script, account, found, given, hook)
+            return snapshot(self._begin(script, account, given, hook))
 
         return self._do(act, changes=True)
+
+    def _begin(
+        self,
+        script: AssistantScript,
+        account: Account,
+        given: Given,
+        hook: Mapping[str, str] | None,
+    ) -> PeerTask:
+        if hook is not None:
+            _check_hook(hook)
+            if self._config.hooks_per_task < 1:
+                raise RefusedError(Problem.UNAVAILABLE, NO_HOOKS)
+
+        def keep(made: PeerTask) -> None:
+            if hook is not None:
+                self._keep_hook(made.pk, hook, peer_store.last_event(made.pk))
+
+        made = _good(peer_tasks.begin(script, account, given, self._config, keep))
+        if hook is not None and all(each.key != hook["key"] for each in peer_store.hooks(made.pk)):
+            # The message was sent before, without this address.
+            self._keep_hook(made.pk, hook, peer_store.last_event(made.pk))
+        return made
+
+    def _answer(
+        self,
+        script: AssistantScript,
+        account: Account,
+        task: PeerTask,
+        given: Given,
+        hook: Mapping[str, str] | None,
+    ) -> Deferred[Snapshot]:
+        if hook is not None:
+            self._check_room(task.pk, hook)
+        since = peer_store.last_event(task.pk)
+
+        def answered(outcome: Result[PeerTask]) -> Snapshot:
+            found = _good(outcome)
+            if hook is not None:
+                self._keep_hook(found.pk, hook, since)
+                peer_store.tell(found.pk)
+            return snapshot(found)
+
+        return peer_answers.answer(script, account, task, given).addCallback(answered)
+
+    def check(self, given: Given, task: str, hook: Mapping[str, str]) -> None:
+        """Refuse what `send` would refuse, and do nothing."""
+
+        def act(script: AssistantScript, account: Account) -> None:
+            if task:
+                self._check_room(_good(peer_tasks.find(script, account, task)).pk, hook)
+                return
+            _check_hook(hook)
+            refused = peer_tasks.may_begin(script, account, given, self._config)
+            if refused is not None:
+                raise RefusedError(refused.problem, refused.message)
+
+        self._do(act, changes=True)
+
+    def check_hook(self, task: str, hook: Mapping[str, str]) -> None:
+        """Refuse what `put_hook` would refuse, and do nothing."""
+
+        def act(script: AssistantScript, account: Account) -> None:
+            self._check_room(_good(peer_tasks.find(script, account, task)).pk, hook)
+
+        self._do(act, changes=True)
 
     def get(self, task: str) -> Snapshot:
         """A task as it stands."""
@@ -278,20 +307,21 @@ class Desk:
         """Let an address be told of a task: `key`, `url`, `token`, `scheme`, `credentials`."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            self._keep_hook(_good(peer_tasks.find(script, account, task)).pk, hook)
+            found = _good(peer_tasks.find(script, account, task)).pk
+            self._keep_hook(found, hook, peer_store.last_event(found))
 
         self._do(act, changes=True)
 
-    def _keep_hook(self, task: str, hook: Mapping[str, str]) -> None:
-        if not NAME.fullmatch(hook["key"]):
-            raise RefusedError(Problem.INVALID, BAD_NAME.format(name=hook["key"][:80]))
-        if any(len(text) > MOST_HOOK_TEXT for text in hook.values()):
-            raise RefusedError(Problem.INVALID, LONG_HOOK.format(most=MOST_HOOK_TEXT))
+    def _keep_hook(self, task: str, hook: Mapping[str, str], since: PeerEvent | None) -> None:
+        self._check_room(task, hook)
+        peer_store.put_hook(PeerHook(task=task, **hook), since)
+
+    def _check_room(self, task: str, hook: Mapping[str, str]) -> None:
+        _check_hook(hook)
         others = [each for each in peer_store.hooks(task) if each.key != hook["key"]]
         if len(others) >= self._config.hooks_per_task:
             told = TOO_MANY_HOOKS.format(task=task, count=len(others))
             raise RefusedError(Problem.UNAVAILABLE, told)
-        peer_store.put_hook(PeerHook(task=task, **hook))
 
     def hooks(self, task: str) -> list[dict[str, str]]:
         """The addresses that are told of a task."""
@@ -309,7 +339,9 @@ class Desk:
         """Tell an address no more."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            peer_store.remove_hook(_good(peer_tasks.find(script, account, task)).pk, key)
+            found = _good(peer_tasks.find(script, account, task)).pk
+            if NAME.fullmatch(key):  # there is no other
+                peer_store.remove_hook(found, key)
 
         self._do(act, changes=True)
 
@@ -318,41 +350,27 @@ class Desk:
             raise RefusedError(Problem.FORBIDDEN, ONLY_READS)
         account = self.caller.account
         if time.monotonic() - self.caller.at > FRESH_SECONDS:  # a stream may last an hour
+            if not token_store.is_good(self.caller.token):
+                raise RefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
             account = _account(self.caller.pk, self.caller.address)
         with audit.acting(str(account.key), VIA):
             return act(_script(self._key, self._config, self._known), account)
+
+
+def _check_hook(hook: Mapping[str, str]) -> None:
+    """Refuse an address that could not be kept, or whose words could not be sent."""
+    if not NAME.fullmatch(hook["key"]):
+        raise RefusedError(Problem.INVALID, BAD_NAME.format(name=hook["key"][:80]))
+    for name, text in hook.items():
+        most = MOST_SCHEME if name == "scheme" else MOST_HOOK_TEXT
+        if len(text) > most:
+            told = LONG_HOOK.format(field=name, most=most, count=len(text))
+            raise RefusedError(Problem.INVALID, told)
+        if not text.isprintable():
+            raise RefusedError(Problem.INVALID, BAD_HOOK.format(field=name))
 
 
 def _good(result: Result[PeerTask]) -> PeerTask:
     if not result.ok:
         raise RefusedError(result.problem, result.message)
     return result.data
-
-
-def snapshot(task: PeerTask, *, with_made: bool = True) -> Snapshot:
-    """A task as it stands."""
-    last = status = peer_store.last_event(task.pk)
-    if last is not None and last.kind != peer_store.STATUS:
-        status = peer_store.last_event(task.pk, kind=peer_store.STATUS)
-    # A task has its first event from the beginning.
-    assert last is not None
-    assert status is not None
-    told = happening(status)
-    return Snapshot(
-        task.pk,
-        task.context,
-        task.state,
-        last.pk,
-        peer_store.said(task),
-        told.data.get("message"),
-        told.at,
-        task.number,
-        peer_store.made_of(task.pk) if with_made else [],
-        bool(told.data.get("is_talk")),
-        told.data.get("usage", {}),
-    )
-
-
-def happening(event: PeerEvent) -> Happening:
-    """An event, read."""
-    return Happening(event.pk, event.kind, peer_store.read(event), event.at)

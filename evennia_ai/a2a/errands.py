@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from evennia.utils import logger
 
-from evennia_ai.a2a.calls import Happening, Snapshot, happening, snapshot
+from evennia_ai.a2a.snapshots import Happening, Snapshot, happening, snapshot
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.models import PeerTask
 from evennia_ai.tasks import peer_store
 
 LONGEST_WHY = 200
@@ -20,12 +20,14 @@ class Errand:
 
     Attributes:
         hook: number of the address.
+        account: number of the one whose task it is.
         tries: how often it failed.
         shown: the task that it is about.
         told: what is told.
     """
 
     hook: int
+    account: int
     url: str
     token: str
     scheme: str
@@ -35,25 +37,24 @@ class Errand:
     told: Happening
 
 
-def due(now: float) -> list[Errand]:
-    """The addresses that are to be told something now, each with what comes next."""
-    found = []
-    for hook, event in peer_store.due_hooks(now):
-        task = PeerTask.objects.filter(pk=hook.task).first()
-        if task is not None:
-            found.append(
-                Errand(
-                    hook.pk,
-                    hook.url,
-                    hook.token,
-                    hook.scheme,
-                    hook.credentials,
-                    hook.tries,
-                    snapshot(task, with_made=False),
-                    happening(event),
-                )
-            )
-    return found
+def due(
+    now: float, most: int, most_of_one: int, busy: Collection[int], full: Collection[int]
+) -> list[Errand]:
+    """The addresses that are to be told something now, as of `peer_store.due_hooks`."""
+    return [
+        Errand(
+            hook.pk,
+            int(task.account),
+            hook.url,
+            hook.token,
+            hook.scheme,
+            hook.credentials,
+            hook.tries,
+            snapshot(task, with_made=False),
+            happening(event),
+        )
+        for hook, task, event in peer_store.due_hooks(now, most, most_of_one, busy=busy, full=full)
+    ]
 
 
 def told(errand: Errand, why: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import math
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events.event_queue import Event
@@ -44,9 +45,10 @@ from a2a.utils.errors import (
 )
 
 from evennia_ai.a2a import wire
-from evennia_ai.a2a.calls import Desk, RefusedError, Snapshot
+from evennia_ai.a2a.calls import Desk, RefusedError
 from evennia_ai.a2a.context import IDS, LAST_EVENT, desk_of, end_turn
 from evennia_ai.a2a.push import check_url
+from evennia_ai.a2a.snapshots import Snapshot
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import Problem
@@ -112,7 +114,7 @@ class Handler(RequestHandler):
         """
         desk, length = desk_of(context), _history_of(params.configuration)
         with self._place(desk):
-            shown = await self._send(desk, params)
+            shown = await self._send(desk, params, context)
             if not params.configuration.return_immediately:
                 end_turn(context)
                 shown = await self._wait(desk, shown)
@@ -120,13 +122,17 @@ class Handler(RequestHandler):
                     return wire.message_of(shown)
         return wire.task_of(shown, history=length)
 
-    async def _send(self, desk: Desk, params: SendMessageRequest) -> Snapshot:
-        given, hook = wire.given_of(params), None
+    async def _send(
+        self, desk: Desk, params: SendMessageRequest, context: ServerCallContext
+    ) -> Snapshot:
+        given, hook, task = wire.given_of(params), None, params.message.task_id
         if params.configuration.HasField("task_push_notification_config"):
             config = params.configuration.task_push_notification_config
+            # The same name for the same address, so that a message sent again adds none.
+            hook = wire.hook_of(config, str(uuid5(NAMESPACE_URL, config.url)))
+            await self.in_game(desk.check, given, task, hook)
+            end_turn(context)  # a host may take long to be found
             await check_url(config.url, self._config)
-            hook = wire.hook_of(config, str(uuid4()))
-        task = params.message.task_id
         if task and given.context:
             known: Snapshot = await self.in_game(desk.get, task)
             if known.context != given.context:
@@ -151,7 +157,7 @@ class Handler(RequestHandler):
         """Give a task or answer a question, and tell all that happens until it is over."""
         desk = desk_of(context)
         with self._place(desk):
-            shown = await self._send(desk, params)
+            shown = await self._send(desk, params, context)
             end_turn(context)
             if _may_be_talk(params) and (said := await self._talk(desk, shown)) is not None:
                 context.state[IDS].append(said.seq)
@@ -255,10 +261,10 @@ class Handler(RequestHandler):
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Let an address be told of a task."""
-        desk = desk_of(context)
-        await self.in_game(desk.get, params.task_id)  # of no task no address is looked up
+        desk, hook = desk_of(context), wire.hook_of(params, str(uuid4()))
+        await self.in_game(desk.check_hook, params.task_id, hook)
+        end_turn(context)  # a host may take long to be found
         await check_url(params.url, self._config)
-        hook = wire.hook_of(params, str(uuid4()))
         await self.in_game(desk.put_hook, params.task_id, hook)
         return wire.config_of(params.task_id, hook)
 
@@ -339,7 +345,8 @@ def _wanted(params: ListTasksRequest) -> dict[str, object]:
     """The filters of a list, as rows have them."""
     wanted: dict[str, object] = {}
     if params.context_id:
-        wanted["context"] = params.context_id
+        # What could be no contextId is a list of none.
+        wanted["context"] = params.context_id if params.context_id.isprintable() else ""
     if params.status != TaskState.TASK_STATE_UNSPECIFIED:
         # A state that no task here comes into is a list of none.
         wanted["state"] = wire.WORDS.get(params.status, "")
@@ -356,6 +363,13 @@ def _mark_of(token: str) -> str:
         mark = base64.urlsafe_b64decode(token.encode()).decode()
     except (binascii.Error, UnicodeError):
         mark = ""
-    if not MARK.fullmatch(mark):
+    if not (MARK.fullmatch(mark) and _is_moment(mark.partition(" ")[0])):
         raise InvalidParamsError(BAD_TOKEN)
     return mark
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

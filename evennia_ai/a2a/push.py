@@ -12,7 +12,7 @@ import hmac
 import json
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -31,7 +31,8 @@ from evennia_ai.errors import CircuitOpenError
 from evennia_ai.resilience.circuit_breaker import CircuitBreaker, CircuitBreakerConfig
 
 LOOK_EVERY_SECONDS = 5.0
-MOST_AT_ONCE, MOST_BREAKERS = 20, 1_000
+# Addresses that are told at one time, of all accounts and of one.
+MOST_AT_ONCE, MOST_OF_ONE, MOST_BREAKERS = 20, 5, 1_000
 FAILURES, SUCCESSES = 3, 1
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 # Of the answers that are no yes these may be another one later.
@@ -64,8 +65,10 @@ class Sender:
 
     def __init__(self, config: A2aConfig, hub: Hub, in_game: Callable[..., Awaitable[Any]]) -> None:
         self._config, self._hub, self._in_game = config, hub, in_game
-        self._breakers: OrderedDict[str, CircuitBreaker] = OrderedDict()
+        # By account and machine: one account's addresses are no reason to leave another's alone.
+        self._breakers: OrderedDict[tuple[int, str], CircuitBreaker] = OrderedDict()
         self._busy: dict[int, asyncio.Task[None]] = {}
+        self._open: Counter[int] = Counter()
 
     async def run(self) -> None:
         """Tell whatever there is to tell, until cancelled."""
@@ -83,15 +86,24 @@ class Sender:
                 task.cancel()
 
     async def _look(self) -> None:
-        for errand in await self._in_game(due, time.time()):
-            if errand.hook in self._busy or len(self._busy) >= MOST_AT_ONCE:
+        free = MOST_AT_ONCE - len(self._busy)
+        if free <= 0:
+            return
+        full = [account for account, count in self._open.items() if count >= MOST_OF_ONE]
+        found = await self._in_game(due, time.time(), free, MOST_OF_ONE, list(self._busy), full)
+        for errand in found:
+            if self._open[errand.account] >= MOST_OF_ONE:
                 continue
             task = asyncio.create_task(self._tell(errand))
             self._busy[errand.hook] = task
-            task.add_done_callback(partial(self._free, errand.hook))
+            self._open[errand.account] += 1
+            task.add_done_callback(partial(self._free, errand.hook, errand.account))
 
-    def _free(self, hook: int, _: object) -> None:
+    def _free(self, hook: int, account: int, _: object) -> None:
         del self._busy[hook]
+        self._open[account] -= 1
+        if not self._open[account]:
+            del self._open[account]
         self._hub.news.set()  # there may be more for it
 
     async def _tell(self, errand: Errand) -> None:
@@ -125,7 +137,7 @@ class Sender:
             _NeverError: it never will take this.
         """
         place = await locate(errand.url, self._config.hook_networks, NETWORKS)
-        with self._breaker(place.host).acquire():
+        with self._breaker(errand.account, place.host).acquire():
             status = await self._status_of(errand, place)
             if status >= 500 or status in LATER:
                 raise OSError(f"it answered {status}")
@@ -142,16 +154,17 @@ class Sender:
         )
         return told.status
 
-    def _breaker(self, host: str) -> CircuitBreaker:
-        """The breaker of a machine."""
+    def _breaker(self, account: int, host: str) -> CircuitBreaker:
+        """The breaker of a machine, for one account."""
         config = CircuitBreakerConfig(
             failure_threshold=FAILURES,
             success_threshold=SUCCESSES,
             timeout_seconds=self._config.hook_pause_seconds,
             excluded_exceptions=(),
         )
-        breaker = self._breakers.setdefault(host, CircuitBreaker(f"peer:{host}", config))
-        self._breakers.move_to_end(host)
+        made = CircuitBreaker(f"peer:{host}", config)
+        breaker = self._breakers.setdefault((account, host), made)
+        self._breakers.move_to_end((account, host))
         while len(self._breakers) > MOST_BREAKERS:
             self._breakers.popitem(last=False)
         return breaker

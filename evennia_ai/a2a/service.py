@@ -6,6 +6,7 @@ nothing, and imports nothing that the game does not have already.
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from evennia_ai.tasks import peer_store
 SERVING = "evennia_ai.a2a.serving"
 # A look at every task now and then, whatever was missed; and soon after a start, for orphans.
 LOOK_EVERY_SECONDS = 10.0
+PRUNE_EVERY_SECONDS, A_DAY_SECONDS = 600.0, 86_400.0
 # What is recorded of a question or a request may mean that a task of a peer's stands otherwise.
 TELLING = ("question_", "errand_")
 
@@ -43,17 +45,23 @@ def start_plugin_services(server: MultiService) -> None:
         told = f"the A2A server needs the tables {', '.join(missing)}; type: evennia migrate"
         logger.log_err(f"[assistant] {told}")
         return
-    watch()
+    watch(config.kept_days * A_DAY_SECONDS)
     starter = Starter("A2A server", SERVING, partial(_make, config))
     reactor.callWhenRunning(starter.start)
 
 
-def watch() -> None:
-    """Ask peers as people who play are asked, and follow what becomes of their tasks."""
+def watch(kept_seconds: float) -> None:
+    """Ask peers as people who play are asked, and follow what becomes of their tasks.
+
+    Args:
+        kept_seconds: how long a task that is over is kept.
+    """
     people.ELSEWHERE.append(people.Elsewhere(peer_tasks.account_waiting, peer_tasks.is_waiting))
     audit.LISTENERS.append(_on_fact)
     looking = LoopingCall(_look)
     reactor.callWhenRunning(looking.start, LOOK_EVERY_SECONDS, now=False)
+    pruning = LoopingCall(_prune, kept_seconds)
+    reactor.callWhenRunning(pruning.start, PRUNE_EVERY_SECONDS)
 
 
 def _on_fact(event: str, subject: str, details: dict[str, Any]) -> None:
@@ -67,6 +75,13 @@ def _look(assistant: str = "") -> None:
         peer_tasks.follow_all(assistant)
     except Exception:  # the next look may succeed
         logger.log_trace("[assistant] tasks of peers could not be looked after")
+
+
+def _prune(kept_seconds: float) -> None:
+    try:
+        peer_store.prune(time.time(), kept_seconds)
+    except Exception:  # the next time may succeed
+        logger.log_trace("[assistant] old tasks of peers could not be dropped")
 
 
 def _make(config: A2aConfig, serving: Any) -> SideServer:

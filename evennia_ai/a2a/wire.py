@@ -25,13 +25,15 @@ from a2a.types import (
 )
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Struct, Value
 
-from evennia_ai.a2a.calls import Happening, Snapshot
+from evennia_ai.a2a.snapshots import Happening, Snapshot
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.operations.peer_tasks import Given
 from evennia_ai.tasks import peer_parts, peer_store
 
 ROLES = {"user": Role.ROLE_USER, "agent": Role.ROLE_AGENT}
+NO_JSON = "There is something in a message that is no JSON: {why}"
 NO_WORDS = "A message needs at least one word in its parts."
 NOT_TEXT = "A file of the type {kind!r} is not understood here; text, CSV and JSON are."
 NO_UTF8 = "The file {name!r} of the type {kind!r} is no text in UTF-8."
@@ -41,7 +43,7 @@ FILE = "File {name} ({kind}): {content}"
 FAMILY, OTHERS = "text/", ("application/json", "application/xml", "application/yaml")
 NO_ID = "A message needs an id of its own: messageId."
 LONGEST_ID = 64
-LONG_ID = "An id has at most 64 characters."
+BAD_ID = "An id has at most 64 characters, all printable."
 CHOICE, QUESTION, ORDER = "choice_id", "question", "order"
 # How a task stands, by the protocol's number and by our word.
 STATES: dict[str, int] = {
@@ -66,9 +68,9 @@ def given_of(request: SendMessageRequest) -> Given:
     if not message.message_id:
         raise InvalidParamsError(NO_ID)
     for each in (message.message_id, message.context_id, message.task_id):
-        if len(each) > LONGEST_ID:
-            raise InvalidParamsError(LONG_ID)
-    metadata = MessageToDict(message.metadata)
+        if len(each) > LONGEST_ID or not each.isprintable():
+            raise InvalidParamsError(BAD_ID)
+    metadata = _plain(message.metadata)
     choice, question = metadata.get(CHOICE, ""), metadata.get(QUESTION, 0)
     text = "\n".join(filter(None, map(_words_of, message.parts))).strip()
     if not text and not choice:
@@ -89,6 +91,14 @@ def given_of(request: SendMessageRequest) -> Given:
     )
 
 
+def _plain(sent: Struct | Value) -> Any:
+    """JSON that a peer sent."""
+    try:
+        return MessageToDict(sent)
+    except ValueError as error:
+        raise InvalidParamsError(NO_JSON.format(why=error)) from None
+
+
 def _has_text(modes: Iterable[str]) -> bool:
     return any(mode.startswith(FAMILY) for mode in modes)
 
@@ -98,7 +108,7 @@ def _words_of(part: Part) -> str:
     if kind == "text":
         return str(part.text)
     if kind == "data":
-        return json.dumps(MessageToDict(part.data), ensure_ascii=False)
+        return json.dumps(_plain(part.data), ensure_ascii=False)
     if kind == "raw":
         return _file_of(part)
     if kind == "url":

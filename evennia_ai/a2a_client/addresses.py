@@ -10,6 +10,8 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -17,6 +19,8 @@ from evennia_ai.core.safety.addresses import is_private
 
 LONGEST_URL = 2_000
 LOOKUP_SECONDS = 5.0
+# Names that others send can take long to look up; calls of models share no thread with them.
+LOOKERS = ThreadPoolExecutor(4, "evennia_ai-lookup")
 PORTS = {"http": 80, "https": 443}
 NO_URL = (
     "{url!r} is no address that can be used; it begins with https:// or http:// and has a host."
@@ -89,7 +93,8 @@ async def _look_up(host: str, port: int) -> list[tuple[int, str]]:
         return [(family, str(literal))]
     loop = asyncio.get_running_loop()
     try:
-        looking = loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        looking = loop.run_in_executor(LOOKERS, ask)
         found = await asyncio.wait_for(looking, LOOKUP_SECONDS)
     except (OSError, TimeoutError, UnicodeError):
         found = []

@@ -7,8 +7,10 @@ restart: whoever asks again by that name gets its answer. Any other is dropped t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from django.db import transaction
 from twisted.internet.defer import Deferred, maybeDeferred
 
 from evennia_ai import audit
@@ -96,6 +98,7 @@ def begin(
     is_order: bool = False,
     name: str = "",
     hops: int = 0,
+    storing: Callable[[Event], None] | None = None,
 ) -> Begun:
     """Put a request into an assistant's inbox, as far as it may go there.
 
@@ -103,6 +106,7 @@ def begin(
         is_order: it is told to do something, and may act; the right to is checked already.
         name: as of `ask`.
         hops: assistants of other games that it has passed.
+        storing: of a new one with a name: stores what belongs to it, in the same transaction.
 
     Raises:
         NoAnswerError: it may not; whoever asks is told why.
@@ -127,7 +131,10 @@ def begin(
         characters=len(admitted),
     )
     if name:
-        programs.keep(request, name, body, seconds, is_order=is_order)
+        with transaction.atomic():
+            programs.keep(request, name, body, seconds, is_order=is_order)
+            if storing is not None:
+                storing(request.event)
     programs.expect(request, seconds)
     answer = _queue(script, request)
     trace.note("queued", "a program waits for the report")

@@ -80,7 +80,8 @@ class PeerHook(models.Model):
         token, scheme, credentials: what the peer wants to be shown; they are sent nowhere else.
         sent: number of the last event that it was told of, or that was given up.
         tries: how often the next one failed.
-        next_at: when it is tried again, in seconds since 1970.
+        next_at: when it is tried again, in seconds since 1970; beyond any time once it was told
+            the end of its task.
         problem: what went wrong last.
     """
 
@@ -97,9 +98,10 @@ class PeerHook(models.Model):
     problem = models.CharField(max_length=LONG, blank=True)
 
     class Meta:
-        """One address by each name."""
+        """One address by each name; lookups of those that are to be told something."""
 
         app_label = "evennia_ai"
+        indexes = (models.Index(fields=("next_at",), name="evennia_ai_peer_hooks_due"),)
         constraints = (
             models.UniqueConstraint(fields=("task", "key"), name="evennia_ai_one_hook_each"),
         )

@@ -8,9 +8,11 @@ writes down what is new. It is called whenever either may have changed.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from evennia.accounts.models import AccountDB
 
@@ -20,6 +22,7 @@ from evennia_ai.agent.requests import NoAnswerError
 from evennia_ai.approvals import store as questions
 from evennia_ai.approvals.people import task_of
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.words import number as in_words
@@ -58,6 +61,13 @@ USED_UP = (
 NOT_KNOWN = (
     "What your account has used today is not known now, as the game's ledger cannot be read; try "
     "again later."
+)
+OTHER_WORDS = (
+    "Message {message!r} was sent before with other words; another one needs an id of its own."
+)
+SENT_BEFORE = (
+    "Message {message!r} was sent before, and what came of it is kept no more; a new one needs an "
+    "id of its own."
 )
 ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
 GONE = "{name} gives no answer: the game does not know this task any more"
@@ -133,13 +143,58 @@ def may_ask(script: AssistantScript, account: Account) -> bool:
 
 
 def begin(
-    script: AssistantScript, account: Account, given: Given, config: A2aConfig
+    script: AssistantScript,
+    account: Account,
+    given: Given,
+    config: A2aConfig,
+    storing: Callable[[PeerTask], None] | None = None,
 ) -> Result[PeerTask]:
-    """Give an assistant a task."""
+    """Give an assistant a task, once: by a message that was sent before it is the one of before.
+
+    Args:
+        storing: of a new one: stores what belongs to it, in the same transaction.
+    """
+    number, at = number_of(script, account, given), peer_states.now()
+    before = peer_store.find(number)
+    if before is not None:
+        return _sent_before(script, before, given)
     refused = _refusal(script, account, given, config)
     if refused is not None:
         return refused
-    number, at = str(uuid4()), peer_states.now()
+    task = PeerTask(
+        id=number,
+        assistant=script.id,
+        account=account.pk,
+        context=given.context or str(uuid4()),
+        is_order=given.is_order,
+        state=peer_store.WORKING,
+        words=json.dumps([given.as_word()], ensure_ascii=False),
+        made_at=at,
+        changed_at=at,
+    )
+
+    def store_all(event: Event) -> None:
+        task.request, task.number = event.id, event.number
+        peer_store.begin(task)
+        if storing is not None:
+            storing(task)
+
+    refused = _ask(script, account, given, config, number, store_all)
+    if refused is not None:
+        return refused
+    audit.record("peer_asked", script, by=str(account.key), task=number, number=task.number)
+    return Result(True, f"{script.key} has it.", task)
+
+
+def _ask(
+    script: AssistantScript,
+    account: Account,
+    given: Given,
+    config: A2aConfig,
+    number: str,
+    storing: Callable[[Event], None],
+) -> Result | None:
+    """Put it into the inbox. Returns why it may not go there."""
     try:
         begun = requests.begin(
             script,
@@ -149,32 +204,47 @@ def begin(
             is_order=given.is_order,
             name=f"{PREFIX}{number}",
             hops=remote_tasks.hops_of(given.metadata),
+            storing=storing,
         )
     except NoAnswerError as error:
         return Result(False, f"{error}.", problem=PROBLEMS[error.reason])
+    except Exception:  # it is in no inbox, so nobody would end it
+        peer_store.remove(number)
+        raise
     begun.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
-    pending = store.find(script.id, person_of(account), f"{PREFIX}{number}")
-    task = PeerTask(
-        id=number,
-        assistant=script.id,
-        account=account.pk,
-        context=given.context or str(uuid4()),
-        request=pending.pk if pending is not None else "",
-        number=begun.number,
-        is_order=given.is_order,
-        state=peer_store.WORKING,
-        words=json.dumps([given.as_word()], ensure_ascii=False),
-        made_at=at,
-        changed_at=at,
-    )
-    peer_store.begin(task, config.kept_days * 86_400)
-    audit.record("peer_asked", script, by=str(account.key), task=number, number=begun.number)
-    return Result(True, f"{script.key} has it.", task)
+    return None
+
+
+def number_of(script: AssistantScript, account: Account, given: Given) -> str:
+    """The id of the task of a message: always the same, however often it is sent."""
+    named = f"{account.pk} {script.id} {given.id}".encode("utf-8", "replace")
+    return str(UUID(bytes=sha256(named).digest()[:16], version=4))
+
+
+def _sent_before(script: AssistantScript, task: PeerTask, given: Given) -> Result[PeerTask]:
+    """The task of a message that is sent again, as it stands now."""
+    follow(task)
+    is_same = (peer_store.said(task)[0]["text"], task.is_order) == (given.text, given.is_order)
+    if not is_same or given.context not in ("", task.context):
+        return Result.conflict(OTHER_WORDS.format(message=given.id))
+    return Result(True, f"{script.key} has it already.", task)
+
+
+def may_begin(
+    script: AssistantScript, account: Account, given: Given, config: A2aConfig
+) -> Result | None:
+    """None where a task is begun by that message, or was."""
+    if peer_store.find(number_of(script, account, given)) is not None:
+        return None
+    return _refusal(script, account, given, config)
 
 
 def _refusal(
     script: AssistantScript, account: Account, given: Given, config: A2aConfig
 ) -> Result | None:
+    name = f"{PREFIX}{number_of(script, account, given)}"
+    if store.find(script.id, person_of(account), name) is not None:
+        return Result.conflict(SENT_BEFORE.format(message=given.id))
     if not may_ask(script, account):
         lock = str(script.obj.locks.get(LOCK))
         return Result.forbidden(NOT_YOURS.format(name=script.key, lock=lock))

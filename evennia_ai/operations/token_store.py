@@ -83,20 +83,35 @@ def find(key: str) -> AccessToken | None:
     One that has ended is removed. Where a token of Django REST framework was sent that nobody took
     over yet, it is taken over.
     """
-    rows = AccessToken.objects.filter(digest=_digest(key)).select_related("account")
-    # As stored: the game's own copy of an account does not know what other programs changed.
-    known = rows.annotate(stored=F("account__password"), is_active=F("account__is_active"))
+    known = _known(digest=_digest(key)).select_related("account")
     row: Any = known.first()
     if row is None and _adopt_key(key):
         row = known.first()
-    if row is None:
-        return None
-    if row.ends_at <= now() or row.password != _mark(row.stored) or not row.is_active:
-        end([row.pk])
+    if row is None or not _is_good(row):
         return None
     note_use(row)
     good: AccessToken = row
     return good
+
+
+def is_good(number: int) -> bool:
+    """True where the token of a row is worth something still."""
+    row = _known(pk=number).first()
+    return row is not None and _is_good(row)
+
+
+def _known(**where: object) -> QuerySet[AccessToken]:
+    # As stored: the game's own copy of an account does not know what other programs changed.
+    rows = AccessToken.objects.filter(**where)
+    return rows.annotate(stored=F("account__password"), is_active=F("account__is_active"))
+
+
+def _is_good(row: Any) -> bool:
+    """True for a token that is good; one that has ended is removed."""
+    if row.ends_at <= now() or row.password != _mark(row.stored) or not row.is_active:
+        end([row.pk])
+        return False
+    return True
 
 
 def note_use(row: AccessToken) -> None:

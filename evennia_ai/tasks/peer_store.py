@@ -7,11 +7,12 @@ of a task that has one, whoever comes first.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery, Window
+from django.db.models.functions import RowNumber
 
 from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
@@ -26,6 +27,8 @@ STATUS, ARTIFACT = "status", "artifact"
 MOST_WORDS = 200
 # Of what one task made: pieces, those made again among them, and characters of them all.
 MOST_MADE, LONGEST_MADE = 16, 100_000
+# When an address is told something next that was told the end of its task.
+NEVER = 1e18
 ACCOUNT = "*#"
 # Told the id of a task of which something new is stored.
 CHANGED: list[Callable[[str], None]] = []
@@ -39,17 +42,33 @@ def missing_tables() -> list[str]:
 # ---- tasks -------------------------------------------------------------------------------------
 
 
-def begin(task: PeerTask, kept_seconds: float) -> None:
-    """Put a task in with its first event, and drop those that were over long ago."""
+def begin(task: PeerTask) -> None:
+    """Put a task in with its first event."""
     with transaction.atomic():
-        old = PeerTask.objects.filter(state__in=FINAL, changed_at__lt=task.made_at - kept_seconds)
-        _remove(list(old.values_list("pk", flat=True)))
         task.save(force_insert=True)
         _add(task, STATUS, {"state": task.state}, task.made_at)
 
 
+def prune(now: float, kept_seconds: float) -> int:
+    """Drop the tasks that were over long ago. Returns how many there were."""
+    with transaction.atomic():
+        old = PeerTask.objects.filter(state__in=FINAL, changed_at__lt=now - kept_seconds)
+        numbers = list(old.values_list("pk", flat=True))
+        if numbers:
+            _remove(numbers)
+    return len(numbers)
+
+
+def remove(number: str) -> None:
+    """Take out a task that never began."""
+    with transaction.atomic():
+        _remove([number])
+
+
 def find(number: str, **where: object) -> PeerTask | None:
     """The task of that id, if it is one of those: a peer finds no other's."""
+    if not number.isprintable():
+        return None  # PostgreSQL takes no NUL, not even to look for it
     task: PeerTask | None = PeerTask.objects.filter(pk=number, **where).first()
     return task
 
@@ -204,10 +223,23 @@ def last_event(task: str, **where: object) -> PeerEvent | None:
 # ---- who is told -------------------------------------------------------------------------------
 
 
-def put_hook(hook: PeerHook) -> None:
-    """Keep an address, in the place of one of the same name; it is told of what comes from now."""
-    last = last_event(hook.task)
-    hook.sent = last.pk if last is not None else 0
+class DueHook(NamedTuple):
+    """An address that something is to be told to: about which task, and what comes next."""
+
+    hook: PeerHook
+    task: PeerTask
+    event: PeerEvent
+
+
+def put_hook(hook: PeerHook, since: PeerEvent | None) -> None:
+    """Keep an address, in the place of one of the same name.
+
+    Args:
+        since: the event of the task after which it is told; None: of all.
+    """
+    if since is not None:
+        hook.sent = since.pk
+        hook.next_at = NEVER if _is_end(since) else 0.0
     with transaction.atomic():
         PeerHook.objects.filter(task=hook.task, key=hook.key).delete()
         hook.save(force_insert=True)
@@ -223,19 +255,41 @@ def remove_hook(task: str, key: str) -> int:
     return int(PeerHook.objects.filter(task=task, key=key).delete()[0])
 
 
-def due_hooks(now: float) -> list[tuple[PeerHook, PeerEvent]]:
-    """The addresses that something is to be told to now, each with what comes next."""
-    found = []
-    for hook in PeerHook.objects.filter(next_at__lte=now).order_by("pk"):
-        following = PeerEvent.objects.filter(task=hook.task, pk__gt=hook.sent).order_by("pk")
-        if (event := following.first()) is not None:
-            found.append((hook, event))
-    return found
+def due_hooks(
+    now: float, most: int, most_of_one: int, *, busy: Collection[int], full: Collection[int]
+) -> list[DueHook]:
+    """The addresses that something is to be told to now, those that wait for longest first.
+
+    Args:
+        most, most_of_one: as many at most, of all accounts and of one.
+        busy: numbers of addresses that are being told something.
+        full: accounts of which nobody is told anything more now.
+    """
+    later = PeerEvent.objects.filter(task=OuterRef("task"), pk__gt=OuterRef("sent")).order_by("pk")
+    whose = PeerTask.objects.filter(pk=OuterRef("task")).values("account")
+    waiting = PeerHook.objects.filter(next_at__lte=now).exclude(pk__in=list(busy))
+    found = waiting.annotate(
+        following=Subquery(later.values("pk")[:1]), account=Subquery(whose[:1])
+    )
+    found = found.filter(following__isnull=False, account__isnull=False)
+    found = found.exclude(account__in=list(full))
+    in_turn = Window(RowNumber(), partition_by=[F("account")], order_by=["next_at", "pk"])
+    found = found.annotate(place=in_turn).filter(place__lte=most_of_one)
+    hooks = list(found.order_by("next_at", "pk")[:most])
+    tasks = PeerTask.objects.in_bulk({hook.task for hook in hooks})
+    events = PeerEvent.objects.in_bulk({hook.following for hook in hooks})
+    return [DueHook(hook, tasks[hook.task], events[hook.following]) for hook in hooks]
 
 
 def note_sent(hook: int, event: int) -> None:
-    """An address was told of an event, or never will be."""
-    PeerHook.objects.filter(pk=hook, sent__lt=event).update(sent=event, tries=0, next_at=0.0)
+    """An address was told of an event, or never will be; after the last there is no next one."""
+    told = PeerEvent.objects.filter(pk=event).first()
+    next_at = NEVER if told is not None and _is_end(told) else 0.0
+    PeerHook.objects.filter(pk=hook, sent__lt=event).update(sent=event, tries=0, next_at=next_at)
+
+
+def _is_end(event: PeerEvent) -> bool:
+    return event.kind == STATUS and read(event).get("state") in FINAL
 
 
 def note_failure(hook: int, why: str, next_at: float) -> None:

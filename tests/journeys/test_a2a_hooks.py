@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from tests.fakes.handle import FakeModel
-from tests.journeys.a2a_client import Peer, owner, port, report, rested, settings_of, stranger
+from tests.journeys.a2a_client import (
+    Peer,
+    owner,
+    port,
+    report,
+    rested,
+    settings_of,
+    state_of,
+    stranger,
+)
 from tests.journeys.game import Game
 from tests.journeys.hook_receiver import is_signed, receiving
 from tests.journeys.staging import quiet_log
@@ -24,6 +34,13 @@ def game_settings(port: int) -> dict[str, Any]:
     return settings_of(
         port, hook_networks=["127.0.0.1/32"], hook_seconds=1.0, hook_pause_seconds=2.0
     )
+
+
+def sending(text: str, task: str = "", hook: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What `SendMessage` takes: a message with an address, whose end is not waited for."""
+    said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
+    config = {"returnImmediately": True, "taskPushNotificationConfig": hook}
+    return {"message": {**said, "taskId": task}, "configuration": config}
 
 
 def begin(peer: Peer, model: FakeModel) -> str:
@@ -145,6 +162,61 @@ def test_a7_an_address_within_is_refused(
     assert (-32602, True) == (error["code"], told in error["message"])
     stranger.cancel(task)
     model.release()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"id": "a b"}, "has a name of at most 64"),
+        ({"authentication": {"scheme": "x" * 65}}, "scheme of an address has at most 64"),
+        ({"token": "a\0b"}, "token of an address"),
+    ],
+)
+def test_a7_an_address_that_is_refused_begins_no_task(
+    game: Game, stranger: Peer, model: FakeModel, more: dict[str, Any], told: str
+) -> None:
+    """Nothing is asked and nothing is paid where the peer is told of a mistake."""
+    model.behave(**report("Seven."))
+    asked = model.count_calls()
+    before = game.query("SELECT count(*) FROM evennia_ai_pendingtask")
+    config = {"url": "http://127.0.0.1:9/", **more}
+    answer = stranger.call("SendMessage", sending("How many lamps?", hook=config))
+    assert (-32602, True) == (answer["error"]["code"], told in answer["error"]["message"])
+    assert before == game.query("SELECT count(*) FROM evennia_ai_pendingtask")
+    assert asked == model.count_calls()
+
+
+def test_a7_an_address_that_comes_with_an_answer(owner: Peer, model: FakeModel) -> None:
+    """It is told all that follows the answer."""
+    notes = [
+        {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
+        for number in range(5)
+    ]
+    model.queue(*notes)
+    task = owner.ask("Look it all up.")
+    assert "INPUT_REQUIRED" == state_of(task)
+    model.behave(**report("Seven."))
+    with receiving() as receiver:
+        told = sending("no", task.id, {"url": receiver.url, "id": "mine"})
+        assert "result" in owner.call("SendMessage", told)
+        receiver.wait_for(1)
+        kept = owner.call("ListTaskPushNotificationConfigs", {"taskId": task.id})["result"]
+    assert ["mine"] == [each["id"] for each in kept["configs"]]
+
+
+def test_a7_a_message_that_is_sent_again_is_told_once(stranger: Peer, model: FakeModel) -> None:
+    """It is the same task, and has the same address."""
+    model.behave(**report("Seven.", kind="hang"))
+    with receiving() as receiver:
+        said = sending("How many lamps?", hook={"url": receiver.url})
+        numbers = {stranger.call("SendMessage", said)["result"]["task"]["id"] for _ in range(3)}
+        (task,) = numbers
+        model.release()
+        receiver.wait_for_end()
+        kept = stranger.call("ListTaskPushNotificationConfigs", {"taskId": task})["result"]
+    assert 1 == len(kept["configs"])
+    events = [headers["x-evennia-ai-event"] for headers, _ in receiver.heard]
+    assert len(set(events)) == len(events)
 
 
 def test_a7_a_restart_loses_nothing(game: Game, stranger: Peer, model: FakeModel) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from evennia_ai.a2a.calls import FRESH_SECONDS
 from tests.fakes.handle import FakeModel
 from tests.journeys.a2a_client import (
     Peer,
@@ -21,14 +24,17 @@ from tests.journeys.a2a_client import (
     settings_of,
     state_of,
     stranger,
+    token_of,
 )
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import Game
 from tests.journeys.staging import quiet_log, run
 from tests.journeys.test_a2a import listening
+from tests.journeys.web import Web
 
 __all__ = ("owner", "port", "quiet_log", "rested", "stranger")
 pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
+NOBODY = "0b7e4c1a-0000-4000-8000-000000000000"
 MANY, ROUNDS, STREAMS, AT_ONCE = 100, 3, 200, 4
 # Beyond what the machine lags by itself; twenty clients of the test share its cores with the game.
 MOST_LAG_MS = 100.0
@@ -62,7 +68,7 @@ def quiet_lag(admin: Player) -> float:
 
 def give(peer: Peer) -> str:
     """A task, and its id or why there is none."""
-    said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Count the lamps."}]}
+    said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": "Count the lamps."}]}
     config = {"returnImmediately": True}
     answer = peer.call("SendMessage", {"message": said, "configuration": config})
     if "error" in answer:
@@ -130,6 +136,26 @@ def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None
     assert float(lag) - quiet < MOST_LAG_MS
 
 
+def test_a_stream_ends_with_its_token(
+    game: Game, port: int, stranger: Peer, model: FakeModel
+) -> None:
+    """What happens after a token was revoked is told to nobody who came in by it."""
+    model.behave(**report("The north wing.", kind="hang"))
+    peer = Peer(port, token_of(game, "Peer", "lantern-oak-51"))
+    task = give(peer)
+    with listening(peer, f"/tasks/{task}:subscribe") as stream:
+        assert stream.readline().startswith(b"id: ")
+        web = Web(game.ports.web)
+        web.token = peer.token
+        web.get_done("DELETE", "token/")
+        time.sleep(FRESH_SECONDS)
+        model.release()
+        rest = stream.read().decode()
+    assert "north wing" not in rest
+    assert "worth nothing" in rest
+    assert "COMPLETED" == state_of(stranger.get(task))
+
+
 def test_ids_of_others_and_answers_sent_again(
     owner: Peer, stranger: Peer, model: FakeModel
 ) -> None:
@@ -143,6 +169,11 @@ def test_ids_of_others_and_answers_sent_again(
     assert "COMPLETED" == state_of(owner.get(task.id))
 
 
+def page_token(at: str) -> str:
+    """A token of a page after a task that was changed then."""
+    return base64.urlsafe_b64encode(f"{at} {NOBODY}".encode()).decode()
+
+
 def test_what_makes_no_sense(stranger: Peer) -> None:
     """Files, no words, ids and lists that are none: each says what would be right."""
     file = {"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "AAAA"}]}
@@ -150,12 +181,17 @@ def test_what_makes_no_sense(stranger: Peer) -> None:
         (file, "A file of the type '' is not understood here"),
         ({**file, "parts": [{"text": " "}]}, "at least one word"),
         ({**file, "messageId": "m" * 65, "parts": [{"text": "x"}]}, "at most 64 characters"),
+        ({**file, "contextId": "c\0", "parts": [{"text": "x"}]}, "all printable"),
+        ({**file, "parts": [{"data": {"a": float("inf")}}]}, "no JSON"),
+        ({**file, "parts": [{"text": "x"}], "metadata": {"a": float("nan")}}, "no JSON"),
     ):
         assert told in stranger.call("SendMessage", {"message": said})["error"]["message"]
     for wanted, told in (
         ({"pageSize": 0}, "1 to 100"),
         ({"pageSize": 101}, "1 to 100"),
         ({"pageToken": "bm8="}, "none of those"),
+        ({"pageToken": page_token("e")}, "none of those"),
+        ({"pageToken": page_token("1e999")}, "none of those"),
         ({"historyLength": -1}, "from 0 up"),
     ):
         assert told in stranger.call("ListTasks", wanted)["error"]["message"]

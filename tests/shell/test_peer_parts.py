@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -37,7 +38,7 @@ class TestParts(ErrandTest):
 
     def begin(self, **more: Any) -> PeerTask:
         """A task that is at work."""
-        given = Given("m1", "Count the lamps.", **more)
+        given = Given(str(uuid4()), "Count the lamps.", **more)
         found = peer_tasks.begin(self.ada_script, self.account, given, CONFIG)
         assert found.ok, found.message
         return found.data
@@ -111,7 +112,8 @@ class TestParts(ErrandTest):
         self.use(4_999)
         assert peer_tasks.begin(self.ada_script, self.account, given, config).ok
         BudgetTotal.objects.update(prompt_tokens=5_000)
-        refused = peer_tasks.begin(self.ada_script, self.account, given, config)
+        another = Given("m2", "Count the lamps.")
+        refused = peer_tasks.begin(self.ada_script, self.account, another, config)
         assert Problem.UNAVAILABLE is refused.problem
         assert "has used 5,000 tokens today, of 5,000" in refused.message
         assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message

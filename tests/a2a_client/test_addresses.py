@@ -1,0 +1,36 @@
+"""Hosts that others name are looked up apart from whatever else the game does in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evennia_ai.a2a_client.addresses import Place, UnknownHostError, locate
+
+HERE = ("127.0.0.0/8", "::1/128")
+
+
+def test_a_look_up_takes_no_thread_of_others() -> None:
+    """The loop's own threads may all be taken, and a host is found all the same."""
+    release = threading.Event()
+
+    async def find() -> Place:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        taken = loop.run_in_executor(None, release.wait)
+        try:
+            return await locate("http://localhost:80/", HERE, "networks")
+        finally:
+            release.set()
+            await taken
+
+    assert "localhost" == asyncio.run(find()).host
+
+
+def test_a_host_that_nobody_knows() -> None:
+    """It is said by its own error: later somebody may know it."""
+    with pytest.raises(UnknownHostError, match="Nobody knows the host"):
+        asyncio.run(locate("http://nobody.invalid/", HERE, "networks"))

@@ -1,0 +1,201 @@
+"""A message of a peer's begins one task, all of it or nothing, and addresses are told in turn."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from unittest import mock
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evennia_ai.a2a.calls import Caller, Desk, RefusedError
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
+from evennia_ai.operations import peer_tasks, token_store
+from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.result import Problem
+from evennia_ai.tasks import peer_store
+from tests.shell.errand_case import ErrandTest, reports_of
+from tests.shell.support import pump
+
+CONFIG = A2aConfig(port=4006, assistants=("*",), hooks_per_task=1, tasks_per_peer=0)
+SOON = 100.0
+
+
+def hook(key: str = "mine", **more: str) -> dict[str, str]:
+    """An address as the protocol's side hands it over."""
+    empty = {"token": "", "scheme": "", "credentials": ""}
+    return {"key": key, "url": "https://there.example/told", **empty, **more}
+
+
+def due(**more: Any) -> list[str]:
+    """The names of the addresses that are to be told something."""
+    given = {"most": 20, "most_of_one": 20, "busy": (), "full": (), **more}
+    return [each.hook.key for each in peer_store.due_hooks(time.time() + SOON, **given)]
+
+
+class TestSending(ErrandTest):
+    """Ada is asked by a peer."""
+
+    def setUp(self) -> None:
+        """A peer with a token."""
+        super().setUp()
+        _, self.token = token_store.make(self.account, "peer")
+        self.desk = self.desk_of()
+
+    def desk_of(self, *, may_change: bool = True, at: float | None = None) -> Desk:
+        """Where the peer asks."""
+        begun = time.monotonic() if at is None else at
+        caller = Caller(self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun)
+        return Desk(CONFIG, "ada", caller, {})
+
+    def counts(self) -> tuple[int, ...]:
+        """The rows of tasks, of requests and of addresses, and what waits in the inbox."""
+        tables = (PeerTask, PendingTask, PeerHook)
+        inbox = len(self.ada_script.work.inbox)
+        return (*(table.objects.count() for table in tables), inbox)
+
+    def test_an_address_that_is_refused_begins_nothing(self) -> None:
+        """Its name, its words and their lengths are looked at before anything is asked."""
+        before = self.counts()
+        for bad, told in (
+            (hook("a b"), "has a name of at most 64"),
+            (hook(scheme="x" * 65), "scheme of an address has at most 64"),
+            (hook(token="x" * 2_001), "token of an address has at most 2000"),
+            (hook(token="a\0b"), "token of an address is shown in a header"),
+            (hook(credentials="a\r\nb"), "credentials of an address is shown in a header"),
+        ):
+            with pytest.raises(RefusedError, match=told):
+                self.desk.send(Given(str(uuid4()), "Count the lamps."), "", bad)
+        assert before == self.counts()
+
+    def test_what_cannot_be_stored_is_asked_of_nobody(self) -> None:
+        """The task, its first event and the request are one transaction, before the inbox."""
+        before = self.counts()
+        given = Given(str(uuid4()), "Count the lamps.")
+        for broken in ("begin", "put_hook"):
+            failing = mock.patch.object(peer_store, broken, side_effect=OSError("the disk is full"))
+            with failing, pytest.raises(OSError, match="full"):
+                self.desk.send(given, "", hook())
+            assert before == self.counts()
+        state = mock.patch.object(type(self.ada_script), "enqueue", side_effect=OSError("full"))
+        with state, pytest.raises(OSError, match="full"):
+            self.desk.send(given, "", hook())
+        assert before == self.counts()
+        assert "working" == self.desk.send(given, "", hook()).state
+
+    def test_a_message_sent_again_is_the_same_task(self) -> None:
+        """An order acts once; other words by its id are refused; another peer's id is another."""
+        given = Given("m1", "Count the lamps.")
+        first = self.desk.send(given, "", None)
+        again = self.desk.send(given, "", hook())
+        assert (first.id, 1) == (again.id, len(peer_store.hooks(first.id)))
+        assert 1 == PeerTask.objects.count()
+        with pytest.raises(RefusedError, match="'m1' was sent before with other words"):
+            self.desk.send(Given("m1", "Count the books."), "", None)
+        with pytest.raises(RefusedError, match="'m1' was sent before with other words"):
+            self.desk.send(Given("m1", "Count the lamps.", "another"), "", None)
+        other = peer_tasks.begin(self.ada_script, self.account2, given, CONFIG)
+        assert first.id != other.data.pk
+        self.model.answers.extend([reports_of("Seven."), reports_of("Seven.")])
+        pump()
+        assert "completed" == self.desk.send(given, "", None).state
+        peer_store.remove(first.id)
+        with pytest.raises(RefusedError, match="kept no more"):
+            self.desk.send(given, "", None)
+
+    def test_refusals_come_before_a_look_at_the_host(self) -> None:
+        """Whoever may not give the task has no name looked up."""
+        given = Given(str(uuid4()), "Count the lamps.")
+        with pytest.raises(RefusedError, match="only read"):
+            self.desk_of(may_change=False).check(given, "", hook())
+        with pytest.raises(RefusedError, match="no task"):
+            self.desk.check(given, "none", hook())
+        with pytest.raises(RefusedError, match="no task"):
+            self.desk.check_hook("none", hook())
+        self.ada.locks.add("peer:false()")
+        with pytest.raises(RefusedError, match="lets you not"):
+            self.desk.check(given, "", hook())
+
+    def test_a_token_that_ended_ends_what_it_opened(self) -> None:
+        """A stream that goes on is asked again who it is."""
+        shown = self.desk.send(Given(str(uuid4()), "Count the lamps."), "", None)
+        long_open = self.desk_of(at=time.monotonic() - SOON)
+        assert shown.id == long_open.get(shown.id).id
+        token_store.end([self.token.pk])
+        with pytest.raises(RefusedError, match="worth nothing") as refused:
+            long_open.happenings(shown.id, 0)
+        assert refused.value.is_stranger
+
+    def test_addresses_are_found_by_three_queries(self) -> None:
+        """However many there are; those that were told the end are not looked at any more."""
+        for number in range(5):
+            task = self.desk.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
+            row = PeerTask.objects.get(pk=task.id)
+            peer_store.make(row, {"id": "made:x", "parts": [{"text": "x"}]}, 1.0)
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            assert [f"h{number}" for number in range(5)] == due()
+        assert 3 == len(asked)
+        PeerHook.objects.filter(key="h0").update(next_at=9.0)
+        assert ["h1", "h2"] == due(most=2)
+        assert ["h1"] == due(most_of_one=1)
+        assert ["h2"] == due(
+            most_of_one=1, busy=PeerHook.objects.filter(key="h1").values_list("pk", flat=True)
+        )
+        assert [] == due(full=[self.account.pk])
+
+    def test_who_has_many_addresses_leaves_others_theirs(self) -> None:
+        """Each account has its share of those that are told at one time."""
+        given = Given(str(uuid4()), "Count.")
+        other = peer_tasks.begin(self.ada_script, self.account2, given, CONFIG).data
+        for number in range(4):
+            self.desk.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
+        peer_store.put_hook(PeerHook(task=other.pk, **hook("theirs")), None)
+        for task in PeerTask.objects.all():
+            peer_store.make(task, {"id": "made:x", "parts": [{"text": "x"}]}, 1.0)
+        assert ["h0", "h1", "theirs"] == due(most_of_one=2)
+
+    def test_after_the_end_there_is_nothing_to_tell(self) -> None:
+        """An address that was told the end is due never again; one that comes late, neither."""
+        self.model.answers.append(reports_of("Seven."))
+        shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
+        pump()
+        peer_tasks.follow_all()
+        row = peer_store.hooks(shown.id)[0]
+        for event in PeerEvent.objects.filter(task=shown.id, pk__gt=row.sent).order_by("pk"):
+            assert ["mine"] == due()
+            peer_store.note_sent(row.pk, event.pk)
+        assert [peer_store.NEVER] == [each.next_at for each in peer_store.hooks(shown.id)]
+        self.desk.remove_hook(shown.id, "mine")
+        self.desk.put_hook(shown.id, hook("late"))
+        assert [peer_store.NEVER] == [each.next_at for each in peer_store.hooks(shown.id)]
+
+    def test_old_tasks_go_without_a_new_one(self) -> None:
+        """With their events and addresses; those that are not over stay."""
+        self.model.answers.append(reports_of("Seven."))
+        shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
+        assert 0 == peer_store.prune(time.time() + SOON, 1.0)
+        pump()
+        peer_tasks.follow_all()
+        assert (0, 1) == (
+            peer_store.prune(time.time(), SOON),
+            peer_store.prune(time.time() + SOON, 1.0),
+        )
+        assert (False, False) == (
+            PeerEvent.objects.filter(task=shown.id).exists(),
+            PeerHook.objects.filter(task=shown.id).exists(),
+        )
+
+    def test_ids_with_what_no_database_takes_are_no_tasks(self) -> None:
+        """PostgreSQL takes no NUL, not even in a question."""
+        with pytest.raises(RefusedError, match="no task") as refused:
+            self.desk.get("a\0b")
+        assert Problem.MISSING is refused.value.problem
+        shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
+        self.desk.remove_hook(shown.id, "a\0b")
+        assert 1 == len(self.desk.hooks(shown.id))
