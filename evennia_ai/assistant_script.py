@@ -181,6 +181,7 @@ class AssistantScript(NearBody, DefaultScript):
         if work is not None and not work.is_closing:
             work.is_closing = True
             state.bump_epoch(self)
+            remote_tasks.give_up_all(self)
             state.flush(self)
 
     at_stop = at_pause

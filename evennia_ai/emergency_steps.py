@@ -27,7 +27,7 @@ from evennia_ai.runtime import services, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
-from evennia_ai.tasks import task_waits
+from evennia_ai.tasks import remote_tasks, task_waits
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
 LOCKED_SECONDS = 1.0
@@ -175,6 +175,8 @@ def settle(stopping: Stopping) -> Dropped:
     with whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
             approvals.discard_all(script, f"{name_of(script)} is stopped")
+    with whatever_happens("its tasks with agents elsewhere could not be called off"):
+        remote_tasks.give_up_all(script, why="emergency_stop")
     if not stopping.is_new:
         return dropped
     with whatever_happens("its character could not be told"):

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.a2a_client.cards import Card
 from evennia_ai.a2a_client.client import Client
-from evennia_ai.a2a_client.protocol import OVER, Sent, Standing
+from evennia_ai.a2a_client.protocol import OVER, NoEntryError, RefusedError, Sent, Standing
 from evennia_ai.core.settings.remote import Remote
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.typed_objects import Reactor
@@ -130,18 +130,25 @@ class RemoteSpecialist:
         """A task as it stands; fails as `Client.get` raises."""
         return self._as_deferred(self._client.get(card, task), self._reactor)
 
-    def cancel(self, task: str) -> Deferred[None]:
-        """Call a task off, whatever comes of it; fires when it was told, or could not be."""
-        return Deferred.fromCoroutine(self._cancel(task)).addErrback(
-            lambda failure: self._log(
-                f"[assistant] remote specialist {self.name}: a task could not be called off: "
-                f"{one_line(failure.getErrorMessage())}"
-            )
-        )
+    def cancel(self, task: str) -> Deferred[bool]:
+        """Call a task off; fires with True where the agent was told, whatever it does then."""
 
-    async def _cancel(self, task: str) -> None:
+        def complain(failure: Failure) -> bool:
+            why = one_line(self.remote.without_token(failure.getErrorMessage()), MOST_PROBLEM)
+            self._say(f"a task could not be called off: {why}")
+            return False
+
+        return Deferred.fromCoroutine(self._cancel(task)).addErrback(complain)
+
+    async def _cancel(self, task: str) -> bool:
         card = await self.ready()
-        await self._as_deferred(self._client.cancel(card, task), self._reactor)
+        try:
+            await self._as_deferred(self._client.cancel(card, task), self._reactor)
+        except NoEntryError:
+            raise
+        except RefusedError:  # it is over there, or is never called off: it was told all the same
+            pass
+        return True
 
     # ---- its card --------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ from evennia_ai.a2a_client.protocol import (
     CANCEL,
     GET,
     SEND,
+    NoEntryError,
+    RefusedError,
     Request,
     Sent,
     Standing,
@@ -25,7 +27,6 @@ from evennia_ai.a2a_client.protocol import (
     request_of,
 )
 from evennia_ai.core.settings.remote import SETTING, Remote
-from evennia_ai.errors import ToolError
 
 MOST_BYTES = 1_000_000
 REQUEST_SECONDS = 20.0
@@ -64,7 +65,8 @@ class Client:
         Raises:
             NotSentError: no connection came about.
             ConnectionError: it failed, and may have begun.
-            ToolError: it does not do that; the text has its words.
+            NoEntryError: it does not let this game in.
+            RefusedError: it does not do that; the text has its words.
         """
         return await self._call(card, SEND, message.as_params(), seconds)
 
@@ -81,10 +83,10 @@ class Client:
     ) -> Standing:
         told = await self._asked(request_of(card, call, params), seconds, is_secret=True)
         if told.status in NO_ENTRY:
-            raise ToolError(REFUSES.format(status=told.status))
+            raise NoEntryError(REFUSES.format(status=told.status))
         if 400 <= told.status < 500 and told.status not in LATER:
             why = self._remote.without_token(complaint_of(told.body))
-            raise ToolError(why or f"it refuses that (HTTP {told.status})")
+            raise RefusedError(why or f"it refuses that (HTTP {told.status})")
         if told.status != 200:
             raise ConnectionError(f"it answered HTTP {told.status}")
         standing = read_standing(card, read_json(told.body))

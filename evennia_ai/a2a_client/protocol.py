@@ -38,6 +38,14 @@ CANNOT = "its answer cannot be read: {why}"
 USAGE = "usage"
 
 
+class RefusedError(ToolError):
+    """The agent understood a call, and does not do it: nothing was begun by it."""
+
+
+class NoEntryError(RefusedError):
+    """The agent does not let this game in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """One message to an agent.
@@ -142,7 +150,7 @@ def read_standing(card: Card, told: Any) -> Standing:
         told: the JSON of it.
 
     Raises:
-        ToolError: the agent does not do what it was asked; the text says why, in its words.
+        RefusedError: the agent does not do what it was asked; the text says why, in its words.
         ConnectionError: the agent failed, or its answer makes no sense.
     """
     try:
@@ -162,7 +170,7 @@ def _result(told: Any) -> Any:
         text = bounded(str(error.get("message", "")), MOST_ERROR) or "it says not why"
         if error.get("code") in OF_THE_AGENT:
             raise ConnectionError(f"it failed: {text}")
-        raise ToolError(text)
+        raise RefusedError(text)
     return told["result"]
 
 

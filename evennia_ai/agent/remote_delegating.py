@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 
 from twisted.internet.task import deferLater
 
@@ -20,6 +19,8 @@ from evennia_ai.a2a_client.protocol import (
     COMPLETED,
     INPUT_REQUIRED,
     WORKING,
+    NoEntryError,
+    RefusedError,
     Sent,
     Standing,
 )
@@ -61,6 +62,7 @@ RESTING = "{name} does not work at present, and is asked again in {seconds:.0f} 
 CONSENT = "{name} wants somebody's consent or login, which you cannot give; do without it"
 LATE = "it did not answer within {seconds:g} s, and its task was called off"
 CUT_OFF, UNANSWERED = "it was dropped", "nobody answered what it asks"
+GONE = "{name} waits for that answer no more; give it the task anew, or do without it"
 
 
 async def hand_on(
@@ -82,8 +84,14 @@ async def hand_on(
         _refuse_private(script, turn, agent)  # somebody may have been asked meanwhile
         turn.delegations += 1
         turn.chain.delegations += 1
-    payment = await _reserve(script, turn, agent, asked)
-    standing = await _guarded(payment, words)
+    else:
+        asked.hold()  # its time does not run out while somebody is asked for money
+    try:
+        payment = await _reserve(script, turn, agent, asked)
+        standing = await _guarded(payment, words)
+    finally:
+        if asked is not None:  # where nothing was sent
+            remote_tasks.expect_answer(asked, agent.remote.config.seconds, UNANSWERED)
     if standing.state == INPUT_REQUIRED:
         return ASKS.format(name=agent.name, said=quote(standing.text))
     told = standing.text or "(no words)"
@@ -115,6 +123,8 @@ class _Payment:
     Attributes:
         wait: the task, from when it is noted; of an answer from the beginning.
         is_answer: it answers a question of the agent, which cost its price already.
+        is_sent: it may have begun something at the agent.
+        is_heard: the agent answered it.
     """
 
     script: Assistant
@@ -123,6 +133,8 @@ class _Payment:
     reservation: ledger.Reservation
     wait: RemoteWait | None
     is_answer: bool
+    is_sent: bool = False
+    is_heard: bool = False
 
     @property
     def now(self) -> float:
@@ -130,8 +142,10 @@ class _Payment:
         return self.script.clock.seconds()
 
     def release(self) -> None:
-        """Nothing was sent."""
+        """Nothing came of it, so that nothing counts."""
         ledger.store().release(self.reservation, self.now)
+        if self.wait is not None:
+            remote_tasks.note_cost(self.wait, 0, 0)
 
     def cut_off(self) -> None:
         """It was sent, and nobody knows what became of it: all that was held counts."""
@@ -143,14 +157,23 @@ class _Payment:
         """It was answered: what the agent says it used counts, or else what was held."""
         assert self.wait is not None
         estimate = self.reservation.estimate
-        used = standing.usage or estimate.usage
-        more = max(0, used.total_tokens - (self.wait.counted if standing.usage else 0))
+        used = estimate.usage.total_tokens
+        if standing.usage is not None:
+            used = self._believed(standing.usage.total_tokens) - self.wait.counted
+        more = max(0, used)
         if self.is_answer and not more:
             self.release()
             return
         usage = TokenUsage(more, 0)
         ledger.store().settle(self.reservation, usage, self.now)
         self._note(usage, cost_of(usage, estimate.price))
+
+    def _believed(self, said: int) -> int:
+        """The tokens that count of those which the agent says it used: no more than a setting."""
+        most = self.agent.remote.config.believed
+        if said > most and self.wait is not None:
+            remote_tasks.note_disbelief(self.wait, said, most)
+        return min(said, most)
 
     def _note(self, usage: TokenUsage, cost_nano: int) -> None:
         self.turn.count(usage)
@@ -206,37 +229,39 @@ async def _guarded(payment: _Payment, words: str) -> Standing:
     try:
         standing = await _paid(payment, words)
         permit.success()
-    except (ConnectionError, ToolTimeoutError) as error:
+    except (ConnectionError, ToolTimeoutError, NoEntryError) as error:
         permit.failure(error)
         _note(payment, _why(error))
         # No other error: what one agent does is no defect of the tool, whose breaker is for all.
         raise ToolError(f"{agent.name} could not do it: {error}") from None
     except ToolError:
-        permit.success()
+        if payment.is_heard:
+            permit.success()
         raise
     finally:
-        permit.release()
+        permit.release()  # where it was not asked, that tells nothing of it
     return standing
 
 
 async def _paid(payment: _Payment, words: str) -> Standing:
     """Send the words, wait, and settle what it cost, however it ends."""
     script, turn, agent = payment.script, payment.turn, payment.agent
-    is_sent = False
+    estimate = payment.reservation.estimate
     try:
         card = await agent.ready()
         if payment.wait is None:
             _refuse_more(script, agent)  # others may have begun meanwhile
             payment.wait = remote_tasks.begin(script, agent, turn)
+        elif not remote_tasks.is_asking(payment.wait):  # it ended meanwhile, or has its answer
+            payment.wait = None
+            raise ToolError(GONE.format(name=agent.name))
         wait = payment.wait
-        wait.hold()
-        is_sent = True
+        remote_tasks.note_held(wait, estimate.usage.total_tokens, estimate.cost_nano)
         standing = await _exchange(payment, wait, card, words)
         payment.settle(standing)
     except BaseException as error:
-        is_sent = is_sent and not isinstance(error, NotSentError)
         try:
-            (payment.cut_off if is_sent else payment.release)()
+            (payment.cut_off if payment.is_sent else payment.release)()
         finally:
             if payment.wait is not None:
                 remote_tasks.give_up(payment.wait, _why(error))
@@ -269,9 +294,7 @@ def _ended(payment: _Payment, wait: RemoteWait, standing: Standing) -> Standing:
     if standing.state == INPUT_REQUIRED and wait.answers < MOST_ANSWERS:
         wait.answers += 1
         remote_tasks.note_state(wait, remote_tasks.ASKING)
-        seconds = payment.agent.remote.config.seconds
-        end = partial(remote_tasks.give_up, wait, UNANSWERED)
-        wait.timer = payment.script.clock.callLater(seconds, end)
+        remote_tasks.expect_answer(wait, payment.agent.remote.config.seconds, UNANSWERED)
         return standing
     if standing.state in (INPUT_REQUIRED, AUTH_REQUIRED):
         remote_tasks.give_up(wait, standing.state)
@@ -325,12 +348,18 @@ async def _sent(payment: _Payment, card: Card, sent: Sent) -> Standing:
     pauses = list(SEND_PAUSES)
     standing: Standing | None = None
     while standing is None:
+        payment.is_sent = True
         try:
             standing = await payment.agent.send(card, sent, seconds)
+        except RefusedError:
+            payment.is_sent, payment.is_heard = False, True
+            raise
         except NotSentError as error:
+            payment.is_sent = False
             if not (error.may_pass and pauses):
                 raise
             await deferLater(clock, pauses.pop(0))
+    payment.is_heard = True
     return standing
 
 

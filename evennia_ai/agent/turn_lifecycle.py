@@ -44,7 +44,7 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import signals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
-from evennia_ai.tasks import delegations, task_waits
+from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
 
 OF_A_PLAYER = "player "
@@ -99,6 +99,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     """Close a turn: count, tell whoever waits and staff if it failed, stop after too many."""
     work = script.work
     work.extensions.end(turn.scope)
+    remote_tasks.give_up_all(script, turn.scope)
     if turn.epoch != work.epoch:
         return
     work.in_flight = None
@@ -162,6 +163,7 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     """
     work, name = script.work, _waiting(turn)
     work.extensions.end(turn.scope)
+    remote_tasks.give_up_all(script, turn.scope)
     if not isinstance(error, NobodyListensError) or turn.epoch != work.epoch:
         turns.cut_off(script, turn)
         note(script, turn, "cut off", why)

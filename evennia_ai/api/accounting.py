@@ -68,7 +68,8 @@ ROWS = (
         Route("GET", "peers/", "peers", "peers", USE),
         lambda call: peers.list_peers(call.query.get("account", "")),
         "List agents elsewhere that give tasks",
-        "By A2A: who asked whom, how each task stands, and what it cost; no word of what was said.",
+        "By A2A: who asked whom, how each task stands, and what it cost; no word of what was said. "
+        "Also the agents elsewhere that assistants may ask (`remotes`).",
         result=peers.Peers,
         query=requests.OfAccount,
     ),

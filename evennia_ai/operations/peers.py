@@ -21,6 +21,7 @@ from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import PeerTask
 from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.remote_specialists import RemoteRow, remote_rows
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import services
@@ -62,14 +63,17 @@ class PeerTaskRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Those who gave tasks, the last one first, and the newest tasks."""
+    """Those who gave tasks, the last one first, the newest tasks, and those who are given some."""
 
     peers: list[PeerRow]
     tasks: list[PeerTaskRow]
+    remotes: Annotated[
+        list[RemoteRow], note("Agents elsewhere that assistants may ask; none with an account.")
+    ]
 
 
 def list_peers(name: str = "") -> Result[Peers]:
-    """Peers that gave assistants tasks by A2A.
+    """Peers that gave assistants tasks by A2A, and the agents that assistants may give some.
 
     Args:
         name: of one account; "": all.
@@ -82,8 +86,9 @@ def list_peers(name: str = "") -> Result[Peers]:
         tasks = [task for task in tasks if names[task.account].casefold() == name.casefold()]
         if not tasks:
             return Result.missing(f"No account {name!r} has given a task that is kept.")
+    remotes = [] if name else remote_rows()
     if not tasks:
-        return Result(True, NONE, Peers([], []))
+        return Result(True, NONE, Peers([], [], remotes))
     accounts = dict.fromkeys(task.account for task in tasks)
     try:
         peers = [_peer(pk, names[pk], tasks) for pk in accounts]
@@ -92,7 +97,7 @@ def list_peers(name: str = "") -> Result[Peers]:
     assistants = {script.id: str(script.key) for script in list_assistants()}
     rows = [_task(task, names, assistants) for task in tasks[:MOST_SHOWN]]
     lines = [*map(_peer_line, peers), "", *map(_task_line, rows)]
-    return Result(True, "\n".join(lines), Peers(peers, rows))
+    return Result(True, "\n".join(lines), Peers(peers, rows, remotes))
 
 
 def _names(accounts: Iterable[int]) -> dict[int, str]:

@@ -44,14 +44,21 @@ class Remotes(TypedDict):
 
 def list_remotes() -> Result[Remotes]:
     """The agents elsewhere that assistants may give tasks."""
-    known = services.remote_specialists()
-    if not known.status():
+    if not services.remote_specialists().status():
         return Result(True, NONE, Remotes(agents=[]))
     if remote_tasks.missing_tables():
         return Result.unavailable(NOT_MIGRATED)
-    now = time.time()
-    rows = [_row(status, now) for status in known.status()]
+    rows = remote_rows()
     return Result(True, "\n".join(map(_line, rows)), Remotes(agents=rows))
+
+
+def remote_rows() -> list[RemoteRow]:
+    """The same as plain values; none where their table is missing."""
+    known = services.remote_specialists().status()
+    if not known or remote_tasks.missing_tables():
+        return []
+    now = time.time()
+    return [_row(status, now) for status in known]
 
 
 def _row(status: RemoteStatus, now: float) -> RemoteRow:
@@ -62,7 +69,7 @@ def _row(status: RemoteStatus, now: float) -> RemoteRow:
         **status,
         "tasks_today": remote_tasks.count_today(status["name"], now),
         "unfinished": tasks.filter(state__in=remote_tasks.UNFINISHED).count(),
-        "failed_month": tasks.filter(state=remote_tasks.FAILED).count(),
+        "failed_month": tasks.filter(state__in=remote_tasks.OVER_UNANSWERED).count(),
         "tokens_month": sums["tokens"] or 0,
         "cost_month": (sums["cost"] or 0) / NANO,
     }

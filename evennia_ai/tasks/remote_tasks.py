@@ -2,13 +2,14 @@
 
 After a restart nobody waits, as with tasks of assistants in the game: the one that gave a task
 takes its own event again and decides anew. What was with an agent is ended in the table then, and
-called off there.
+called off there. Where an agent cannot be told so, it is told later, and after the next start too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db import DatabaseError
@@ -23,16 +24,25 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.models import RemoteTask
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
-from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.tasks import delegations, peer_store
 
 OPEN, ASKING, ANSWERED, FAILED = "open", "asking", "answered", "failed"
 # It is over here, and its agent is to be told so.
 DROPPED = "dropped"
+OVER_UNANSWERED = (FAILED, DROPPED)
+# Between the tries to tell an agent; after the last it is left to the next start, for a day.
+CALL_OFF_PAUSES = (2.0, 30.0, 300.0)
+CALL_OFF_SECONDS = 86_400.0
 UNFINISHED = (OPEN, ASKING)
 MOST_PERSON = 64
 KEPT_SECONDS = 40 * 86_400.0  # more than any month
 CUT_OFF = "the game stopped in the middle of it"
+DISBELIEVED = (
+    "[assistant] remote specialist {name} says that it used {said} tokens for a task; {most} are "
+    "counted (most_tokens)"
+)
+TURN_OVER = "the turn that it was for is over"
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -44,7 +54,7 @@ class RemoteWait:
         scope: of the turn that gave it; nobody else's turn may answer what the agent asks.
         counted: tokens that were counted for it so far.
         answers: how many questions of its agent were answered.
-        timer: what ends it where nobody answers; None: it is waited for.
+        timer: what ends it where nobody answers what its agent asks; None: somebody sees to it.
     """
 
     requester: Assistant
@@ -63,6 +73,7 @@ class RemoteWait:
 
 
 _OPEN: dict[str, RemoteWait] = {}
+_TOLD_NOW: set[str] = set()
 
 
 def start_anew() -> None:
@@ -70,6 +81,7 @@ def start_anew() -> None:
     for wait in every():
         wait.hold()
     _OPEN.clear()
+    _TOLD_NOW.clear()
 
 
 def every() -> list[RemoteWait]:
@@ -78,8 +90,8 @@ def every() -> list[RemoteWait]:
 
 
 def count_of(script: Assistant) -> int:
-    """The number of an assistant's tasks that are with agents elsewhere and waited for."""
-    return sum(wait.requester is script and wait.timer is None for wait in every())
+    """The number of an assistant's tasks that are with agents elsewhere, and not over."""
+    return sum(wait.requester is script for wait in every())
 
 
 def asking(script: Assistant, scope: str, agent: str) -> RemoteWait | None:
@@ -89,6 +101,21 @@ def asking(script: Assistant, scope: str, agent: str) -> RemoteWait | None:
         if is_theirs and wait.scope == scope and wait.row.state == ASKING:
             return wait
     return None
+
+
+def is_asking(wait: RemoteWait) -> bool:
+    """True where an agent waits for an answer still, and nobody has sent one."""
+    return wait.row.id in _OPEN and wait.row.state == ASKING
+
+
+def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
+    """End a task in so many seconds, where its agent asks something and nobody sees to it.
+
+    Args:
+        why: as of `end`.
+    """
+    if is_asking(wait) and wait.timer is None:
+        wait.timer = wait.requester.clock.callLater(seconds, partial(give_up, wait, why))
 
 
 # ---- rows --------------------------------------------------------------------------------------
@@ -131,17 +158,32 @@ def note_place(wait: RemoteWait, task: str, context: str) -> None:
 
 
 def note_state(wait: RemoteWait, state: str) -> None:
-    """Note that an agent asks something, or goes on."""
-    wait.row.state = state
-    RemoteTask.objects.filter(pk=wait.row.pk).update(state=state)
+    """Note that an agent asks something, or goes on; what is over stays so."""
+    if wait.row.id in _OPEN:
+        wait.row.state = state
+        RemoteTask.objects.filter(pk=wait.row.pk, state__in=UNFINISHED).update(state=state)
+
+
+def note_held(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
+    """Note what a message may cost, before it is sent: after a kill that is what it counts as."""
+    row = wait.row
+    RemoteTask.objects.filter(pk=row.pk).update(
+        tokens=row.tokens + tokens, cost_nano=row.cost_nano + cost_nano
+    )
 
 
 def note_cost(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
-    """Add to what a task was counted as."""
+    """Add to what a task was counted as, in place of what was held."""
     row = wait.row
     wait.counted += tokens
     row.tokens, row.cost_nano = row.tokens + tokens, row.cost_nano + cost_nano
     RemoteTask.objects.filter(pk=row.pk).update(tokens=row.tokens, cost_nano=row.cost_nano)
+
+
+def note_disbelief(wait: RemoteWait, said: int, most: int) -> None:
+    """Note that an agent says it used more tokens than it is believed."""
+    logger.log_warn(DISBELIEVED.format(name=wait.agent.name, said=said, most=most))
+    _record(wait, "usage_disbelieved", said=said, most=most)
 
 
 def end(wait: RemoteWait, why: str = "", *, is_dropped: bool = False) -> bool:
@@ -177,18 +219,42 @@ def give_up(wait: RemoteWait, why: str) -> None:
         logger.log_trace(f"[assistant] {wait.requester.key}: a remote task could not be ended")
         is_over = False
     if not is_over and wait.row.task:
-        _call_off(wait.agent, wait.row)
+        _call_off(wait.agent, wait.row, wait.requester.clock, CALL_OFF_PAUSES)
 
 
-def _call_off(agent: RemoteSpecialist, row: RemoteTask) -> None:
-    """Tell an agent that a task is over; a process that ends first leaves that to the next one."""
+def give_up_all(script: Assistant, scope: str | None = None, why: str = TURN_OVER) -> None:
+    """End what a turn, or an assistant, has with agents elsewhere: nobody asks for it any more.
 
-    def note(_: object) -> None:
+    Args:
+        scope: of the turn; None: all of the assistant's.
+    """
+    for wait in every():
+        if wait.requester is script and scope in (None, wait.scope):
+            give_up(wait, why)
+
+
+def _call_off(
+    agent: RemoteSpecialist, row: RemoteTask, clock: Clock, pauses: tuple[float, ...]
+) -> None:
+    """Tell an agent that a task is over.
+
+    Where it cannot be told, it is told again after each pause; then, or by a process that ends
+    first, that is left to the next start.
+    """
+
+    def note(is_told: object) -> None:
+        if is_told is not True and pauses:
+            clock.callLater(pauses[0], _call_off, agent, row, clock, pauses[1:])
+            return
+        _TOLD_NOW.discard(row.pk)
+        if is_told is not True:
+            return
         try:
             RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
         except DatabaseError:  # then the next start tells it once more
             logger.log_warn("[assistant] a remote task is called off, which could not be noted")
 
+    _TOLD_NOW.add(row.pk)
     agent.cancel(row.task).addBoth(note)
 
 
@@ -216,22 +282,24 @@ def take_up(script: Assistant) -> None:
         logger.log_warn(f"[assistant] {script.key}: remote tasks could not be looked at: {error}")
         return
     for row in rows:
-        if row.id not in _OPEN:
+        if row.id not in _OPEN and row.id not in _TOLD_NOW:
             _end_orphan(script, row)
 
 
 def _end_orphan(script: Assistant, row: RemoteTask) -> None:
     agent = services.remote_specialists().find(row.agent)
-    is_told = agent is not None and bool(row.task)
+    now = script.clock.seconds()
+    is_late = row.state == DROPPED and now - row.ended_at > CALL_OFF_SECONDS
+    is_told = agent is not None and bool(row.task) and not is_late
     found = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
-    state, now = DROPPED if is_told else FAILED, script.clock.seconds()
+    state = DROPPED if is_told else FAILED
     if found.update(state=state, ended_at=now):
         facts = {"id": row.id, "delegate": row.agent, "is_remote": True, "why": CUT_OFF}
         audit.record("delegation_failed", script, **facts)
-    elif not is_told:  # it was dropped, and its agent is none of the game's any more
+    elif not is_told:  # it was dropped, and its agent is the game's no more, or could not be told
         RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
     if agent is not None and is_told:
-        _call_off(agent, row)
+        _call_off(agent, row, script.clock, CALL_OFF_PAUSES)
 
 
 def forget(assistant: int, person: str) -> None:

@@ -116,6 +116,18 @@ def test_networks_are_read() -> None:
         ("93.184.216.34", (), False),
         ("2606:2800:220:1::1", (), False),
         ("no address", (), True),
+        pytest.param("64:ff9b::a00:1", (), True, id="NAT64 of 10.0.0.1"),
+        pytest.param("64:ff9b::a00:1", ("10.0.0.0/8",), False, id="NAT64 of one that is allowed"),
+        pytest.param("64:ff9b::808:808", (), False, id="NAT64 of 8.8.8.8"),
+        pytest.param("64:ff9b:1::808:808", (), True, id="NAT64 of one's own network"),
+        pytest.param("2002:7f00:1::", (), True, id="6to4 of 127.0.0.1"),
+        pytest.param("2002:808:808::1", (), False, id="6to4 of 8.8.8.8"),
+        pytest.param("::7f00:1", (), True, id="IPv4-compatible 127.0.0.1"),
+        pytest.param("::ffff:0:7f00:1", (), True, id="IPv4-translated 127.0.0.1"),
+        pytest.param("2001:0:808:808:0:0:80ff:fffe", (), True, id="Teredo of 127.0.0.1"),
+        pytest.param("fec0::1", (), True, id="site-local"),
+        pytest.param("fec0::1", ("fec0::/10",), False, id="site-local, allowed"),
+        pytest.param("::1", ("::1",), False, id="itself, allowed"),
     ],
 )
 def test_what_the_open_network_does_not_have(

@@ -29,6 +29,14 @@ def test_what_is_not_set_has_a_default() -> None:
     assert {} == read_remotes({}, {})
 
 
+@pytest.mark.parametrize(
+    ("tokens", "most", "believed"), [(4_000, 0, 40_000), (0, 0, 10_000), (4_000, 4_000, 4_000)]
+)
+def test_an_agent_is_believed_only_so_far(tokens: int, most: int, believed: int) -> None:
+    """By a setting, or as a multiple of what is held for a task."""
+    assert believed == read(tokens=tokens, most_tokens=most).config.believed
+
+
 def test_who_may_ask() -> None:
     """Those that are named, however they are written, or all."""
     remote = read(assistants=["Ada", "Brass"])
@@ -81,6 +89,7 @@ def test_a_token_is_of_the_environment_and_is_not_shown() -> None:
         ("].seconds is 0; it must be", {"seconds": 0}),
         ("].cost is -1; it must be", {"cost": -1}),
         ("].private is 1; it must be", {"private": 1}),
+        ("].most_tokens is 9; it must be 0, or 4000 at least", {"most_tokens": 9}),
         (
             "].networks has 'everywhere'; it must be a list of addresses",
             {"networks": ["everywhere"]},

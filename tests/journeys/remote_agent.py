@@ -122,7 +122,8 @@ class Program(AgentExecutor):
     """The agent itself.
 
     What it does is ordered by keys: `does` ("answer", "ask", "consent", "fail", "break",
-    "redirect", "redirect card"), `seconds` before it, `text`, `then` once a question is answered,
+    "redirect", "redirect card"), `answers` with which HTTP status to addresses that end so,
+    `seconds` before it, `text`, `then` once a question is answered,
     `size` of an answer, `usage`, and of its card `bindings`, `url`, `description`.
     """
 
@@ -228,6 +229,11 @@ class Program(AgentExecutor):
 
         async def gate(scope: Any, receive: Any, send: Any) -> None:
             does, path = self.orders.get("does", ""), scope.get("path", "")
+            for end, status in self.orders.get("answers", {}).items():
+                if path.endswith(end):
+                    self.heard.append({"kind": "refused", "path": path})
+                    await JSONResponse({"error": {"message": "No."}}, status)(scope, receive, send)
+                    return
             is_asked = path == "/rpc" or path.startswith(("/message", "/tasks"))
             if not (is_asked and does in ("break", "redirect")):
                 await inner(scope, receive, send)

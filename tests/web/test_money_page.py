@@ -18,10 +18,12 @@ from evennia_ai.core.safety.budget import DAY, CallState, period_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
-from evennia_ai.models import BudgetTotal, ModelCall, PeerTask
+from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
+from evennia_ai.operations import peers
 from evennia_ai.operations.budget import raise_budget, today_of
 from evennia_ai.operations.spending import MOST_ROWS, spending
 from evennia_ai.operations.spent_days import SpentDays
+from evennia_ai.runtime import services
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
 
@@ -92,6 +94,28 @@ class MoneyTest(WebTest):
         assert re.search(r"Pia \S+ 1 0 321 500,000 0", shown), shown
         assert re.search(r"Pia Ada completed 77", shown)
         assert "hoard" not in shown
+
+    def test_agents_that_assistants_ask_stand_there_too(self) -> None:
+        """With their state, tasks and cost; by REST the same."""
+        entry = {"card": "http://127.0.0.1:1", "assistants": ["*"], "tasks_per_day": 7}
+        RemoteTask.objects.create(
+            id="r1",
+            assistant=self.ada_script.id,
+            agent="atlas",
+            chain="c",
+            hops=1,
+            state="dropped",
+            tokens=1_234,
+            cost_nano=10_000_000,
+            began_at=time.time(),
+        )
+        self.addCleanup(services.remote_specialists.cache_clear)
+        with override_settings(EVENNIA_AI_REMOTE_SPECIALISTS={"atlas": entry}):
+            services.remote_specialists.cache_clear()
+            shown = text_of(self.get("money"))
+            (row,) = peers.list_peers().data.remotes
+        assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 0.0100", shown), shown
+        assert ("atlas", 1, 1_234) == (row["name"], row["failed_month"], row["tokens_month"])
 
     def test_every_side_has_the_figures_of_the_ledger(self) -> None:
         """By day, assistant, player, model and purpose; each sums up to the whole."""

@@ -10,6 +10,12 @@ from evennia_ai.errors import ConfigurationError
 MOST_HOPS = 20
 # A household has a network of its own, and may use any address in it.
 OWN_NETWORK_BITS = 64
+IPV4_BITS = 32
+# Addresses in these stand for the one of IPv4 in their last 32 bits: by NAT64, "IPv4-compatible",
+# and "IPv4-translated".
+STANDING_FOR_IPV4 = tuple(map(ip_network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
+# NAT64 of one's own network; of that some versions of Python say that it is global.
+LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
@@ -39,11 +45,37 @@ def is_within(text: str, networks: Iterable[str]) -> bool:
 
 
 def is_private(text: str, allowed: Iterable[str]) -> bool:
-    """True for an address that the open network does not have, unless one of `allowed` has it."""
-    address = read_address(text)
+    """True for an address that the open network does not have, unless one of `allowed` has it.
+
+    One of IPv6 that stands for one of IPv4 is as private as that is.
+    """
+    address, allowed = read_address(text), tuple(allowed)
     if address is None:
         return True
-    return not is_within(text, allowed) and (not address.is_global or address.is_multicast)
+    if is_within(text, allowed):
+        return False
+    meant = (address, *_ipv4_in(address))
+    return any(_is_closed(each) and not is_within(str(each), allowed) for each in meant)
+
+
+def _ipv4_in(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
+    """The addresses of IPv4 that one of IPv6 stands for."""
+    if isinstance(address, IPv4Address):
+        return ()
+    found = list(address.teredo or ())
+    if address.sixtofour is not None:
+        found.append(address.sixtofour)
+    if any(address in network for network in STANDING_FOR_IPV4):
+        found.append(IPv4Address(int(address) % 2**IPV4_BITS))
+    return tuple(found)
+
+
+def _is_closed(address: IPv4Address | IPv6Address) -> bool:
+    """True for an address that the open network does not have."""
+    is_local = isinstance(address, IPv6Address) and (
+        address.is_site_local or address in LOCAL_NAT64
+    )
+    return is_local or not address.is_global or address.is_multicast
 
 
 def is_network(text: str) -> bool:

@@ -112,6 +112,9 @@ EVENTS: dict[str, EventKind] = {
     "delegation_extended": EventKind("task {id} of {delegate} may take {cap} s"),
     "delegation_answered": EventKind("task {id} is answered by {delegate} after {seconds} s"),
     "delegation_failed": EventKind("task {id} of {delegate} failed: {why}"),
+    "usage_disbelieved": EventKind(
+        "task {id}: {delegate} says it used {said} tokens, of which {most} count"
+    ),
     "report_shortened": EventKind(
         "a report of {characters} characters is shortened; summed up: {is_summed_up}, "
         "{summed_up} of them"

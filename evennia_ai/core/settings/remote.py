@@ -27,6 +27,7 @@ from evennia_ai.errors import ConfigurationError
 
 SETTING = "EVENNIA_AI_REMOTE_SPECIALISTS"
 ALL = "*"
+TIMES_HELD, LEAST_BELIEVED = 10, 10_000
 SHORTEST_SECRET = 8  # with less every other word would be stars
 EXAMPLE = "{'atlas': {'card': 'https://maps.example', 'assistants': ['Ada']}}"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
@@ -65,6 +66,11 @@ class RemoteConfig(LenientGroup):
         "tokens that are held for a task while it is under way, and counted for it where the agent "
         "does not say how many it used.",
     )
+    most_tokens: Annotated[Count, Field(le=10_000_000)] = setting(
+        0,
+        "the most tokens that are counted for a task, whatever the agent says it used; 0: ten "
+        "times `tokens`, and 10,000 at least.",
+    )
     tasks_per_day: Limit = setting(100, "tasks that it is given in a day (UTC); 0: no limit.")
     pause_seconds: Annotated[Amount, Field(ge=1, le=86_400)] = setting(
         60.0, "how long it is left alone after it failed three times; then one task tries it."
@@ -84,7 +90,14 @@ class RemoteConfig(LenientGroup):
             raise MismatchError("card", shown, LOGIN if fault is UrlFault.LOGIN else NO_URL)
         if not self.assistants:
             raise MismatchError("assistants", [], f"names of assistants, or ['{ALL}'] for all")
+        if 0 < self.most_tokens < self.tokens:
+            raise MismatchError("most_tokens", self.most_tokens, f"0, or {self.tokens} at least")
         return self
+
+    @property
+    def believed(self) -> int:
+        """The most tokens that an agent is believed to have used for a task."""
+        return self.most_tokens or max(TIMES_HELD * self.tokens, LEAST_BELIEVED)
 
 
 @dataclass(frozen=True, slots=True)
