@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
@@ -23,6 +24,7 @@ from evennia_ai.workers.port import NotBegunError, NoWorkerError, Run, WorkerErr
 from evennia_ai.workers.queued import Queued
 from evennia_ai.workers.working import Worker
 
+psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.usefixtures("on_postgres")
 ENDS = {kinds.EMBED: (3, kinds.poison(3)), kinds.ASK: (1, kinds.lost())}
 ITEMS = [Item("a" * 32, "a boat", "room:object-2")]
@@ -129,6 +131,22 @@ def test_what_a_worker_began_is_not_given_back(desk: Desk) -> None:
     assert type(desk.told[0]) is MemoryStoreError
     desk.clock.advance(0)
     assert not WorkJob.objects.exists()
+
+
+def test_a_worker_that_came_first_is_waited_for(desk: Desk) -> None:
+    """Whoever gives back in the middle of a worker's beginning hears that it has begun."""
+    asked = desk.put_up()
+    row, given = key(), connection.get_connection_params()
+    told = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
+    with psycopg.connect(**told) as other:
+        other.execute("UPDATE evennia_ai_workjob SET state = 'running', attempts = 1")
+        ends = threading.Timer(0.5, other.commit)
+        ends.start()
+        asked.cancel()
+        ends.join()
+    assert type(desk.told[0]) is CancelledError
+    desk.clock.advance(0)
+    assert not WorkJob.objects.filter(key=row).exists()
 
 
 def test_what_was_never_put_up_costs_nothing(desk: Desk) -> None:
