@@ -123,13 +123,7 @@ def begin(
     trace = _judge(script, body, person, is_order)
     admitted = _admitted(script, trace, body)
     request = _request(script, trace, admitted, is_order, hops)
-    audit.record(
-        "told" if is_order else "asked",
-        script,
-        by="" if person is None else str(person.key),
-        number=trace.number,
-        characters=len(admitted),
-    )
+    _record(script, person, trace.number, len(admitted), is_order)
     if name:
         with transaction.atomic():
             programs.keep(request, name, body, seconds, is_order=is_order)
@@ -139,6 +133,18 @@ def begin(
     answer = _queue(script, request)
     trace.note("queued", "a program waits for the report")
     return Begun(trace.number, answer)
+
+
+def _record(
+    script: Assistant, person: Being | None, number: int, characters: int, is_order: bool
+) -> None:
+    audit.record(
+        "told" if is_order else "asked",
+        script,
+        by="" if person is None else str(person.key),
+        number=number,
+        characters=characters,
+    )
 
 
 def _queue(script: Assistant, request: Request) -> Deferred[str]:

@@ -11,7 +11,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evennia_ai.a2a.calls import Caller, Desk, RefusedError
+from evennia_ai.a2a.calls import Caller, Desk, RefusedError, admit
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
 from evennia_ai.operations import peer_tasks, token_store
@@ -43,6 +44,7 @@ class TestSending(ErrandTest):
     def setUp(self) -> None:
         """A peer with a token."""
         super().setUp()
+        self.known: dict[str, AssistantScript] = {}
         _, self.token = token_store.make(self.account, "peer")
         self.desk = self.desk_of()
 
@@ -50,7 +52,7 @@ class TestSending(ErrandTest):
         """Where the peer asks."""
         begun = time.monotonic() if at is None else at
         caller = Caller(self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun)
-        return Desk(CONFIG, "ada", caller, {})
+        return Desk(CONFIG, "ada", caller, self.known)
 
     def counts(self) -> tuple[int, ...]:
         """The rows of tasks, of requests and of addresses, and what waits in the inbox."""
@@ -129,6 +131,16 @@ class TestSending(ErrandTest):
         with pytest.raises(RefusedError, match="worth nothing") as refused:
             long_open.happenings(shown.id, 0)
         assert refused.value.is_stranger
+
+    def test_opening_a_stream_takes_few_queries(self) -> None:
+        """The token, the account, bans, and the task with its last event and what it made."""
+        shown = self.desk.send(Given("m", "Hm?"), "", None)
+        key, _ = token_store.make(self.account, "another")
+        admit(f"Bearer {key}", "10.0.0.1")
+        with CaptureQueriesContext(connection) as asked:
+            caller = admit(f"Bearer {key}", "10.0.0.1")
+            Desk(CONFIG, "ada", caller, self.known).get(shown.id)
+        assert 6 == len(asked)
 
     def test_addresses_are_found_by_three_queries(self) -> None:
         """However many there are; those that were told the end are not looked at any more."""
