@@ -34,6 +34,8 @@ PROTOCOL = "1.0"
 # Of the answers that are no yes these may be another one later.
 LATER = (408, 425, 429)
 NO_ENTRY = (401, 403)
+# It has not looked at what it was asked.
+NOT_NOW = (425, 429)
 REDIRECTS = "it answers {status}, to be asked elsewhere; nothing is sent to where it points"
 REFUSES = "it does not let this game in (HTTP {status})"
 
@@ -63,7 +65,7 @@ class Client:
         """Send a message.
 
         Raises:
-            NotSentError: no connection came about.
+            NotSentError: no connection came about, or it takes nothing now.
             ConnectionError: it failed, and may have begun.
             NoEntryError: it does not let this game in.
             RefusedError: it does not do that; the text has its words.
@@ -87,6 +89,8 @@ class Client:
         if 400 <= told.status < 500 and told.status not in LATER:
             why = self._remote.without_token(complaint_of(told.body))
             raise RefusedError(why or f"it refuses that (HTTP {told.status})")
+        if told.status in NOT_NOW:
+            raise NotSentError(f"it takes nothing now (HTTP {told.status})", may_pass=False)
         if told.status != 200:
             raise ConnectionError(f"it answered HTTP {told.status}")
         standing = read_standing(card, read_json(told.body))

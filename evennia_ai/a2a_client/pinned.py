@@ -19,7 +19,7 @@ TOO_LARGE = "its answer has more than {most} bytes"
 
 
 class NotSentError(ConnectionError):
-    """No connection came about, so that nothing was sent.
+    """No connection came about, or nothing is taken now, so that nothing was begun.
 
     Attributes:
         may_pass: another try may succeed.

@@ -16,7 +16,7 @@ from evennia_ai.runtime import ability, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import OF_ASSISTANTS
 from evennia_ai.runtime.turns import aside
-from evennia_ai.tasks import task_waits
+from evennia_ai.tasks import remote_tasks, task_waits
 
 GONE = "its body was deleted by the game"
 ADVICE = (
@@ -51,6 +51,7 @@ def _fall_silent(script: Assistant, line: str) -> None:
     if waiting:
         aside.forget(script, work.inbox)
     approvals.discard_all(script, f"{script.key} cannot act")
+    remote_tasks.give_up_all(script)
     why = ability.reason_of(script.obj)
     for event in waiting:
         if event.kind == TASK:

@@ -344,7 +344,7 @@ def test_a_task_that_could_not_be_called_off_is_called_off_later(
     wait_for_row(game, "failed")
 
 
-@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("status", [401, 403, 429])
 def test_an_agent_that_lets_nobody_in_costs_nothing_and_is_left_alone(
     game: Game, enter: Enter, agent: Agent, model: FakeModel, status: int
 ) -> None:
@@ -353,7 +353,11 @@ def test_an_agent_that_lets_nobody_in_costs_nothing_and_is_left_alone(
     agent.behave(bindings=["HTTP+JSON"], answers={"/message:send": status})
     for _ in range(3):
         told = ask(tom, model, hands_on())
-        assert f"does not let this game in (HTTP {status})" in told["error"]
+        assert (
+            f"could not do it: it {'takes nothing now' if status == 429 else 'does not let'}"
+            in (told["error"])
+        )
+        assert f"(HTTP {status})" in told["error"]
     assert "atlas does not work at present" in ask(tom, model, hands_on())["error"]
     assert [("failed", 0, 0)] * 3 == rows(game, "state, tokens, cost_nano")
 
