@@ -51,6 +51,7 @@ from evennia_ai.tasks.programs import MUTED, Begun, NoAnswerError, Reason, Reque
 __all__ = ["NoAnswerError", "Reason", "ask", "begin"]
 
 # Where an assistant may be waited for without a limit; a program is never kept for longer.
+NO_WORD = "there is not a word in what it is asked"
 A_DAY_SECONDS = 86_400.0
 THE_GAME = "The game"
 _REFUSED = {
@@ -115,8 +116,7 @@ def begin(
         raise NoAnswerError(gives_no_answer(script, "it is not running"), Reason.STOPPED)
     body = strip_control(str(words)).strip()[:MOST_HEARD]
     if not body:
-        why = "there is not a word in what it is asked"
-        raise NoAnswerError(gives_no_answer(script, why), Reason.INVALID)
+        raise NoAnswerError(gives_no_answer(script, NO_WORD), Reason.INVALID)
     if name and (known := programs.find(script, person, name)) is not None:
         return programs.go_on(script, known, body, is_order=is_order)
     seconds = _seconds(script, timeout_seconds)

@@ -43,6 +43,7 @@ from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.rows import Row
 from evennia_ai.operations.control import ASSISTANT, GAME
+from evennia_ai.operations.endpoint_uses import STATES as BREAKERS
 from evennia_ai.operations.goals import KINDS, SETTERS, STATUSES
 from evennia_ai.operations.monitoring import HEALTH
 from evennia_ai.operations.remote_tools import CHANGED, NEW
@@ -139,6 +140,7 @@ SETTINGS = {
         "GoalSetter": SETTERS,
         "GoalKind": KINDS,
         "BreakerScope": [GAME, ASSISTANT],
+        "BreakerState": BREAKERS,
         "EndOfGoalStatus": requests.ENDS,
         "MemoryKind": requests.KINDS,
         "TokenScope": SCOPES,

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.hashers import get_hasher, identify_hasher
+from django.contrib.auth.hashers import get_hasher, identify_hasher, is_password_usable
 from django.db import connections, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
@@ -185,11 +185,13 @@ def on_password_saving(account: Any) -> None:
     """The tokens of an account go on where its password is stored in a newer form and is the same.
 
     Django does that at a login after an update of its own, and says so: it saves the password
-    alone, and holds no new one (`AbstractBaseUser.check_password`).
+    alone, and sets the new one that it holds to None (`AbstractBaseUser.check_password`).
     """
+    if vars(account).get("_password", ...) is not None or not _is_known(account.password):
+        return  # nobody set a password, or a new one, or none that could be used
     rows = AccountDB.objects.filter(pk=account.pk)
     stored = rows.values_list("password", flat=True).first() or ""
-    if account._password is not None or not _is_outdated(stored) or _is_outdated(account.password):
+    if not _is_outdated(stored) or _is_outdated(account.password):
         return
     if not missing_tables():
         mine = AccessToken.objects.filter(account_id=account.pk, password=_mark(stored))
@@ -293,12 +295,19 @@ def _mark(password: str) -> str:
     return sha256(f"evennia_ai.token {password}".encode()).hexdigest()
 
 
+def _is_known(password: str) -> bool:
+    """True for a password that somebody can log in with."""
+    try:
+        return is_password_usable(password) and bool(identify_hasher(password))
+    except ValueError:
+        return False
+
+
 def _is_outdated(password: str) -> bool:
     """True for a password that Django would store in another form today."""
-    try:
-        hasher, wanted = identify_hasher(password), get_hasher()
-    except ValueError:
-        return False  # no form that is known here, which nobody logs in with
+    if not _is_known(password):
+        return False
+    hasher, wanted = identify_hasher(password), get_hasher()
     return hasher.algorithm != wanted.algorithm or bool(wanted.must_update(password))
 
 

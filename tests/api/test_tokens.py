@@ -155,9 +155,18 @@ class TestEnds(TokenTest):
         assert 401 == self.status()
 
     def test_a_password_that_is_put_in_place_ends_it(self) -> None:
-        """Without Django's word that it is the same, in the form that is the newest already."""
-        self.berit.password = make_password("another-lantern")
-        self.berit.save(update_fields=["password"])
+        """Without Django's word that it is the same."""
+        with override_settings(PASSWORD_HASHERS=NEWER_FORM):
+            vars(self.berit).pop("_password")  # as of an account that was read, and not made
+            self.berit.password = make_password("another-lantern")
+            self.berit.save(update_fields=["password"])
+        assert 401 == self.status()
+
+    def test_a_password_that_is_taken_away_ends_it(self) -> None:
+        """Nobody can log in any more, and no program goes on."""
+        with override_settings(PASSWORD_HASHERS=NEWER_FORM):
+            self.berit.set_unusable_password()
+            self.berit.save(update_fields=["password"])
         assert 401 == self.status()
 
     def test_hole_c14_it_ends_with_a_ban(self) -> None:
