@@ -24,7 +24,7 @@ from evennia_ai.runtime import state
 Memory.objects.filter(assistant=ada.pk).delete()
 EntityProfile.objects.filter(assistant=ada.pk).delete()
 state.write(ada, memory_config={"reflection_threshold": 60}, reflection_state={}, last_night={},
-    sleep_schedule={"min_awake_minutes": 0, "tick_rate_sleep": 1})
+    sleep_schedule={"min_awake_minutes": 0, "tick_rate_sleep": 1, "token_budget": 1_000_000})
 tom = incoming.person_of(me)
 def entry(number, text, audience):
     return replace(Recollection(uuid5(NAMESPACE_OID, text).hex, "journal", text, audience,
