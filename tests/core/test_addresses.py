@@ -121,7 +121,7 @@ def test_networks_are_read() -> None:
         pytest.param("64:ff9b::808:808", (), False, id="NAT64 of 8.8.8.8"),
         pytest.param("64:ff9b:1::808:808", (), True, id="NAT64 of one's own network"),
         pytest.param("2002:7f00:1::", (), True, id="6to4 of 127.0.0.1"),
-        pytest.param("2002:808:808::1", (), False, id="6to4 of 8.8.8.8"),
+        pytest.param("2002:808:808::1", (), True, id="6to4 of 8.8.8.8, which nobody serves by"),
         pytest.param("::7f00:1", (), True, id="IPv4-compatible 127.0.0.1"),
         pytest.param("::ffff:0:7f00:1", (), True, id="IPv4-translated 127.0.0.1"),
         pytest.param("2001:0:808:808:0:0:80ff:fffe", (), True, id="Teredo of 127.0.0.1"),

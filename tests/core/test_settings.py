@@ -82,6 +82,7 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "execution_log",
         "metrics",
         "projects",
+        "strangers",
         "unremembered",
         "operating_mode",
         "sleep_phase",

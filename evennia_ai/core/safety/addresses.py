@@ -14,8 +14,9 @@ IPV4_BITS = 32
 # Addresses in these stand for the one of IPv4 in their last 32 bits: by NAT64, "IPv4-compatible",
 # and "IPv4-translated".
 STANDING_FOR_IPV4 = tuple(map(ip_network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
-# NAT64 of one's own network; of that some versions of Python say that it is global.
-LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
+# NAT64 of one's own network, 6to4 and Teredo, by which nobody serves anything: of some of them some
+# versions of Python say that they are global.
+CLOSED = tuple(map(ip_network, ("64:ff9b:1::/48", "2002::/16", "2001::/32")))
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
@@ -60,21 +61,15 @@ def is_private(text: str, allowed: Iterable[str]) -> bool:
 
 def _ipv4_in(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
     """The addresses of IPv4 that one of IPv6 stands for."""
-    if isinstance(address, IPv4Address):
-        return ()
-    found = list(address.teredo or ())
-    if address.sixtofour is not None:
-        found.append(address.sixtofour)
     if any(address in network for network in STANDING_FOR_IPV4):
-        found.append(IPv4Address(int(address) % 2**IPV4_BITS))
-    return tuple(found)
+        return (IPv4Address(int(address) % 2**IPV4_BITS),)
+    return ()
 
 
 def _is_closed(address: IPv4Address | IPv6Address) -> bool:
     """True for an address that the open network does not have."""
-    is_local = isinstance(address, IPv6Address) and (
-        address.is_site_local or address in LOCAL_NAT64
-    )
+    is_local = isinstance(address, IPv6Address) and address.is_site_local
+    is_local = is_local or any(address in network for network in CLOSED)
     return is_local or not address.is_global or address.is_multicast
 
 
