@@ -336,6 +336,8 @@ class UnifiedLLMClient:
     async def _attempt(self, call: _Call, seconds: float) -> Reply:
         if self.circuit_breaker.state is CircuitBreakerState.OPEN:  # since the attempt before
             self.circuit_breaker.acquire()
+        if seconds <= 0:  # sent, it would be charged for nothing
+            raise NoFreeSlotError("no time was left when its turn came")
         tokens = min(call.tokens, call.payment.begin(call.name))
         try:
             answer = await self._fitted(call.body, tokens, seconds)

@@ -144,6 +144,8 @@ class FallbackClient:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
             left = ends_at - self._reactor.seconds()
+            if refusals and left <= 0:
+                break
             seconds = left if client is self.models[-1][1] else left / 2
             try:
                 reply = await client.answer_within(

@@ -205,8 +205,13 @@ class SpreadModel:
         ends_at = self._reactor.seconds() + seconds
         refusals: list[tuple[str, Refusal]] = []
         left = list(self._places)
-        while left:
-            replica, client = await self._next(left, ends_at)
+        # Who has no time left is asked for nothing: it would be charged, and blamed for that.
+        while left and (not refusals or self._reactor.seconds() < ends_at):
+            try:
+                replica, client = await self._next(left, ends_at)
+            except NoFreeSlotError as error:
+                refusals.append((self.model, error))
+                break
             left.remove((replica, client))
             is_last = not any(each.circuit_breaker.is_available for _, each in left)
             now = self._reactor.seconds()
@@ -282,7 +287,7 @@ def notice_of(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
 def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
     """Of what each model failed with, the error that says most; its text then tells of all.
 
-    That is the first choice's, or where that was not asked the next one's. A prompt that is too
+    That is the first choice's, or where that was not asked (left alone, or full) the next one's. A prompt that is too
     long for another model says nothing of the first, whose history it must not cost. Where nobody
     was asked it is the breaker that lets a call through soonest.
     """
@@ -290,7 +295,9 @@ def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
     if not others:
         return first
     failures = [first, *(e for _, e in others if not isinstance(e, ContextLengthError))]
-    chosen = next((error for error in failures if isinstance(error, ModelError)), None)
+    errors = [error for error in failures if isinstance(error, ModelError)]
+    of_asked = (error for error in errors if not isinstance(error, NoFreeSlotError))
+    chosen = next(of_asked, errors[0] if errors else None)
     if chosen is None:
         breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
         return min(breakers, key=lambda error: error.retry_after)

@@ -373,3 +373,27 @@ def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
         bench.ask()
     counted = Counter(dict(zip("ab", bench.asked, strict=True)))
     assert (6, 24) == (counted["a"], counted["b"])
+
+
+def test_nobody_is_asked_without_time(tmp_path: Path) -> None:
+    """A call whose time is up is not sent: it would cost money, and shut an address for nothing."""
+    bench = Bench(tmp_path, (), ())
+    second = bench.pool.breaker_of(bench.endpoint.each[1])
+    second.force_open()
+    _, outcomes = bench.ask()
+    bench.clock.advance(0.5)
+    assert [1, 0] == bench.asked
+    bench.clock.advance(59.5)  # the other one's rest is over by then
+    assert isinstance(outcomes[0].value, ModelTimeoutError)
+    assert ([1, 0], 1) == (bench.asked, bench.payment.begun)
+    assert "half_open" == second.state.value
+
+
+def test_who_finds_no_room_elsewhere_tells_what_happened(tmp_path: Path) -> None:
+    """What the address that was asked failed with is not lost behind a full one."""
+    bench = Bench(tmp_path, (ModelStatusError(401, "wrong key"),), (), b=1)
+    bench.pool.spread(bench.endpoint).begin(bench.endpoint.replicas[1])
+    _, outcomes = bench.ask()
+    bench.clock.advance(60)
+    assert isinstance(outcomes[0].value, ModelStatusError)
+    assert "http://a/v1: wrong key; m: no free slot at any" in str(outcomes[0].value)
