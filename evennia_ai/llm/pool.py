@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as default_reactor
-from twisted.internet.defer import Deferred, DeferredSemaphore, gatherResults
+from twisted.internet.defer import Deferred, gatherResults
 
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.core.typed_objects import Reactor
@@ -25,6 +25,7 @@ from evennia_ai.llm.client import (
 from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import Client, FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport
+from evennia_ai.llm.slots import Slots
 from evennia_ai.llm.spread import Spread, SpreadModel, soonest
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, Transport
 from evennia_ai.resilience import (
@@ -55,31 +56,6 @@ class PoolConfig:
     app_name: str = "Evennia AI Assistant"
     site_url: str = ""
     breaker: BreakerConfig = field(default_factory=BreakerConfig)
-
-
-class Slots(DeferredSemaphore):
-    """Slots for calls in flight; a freed one goes to whoever has waited longest."""
-
-    _is_held = False
-
-    def release(self) -> None:
-        """Give a slot back."""
-        if self._is_held:
-            self.tokens += 1
-        else:
-            super().release()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Give no slot to anybody who waits until the end of the block."""
-        self._is_held = True
-        try:
-            yield
-        finally:
-            self._is_held = False
-            while self.tokens and self.waiting:
-                self.tokens -= 1
-                self.waiting.pop(0).callback(self)
 
 
 class Pool:

@@ -31,8 +31,11 @@ from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Replica
 from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.slots import Slot
 from evennia_ai.resilience import CircuitBreaker
 
+# Of its time, what a model that is full is waited for where another model stands behind it.
+ROOM_SHARE = 0.25
 LONGEST_CAUSE = 160
 LONGEST_STORY = 800
 
@@ -179,6 +182,14 @@ class SpreadModel:
         return soonest([client.circuit_breaker for _, client in self._places])
 
     @property
+    def may_begin(self) -> bool:
+        """True where an address would be asked now: it is not left alone, and has room."""
+        return any(
+            client.circuit_breaker.is_available and self._spread.has_room(replica)
+            for replica, client in self._places
+        )
+
+    @property
     def rate_limit_info(self) -> RateLimitInfo | None:
         """The rate limits that the service at the first address last told."""
         return self.first.rate_limit_info
@@ -195,31 +206,38 @@ class SpreadModel:
         extra: Mapping[str, Any],
         payment: Payment = UNPAID,
         name: str = "",
+        *,
+        slot: Slot,
+        is_last: bool = True,
     ) -> Reply:
         """Ask for one completion, wherever; as a client of one address does.
+
+        Args:
+            slot: taken when there is room, and not held while there is none.
+            is_last: False: another model stands behind it, so that it is not waited for room long.
 
         Raises:
             ModelError: no address answered, or one said what each of them would.
             CircuitOpenError: all are left alone now; of the one that may be asked again first.
         """
-        ends_at = self._reactor.seconds() + seconds
+        now = self._reactor.seconds()
+        ends_at, room_by = now + seconds, now + seconds * (1 if is_last else ROOM_SHARE)
         refusals: list[tuple[str, Refusal]] = []
         left = list(self._places)
         # Who has no time left is asked for nothing: it would be charged, and blamed for that.
         while left and (not refusals or self._reactor.seconds() < ends_at):
             try:
-                replica, client = await self._next(left, ends_at)
+                replica, client = await self._next(left, room_by, slot)
             except NoFreeSlotError as error:
                 refusals.append((self.model, error))
                 break
             left.remove((replica, client))
-            is_last = not any(each.circuit_breaker.is_available for _, each in left)
-            now = self._reactor.seconds()
-            within = max(0.0, ends_at - now) / (1 if is_last else 2)
             self._spread.begin(replica)
             try:
+                alone = not any(each.circuit_breaker.is_available for _, each in left)
+                within = max(0.0, ends_at - self._reactor.seconds()) / (1 if alone else 2)
                 reply = await client.answer_within(
-                    within, messages, tools, extra, payment, name, is_last=is_last
+                    within, messages, tools, extra, payment, name, is_last=alone
                 )
             except (ModelError, CircuitOpenError) as error:
                 self._note(replica, error)
@@ -233,9 +251,9 @@ class SpreadModel:
         raise gravest(refusals)
 
     async def _next(
-        self, left: Sequence[tuple[Replica, UnifiedLLMClient]], ends_at: float
+        self, left: Sequence[tuple[Replica, UnifiedLLMClient]], room_by: float, slot: Slot
     ) -> tuple[Replica, UnifiedLLMClient]:
-        """The address to ask now, of those not asked yet; waits while all of them are full.
+        """The address to ask now, of those not asked yet; waits for room there, then for a slot.
 
         Where each of them is left alone, the one that is asked again first: it says so itself.
         """
@@ -246,9 +264,14 @@ class SpreadModel:
                 chosen = soonest([client.circuit_breaker for _, client in left])
                 return next(each for each in left if each[1].circuit_breaker is chosen)
             free = [each for each in asked if self._spread.has_room(each[0])]
-            if free:
+            if not free:
+                slot.give_back()
+                left_for_room = max(0.0, room_by - self._reactor.seconds())
+                await self._spread.freed(left_for_room, self._reactor)
+            elif slot.is_taken:
                 return min(free, key=lambda each: self._spread.order_of(each[0], now))
-            await self._spread.freed(max(0.0, ends_at - now), self._reactor)
+            else:  # meanwhile others may have become the least busy, or full
+                await slot.take()
 
     def _note(self, replica: Replica, error: Refusal) -> None:
         """Leave an address alone for as long as it asked for, where others can be asked."""
@@ -287,9 +310,9 @@ def notice_of(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
 def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
     """Of what each model failed with, the error that says most; its text then tells of all.
 
-    That is the first choice's, or where that was not asked (left alone, or full) the next one's. A prompt that is too
-    long for another model says nothing of the first, whose history it must not cost. Where nobody
-    was asked it is the breaker that lets a call through soonest.
+    That is the first choice's, or where that was not asked (left alone, or full) the next one's. A
+    prompt that is too long for another model says nothing of the first, whose history it must not
+    cost. Where nobody was asked it is the breaker that lets a call through soonest.
     """
     (_, first), *others = refusals
     if not others:

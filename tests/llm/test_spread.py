@@ -248,7 +248,7 @@ class Bench:
 
     def __init__(self, tmp_path: Path, *answers: Any, **most_calls: int) -> None:
         self.clock = Clock()
-        config = PoolConfig(tmp_path, deadline_seconds=60.0, breaker=QUICK)
+        config = PoolConfig(tmp_path, deadline_seconds=60.0, max_calls_in_flight=4, breaker=QUICK)
         self.pool = Pool(config, reactor=self.clock)
         places = [f"http://{name}/v1" for name in "abc"[: len(answers)]]
         self.endpoint = model_at(
@@ -397,3 +397,48 @@ def test_who_finds_no_room_elsewhere_tells_what_happened(tmp_path: Path) -> None
     bench.clock.advance(60)
     assert isinstance(outcomes[0].value, ModelStatusError)
     assert "http://a/v1: wrong key; m: no free slot at any" in str(outcomes[0].value)
+
+
+def test_who_waits_for_room_holds_up_nobody_else(tmp_path: Path) -> None:
+    """A full address of one model takes no slot from the assistants that ask another."""
+    bench = Bench(tmp_path, (), a=1)
+    for _ in range(9):
+        bench.ask()
+    other, model = Endpoint("custom", "o", "http://o/v1"), ScriptedModel(FINE)
+    bench.pool.set_transport(other, model)
+    replies: list[Reply] = []
+    bench.pool.client(other).chat_completion(HELLO).addCallback(replies.append)
+    assert ["hi"] == [each.content for each in replies]
+    for number in range(1, 10):
+        assert [number] == bench.asked
+        bench.transports[0].answer(FINE)
+    assert 4 == bench.pool._slots.tokens
+
+
+def test_room_is_looked_for_elsewhere_without_a_slot(tmp_path: Path) -> None:
+    """A call whose first address failed gives its slot back while the next one has no room."""
+    bench = Bench(tmp_path, (DOWN,) * 2, (), b=1)
+    for _ in range(2):
+        bench.ask()
+    assert [1, 1] == bench.asked
+    assert 3 == bench.pool._slots.tokens
+    waiting, _ = bench.ask()
+    waiting.cancel()
+    for _ in range(2):
+        bench.transports[1].answer(FINE)
+    assert 4 == bench.pool._slots.tokens
+
+
+def test_a_full_model_leaves_time_for_the_one_behind_it(tmp_path: Path) -> None:
+    """It is waited for for a part of its own half of the time."""
+    bench = Bench(tmp_path, (), a=1)
+    bench.ask()
+    spare, model = Endpoint("custom", "f", "http://f/v1"), ScriptedModel(FINE)
+    bench.pool.set_transport(spare, model)
+    replies: list[Reply] = []
+    client = bench.pool.client(bench.endpoint, fallbacks=(spare,))
+    client.chat_completion(HELLO).addCallback(replies.append)
+    bench.clock.advance(7)
+    assert [] == replies
+    bench.clock.advance(0.5)
+    assert "answered instead of m via http://a/v1 and 0 more: no free slot" in replies[0].notice
