@@ -26,7 +26,7 @@ from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import Client, FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport
 from evennia_ai.llm.slots import Slots
-from evennia_ai.llm.spread import Spread, SpreadModel, soonest
+from evennia_ai.llm.spread import Loads, Spread, SpreadModel, soonest
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, Transport
 from evennia_ai.resilience import (
     CircuitBreaker,
@@ -72,6 +72,7 @@ class Pool:
         self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
         self._answer_limits: dict[tuple[str, str], AnswerLimit] = {}
+        self._loads = Loads()
         self._spreads: dict[tuple[Replica, ...], Spread] = {}
         self.troubles: dict[str, str] = {}
 
@@ -130,7 +131,7 @@ class Pool:
     def spread(self, endpoint: Endpoint) -> Spread:
         """The use of a model's addresses, where it has several."""
         if endpoint.replicas not in self._spreads:
-            self._spreads[endpoint.replicas] = Spread(endpoint.replicas)
+            self._spreads[endpoint.replicas] = Spread(endpoint.replicas, self._loads)
         return self._spreads[endpoint.replicas]
 
     def trial_client(self, endpoint: Endpoint) -> UnifiedLLMClient:

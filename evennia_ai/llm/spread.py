@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -29,7 +30,7 @@ from evennia_ai.errors import (
 from evennia_ai.llm.answer_limits import Wanted
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Replica
-from evennia_ai.llm.payments import UNPAID, Payment
+from evennia_ai.llm.payments import UNPAID, Counted, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.slots import Slot
 from evennia_ai.resilience import CircuitBreaker
@@ -44,60 +45,35 @@ Refusal = ModelError | CircuitOpenError
 
 @dataclass(slots=True)
 class Load:
-    """The use of one address by all who ask it.
+    """The use of one address by all who ask it, in whichever lists it stands.
 
     Attributes:
-        started: calls so far.
-        turn: in how many calls of weight 1 it comes next.
+        started: attempts so far, each of them sent.
+        most_calls: that may be in flight, the fewest that a list says; 0: any number.
         rests_until: when it may be asked again, as it said itself; reactor seconds.
     """
 
     in_flight: int = 0
     started: int = 0
-    turn: float = 0.0
+    most_calls: int = 0
     rests_until: float = 0.0
 
 
-class Spread:
-    """The use of all addresses of a model, shared by all clients of a process."""
+class Loads:
+    """The use of every address in a process, and those who wait for room at one."""
 
-    def __init__(self, replicas: Sequence[Replica]) -> None:
-        self.replicas = tuple(replicas)
-        self.loads = {each.base_url: Load() for each in replicas}
-        self._turn = 0.0
+    def __init__(self) -> None:
+        self._loads: dict[str, Load] = {}
         self._waiting: list[Deferred[None]] = []
 
-    def has_room(self, replica: Replica) -> bool:
-        """True where one more call may be in flight there."""
-        return not replica.most_calls or (
-            self.loads[replica.base_url].in_flight < replica.most_calls
-        )
+    def of(self, replica: Replica) -> Load:
+        """That of an address, which takes no more calls from now on than it says here."""
+        load = self._loads.setdefault(replica.base_url, Load())
+        load.most_calls = min(filter(None, (load.most_calls, replica.most_calls)), default=0)
+        return load
 
-    def order_of(self, replica: Replica, now: float) -> tuple[bool, float, float]:
-        """The place of an address among those that could be asked; the lowest is asked."""
-        load, step = self.loads[replica.base_url], 1 / replica.weight
-        return (
-            load.rests_until > now,
-            load.in_flight / replica.weight,
-            self._turn_of(replica) + step,
-        )
-
-    def _turn_of(self, replica: Replica) -> float:
-        """Its turn; of what it missed while it was not asked, one call is made up for."""
-        return max(self.loads[replica.base_url].turn, self._turn - 1 / replica.weight)
-
-    def begin(self, replica: Replica) -> None:
-        """Count a call in."""
-        load = self.loads[replica.base_url]
-        load.in_flight += 1
-        load.started += 1
-        turn = self._turn_of(replica)
-        self._turn = max(self._turn, turn)
-        load.turn = turn + 1 / replica.weight
-
-    def end(self, replica: Replica) -> None:
-        """Count a call out; whoever waits for room looks again, the first first."""
-        self.loads[replica.base_url].in_flight -= 1
+    def wake(self) -> None:
+        """Let whoever waits for room look again, the first first."""
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             if not each.called:
@@ -121,6 +97,56 @@ class Spread:
     def _waiting_no_more(self, waiting: Deferred[None]) -> None:
         if waiting in self._waiting:
             self._waiting.remove(waiting)
+
+
+class Spread:
+    """The use of all addresses of a model, shared by all clients of a process.
+
+    Args:
+        shared: the use of addresses that may stand in other lists too.
+    """
+
+    def __init__(self, replicas: Sequence[Replica], shared: Loads) -> None:
+        self.replicas = tuple(replicas)
+        self.shared = shared
+        self.loads = {each.base_url: shared.of(each) for each in replicas}
+        # In how many calls of weight 1 each comes next, and the list as a whole.
+        self._turns = dict.fromkeys(self.loads, 0.0)
+        self._turn = 0.0
+
+    def has_room(self, replica: Replica) -> bool:
+        """True where one more call may be in flight there."""
+        load = self.loads[replica.base_url]
+        return not load.most_calls or load.in_flight < load.most_calls
+
+    def order_of(self, replica: Replica, now: float) -> tuple[bool, float, float]:
+        """The place of an address among those that could be asked; the lowest is asked."""
+        load, step = self.loads[replica.base_url], 1 / replica.weight
+        return (
+            load.rests_until > now,
+            load.in_flight / replica.weight,
+            self._turn_of(replica) + step,
+        )
+
+    def _turn_of(self, replica: Replica) -> float:
+        """Its turn; of what it missed while it was not asked, one call is made up for."""
+        return max(self._turns[replica.base_url], self._turn - 1 / replica.weight)
+
+    def begin(self, replica: Replica) -> None:
+        """Count a call in, which is about to be sent."""
+        self.loads[replica.base_url].in_flight += 1
+
+    def count(self, replica: Replica) -> None:
+        """Count an attempt that is sent."""
+        self.loads[replica.base_url].started += 1
+        turn = self._turn_of(replica)
+        self._turn = max(self._turn, turn)
+        self._turns[replica.base_url] = turn + 1 / replica.weight
+
+    def end(self, replica: Replica) -> None:
+        """Count a call out; whoever waits for room looks again."""
+        self.loads[replica.base_url].in_flight -= 1
+        self.shared.wake()
 
 
 class SpreadModel:
@@ -233,11 +259,12 @@ class SpreadModel:
                 break
             left.remove((replica, client))
             self._spread.begin(replica)
+            paid = Counted(payment, partial(self._spread.count, replica))
             try:
                 alone = not any(each.circuit_breaker.is_available for _, each in left)
                 within = max(0.0, ends_at - self._reactor.seconds()) / (1 if alone else 2)
                 reply = await client.answer_within(
-                    within, messages, tools, extra, payment, name, is_last=alone
+                    within, messages, tools, extra, paid, name, is_last=alone
                 )
             except (ModelError, CircuitOpenError) as error:
                 self._note(replica, error)
@@ -267,7 +294,7 @@ class SpreadModel:
             if not free:
                 slot.give_back()
                 left_for_room = max(0.0, room_by - self._reactor.seconds())
-                await self._spread.freed(left_for_room, self._reactor)
+                await self._spread.shared.freed(left_for_room, self._reactor)
             elif slot.is_taken:
                 return min(free, key=lambda each: self._spread.order_of(each[0], now))
             else:  # meanwhile others may have become the least busy, or full

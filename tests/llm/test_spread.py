@@ -20,6 +20,7 @@ from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
     ContextLengthError,
+    LimitReachedError,
     ModelConnectionError,
     ModelReplyError,
     ModelStatusError,
@@ -358,7 +359,11 @@ def test_who_waits_for_room_gives_up_in_time(tmp_path: Path) -> None:
     assert dropped
     bench.clock.advance(60)
     assert isinstance(waiting[0].value, NoFreeSlotError)
-    assert ([0], 1, []) == (bench.asked, spread.loads["http://a/v1"].in_flight, spread._waiting)
+    assert ([0], 1, []) == (
+        bench.asked,
+        spread.loads["http://a/v1"].in_flight,
+        spread.shared._waiting,
+    )
 
 
 def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
@@ -442,3 +447,43 @@ def test_a_full_model_leaves_time_for_the_one_behind_it(tmp_path: Path) -> None:
     assert [] == replies
     bench.clock.advance(0.5)
     assert "answered instead of m via http://a/v1 and 0 more: no free slot" in replies[0].notice
+
+
+def test_an_address_takes_no_more_calls_for_standing_in_two_lists(tmp_path: Path) -> None:
+    """Of what two lists say of it the smaller number holds; whoever waits in one gets its turn."""
+    bench = Bench(tmp_path, (), a=2)
+    other = Endpoint("custom", "f", "http://a/v1", replicas=(Replica("http://a/v1", "", 1.0, 1),))
+    asked, replies = bench.pool.client(other), list[Reply]()
+    bench.ask()
+    asked.chat_completion(HELLO).addCallback(replies.append)
+    assert [1] == bench.asked
+    bench.transports[0].answer(FINE)
+    assert [2] == bench.asked
+    bench.transports[0].answer(FINE)
+    loads = [bench.pool.spread(each).loads["http://a/v1"] for each in (bench.endpoint, other)]
+    assert loads[0] is loads[1]
+    assert (1, 2, 0, 1) == (
+        *(len(replies), loads[0].started, loads[0].in_flight, loads[0].most_calls),
+    )
+
+
+def test_what_is_not_sent_is_not_counted(tmp_path: Path) -> None:
+    """Neither a call that a breaker refuses nor one that nobody pays for takes a turn."""
+    bench = Bench(tmp_path, (FINE,), (FINE,))
+    spread = bench.pool.spread(bench.endpoint)
+
+    class Broke(Counting):
+        def begin(self, model: str) -> int:
+            raise LimitReachedError("tokens", used=1, cap=1, amount=1, scope="day")
+
+    bench.payment = Broke()
+    assert isinstance(bench.ask()[1][0].value, LimitReachedError)
+    bench.payment = Counting()
+    for one in bench.endpoint.each:
+        bench.pool.breaker_of(one).force_open()
+    assert isinstance(bench.ask()[1][0].value, CircuitOpenError)
+    assert [0, 0] == [load.started for load in spread.loads.values()]
+    for one in bench.endpoint.each:
+        bench.pool.breaker_of(one).reset()
+    bench.ask()
+    assert [1, 0] == bench.asked == [load.started for load in spread.loads.values()]
