@@ -143,13 +143,13 @@ class FallbackClient:
     ) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
+            if refusals and self._reactor.seconds() >= ends_at:
+                break
             is_last = client is self.models[-1][1]
             try:
                 if _may_begin(client):  # else nobody waits for a slot to hear that
                     await slot.take()
                 left = max(0.0, ends_at - self._reactor.seconds())
-                if refusals and not left:
-                    break
                 seconds = left if is_last else left / 2
                 call = (seconds, messages, tools, extra, payment, name)
                 if isinstance(client, SpreadModel):
