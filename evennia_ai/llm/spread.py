@@ -6,7 +6,7 @@ its weight says (start-time fair queueing: Goyal and others, 1996). Each has a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -250,32 +250,41 @@ class SpreadModel:
         ends_at, room_by = now + seconds, now + seconds * (1 if is_last else ROOM_SHARE)
         refusals: list[tuple[str, Refusal]] = []
         left = list(self._places)
-        # Who has no time left is asked for nothing: it would be charged, and blamed for that.
-        while left and (not refusals or self._reactor.seconds() < ends_at):
+        while left and self._goes_on(refusals, ends_at):
             try:
                 replica, client = await self._next(left, room_by, slot)
             except NoFreeSlotError as error:
                 refusals.append((self.model, error))
                 break
             left.remove((replica, client))
-            self._spread.begin(replica)
+            alone = not any(each.circuit_breaker.is_available for _, each in left)
+            within = max(0.0, ends_at - self._reactor.seconds()) / (1 if alone else 2)
             paid = Counted(payment, partial(self._spread.count, replica))
+            asking = client.answer_within(within, messages, tools, extra, paid, name, is_last=alone)
             try:
-                alone = not any(each.circuit_breaker.is_available for _, each in left)
-                within = max(0.0, ends_at - self._reactor.seconds()) / (1 if alone else 2)
-                reply = await client.answer_within(
-                    within, messages, tools, extra, paid, name, is_last=alone
-                )
+                reply = await self._counted_in(replica, asking)
             except (ModelError, CircuitOpenError) as error:
-                self._note(replica, error)
                 refusals.append((replica.base_url, error))
-                if not goes_on(error):
-                    break
             else:
                 return replace(reply, notice=notice_of(replica.base_url, refusals))
-            finally:
-                self._spread.end(replica)
         raise gravest(refusals)
+
+    def _goes_on(self, refusals: Sequence[tuple[str, Refusal]], ends_at: float) -> bool:
+        """True where one more may be asked; not without time, for which it would be charged."""
+        if not refusals:
+            return True
+        return self._reactor.seconds() < ends_at and goes_on(refusals[-1][1])
+
+    async def _counted_in(self, replica: Replica, asking: Awaitable[Reply]) -> Reply:
+        """What comes of a call, which is in flight meanwhile."""
+        self._spread.begin(replica)
+        try:
+            return await asking
+        except (ModelError, CircuitOpenError) as error:
+            self._note(replica, error)
+            raise
+        finally:
+            self._spread.end(replica)
 
     async def _next(
         self, left: Sequence[tuple[Replica, UnifiedLLMClient]], room_by: float, slot: Slot
