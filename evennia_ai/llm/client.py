@@ -34,6 +34,7 @@ from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
+from evennia_ai.llm.slots import take_slot
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport, Transport
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState, RetryConfig
 from evennia_ai.resilience.retry import retry
@@ -103,18 +104,6 @@ def make_transport(
             f"provider is {provider!r}, which has no address of its own; give a base_url"
         )
     return OpenAITransport(base_url, auth_token, headers, reactor=reactor, most_bytes=most_bytes)
-
-
-async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Reactor) -> None:
-    """Wait until one more call may be in flight.
-
-    Raises:
-        NoFreeSlotError: it may not by then.
-    """
-    try:
-        await slots.acquire().addTimeout(seconds, reactor)
-    except DeadlineError:
-        raise NoFreeSlotError(f"no free slot for a model call within {seconds:g} s") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +325,8 @@ class UnifiedLLMClient:
     async def _attempt(self, call: _Call, seconds: float) -> Reply:
         if self.circuit_breaker.state is CircuitBreakerState.OPEN:  # since the attempt before
             self.circuit_breaker.acquire()
+        if seconds <= 0:  # sent, it would be charged for nothing
+            raise NoFreeSlotError("no time was left when its turn came")
         tokens = min(call.tokens, call.payment.begin(call.name))
         try:
             answer = await self._fitted(call.body, tokens, seconds)

@@ -16,9 +16,10 @@ from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ModelError
 from evennia_ai.llm.answer_limits import Wanted
-from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient, take_slot
+from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient
 from evennia_ai.llm.payments import UNPAID, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.slots import Slot
 from evennia_ai.llm.spread import Refusal, SpreadModel, gravest, notice_of
 from evennia_ai.llm.transport import Transport
 from evennia_ai.resilience import CircuitBreaker
@@ -28,8 +29,9 @@ class FallbackClient:
     """Asks the first model, and where it fails the next. To the engine it is one model.
 
     Every model but the last gets at most half of the time that is left, so that there is always
-    some for the next; the last gets all the rest. One slot is held for the whole call. What is
-    said of a client (its model, its breaker, its way of calling tools) is said of the first.
+    some for the next; the last gets all the rest. One slot is held for the whole call, but not
+    while it waits for room at addresses that are full. What is said of a client (its model, its
+    breaker, its way of calling tools) is said of the first.
 
     Args:
         models: what each is called for people, and its client; the first choice first.
@@ -124,14 +126,11 @@ class FallbackClient:
         payment: Payment,
     ) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
-        if not any(client.circuit_breaker.is_available for _, client in self.models):
-            # Each of them says no at once: nobody waits for a slot to hear that.
-            return await self._in_turn(messages, tools, extra, ends_at, payment)
-        await take_slot(self._slots, self.deadline_seconds, self._reactor)
+        slot = Slot(self._slots, ends_at, self._reactor)
         try:
-            return await self._in_turn(messages, tools, extra, ends_at, payment)
+            return await self._in_turn(messages, tools, extra, ends_at, payment, slot)
         finally:
-            self._slots.release()
+            slot.give_back()
 
     async def _in_turn(
         self,
@@ -140,15 +139,23 @@ class FallbackClient:
         extra: Mapping[str, Any],
         ends_at: float,
         payment: Payment,
+        slot: Slot,
     ) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
-            left = ends_at - self._reactor.seconds()
-            seconds = left if client is self.models[-1][1] else left / 2
+            if refusals and self._reactor.seconds() >= ends_at:
+                break
+            is_last = client is self.models[-1][1]
             try:
-                reply = await client.answer_within(
-                    max(0.0, seconds), messages, tools, extra, payment, name
-                )
+                if _may_begin(client):  # else nobody waits for a slot to hear that
+                    await slot.take()
+                left = max(0.0, ends_at - self._reactor.seconds())
+                seconds = left if is_last else left / 2
+                call = (seconds, messages, tools, extra, payment, name)
+                if isinstance(client, SpreadModel):
+                    reply = await client.answer_within(*call, slot=slot, is_last=is_last)
+                else:
+                    reply = await client.answer_within(*call)
             except (ModelError, CircuitOpenError) as error:
                 refusals.append((name, error))
             else:
@@ -156,6 +163,13 @@ class FallbackClient:
                 notices = (notice_of(name, refusals), reply.notice)
                 return replace(reply, model=name, notice="; ".join(filter(None, notices)))
         raise gravest(refusals)
+
+
+def _may_begin(client: UnifiedLLMClient | SpreadModel) -> bool:
+    """True where a call would be sent now."""
+    if isinstance(client, SpreadModel):
+        return client.may_begin
+    return client.circuit_breaker.is_available
 
 
 # What asks an assistant's model, with those that stand in for it or without.

@@ -87,11 +87,22 @@ def _entries(given: object, name: str) -> list[object]:
 
 
 def distinct(found: Iterable[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
-    """Each model once, and the first choice not at all."""
-    places = {(first.base_url or first.provider, first.model): first}
+    """Each model once, and the first choice not at all.
+
+    One with an address more is another: what is left out would be asked nowhere else.
+    """
+    kept, seen = [], _places(first)
     for each in found:
-        places.setdefault((each.base_url or each.provider, each.model), each)
-    return tuple(places.values())[1:]
+        places = _places(each)
+        if not places <= seen:
+            kept.append(each)
+            seen |= places
+    return tuple(kept)
+
+
+def _places(endpoint: Endpoint) -> set[tuple[str, str]]:
+    """The addresses of a model, each with its name."""
+    return {(one.base_url or one.provider, one.model) for one in endpoint.each}
 
 
 def _by_name(model: str, first: Endpoint, path: str) -> Endpoint:

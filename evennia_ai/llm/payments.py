@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -39,3 +41,25 @@ class Unpaid:
 
 
 UNPAID = Unpaid()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A payer beside whom each attempt is counted that nothing stops any more.
+
+    Attributes:
+        count: called for each.
+    """
+
+    payment: Payment
+    count: Callable[[], None]
+
+    def begin(self, model: str) -> int:
+        """As the payer says."""
+        most = self.payment.begin(model)
+        self.count()
+        return most
+
+    def spoil(self, error: BaseException) -> None:
+        """Tell the payer."""
+        self.payment.spoil(error)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as default_reactor
-from twisted.internet.defer import Deferred, DeferredSemaphore, gatherResults
+from twisted.internet.defer import Deferred, gatherResults
 
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.core.typed_objects import Reactor
@@ -25,7 +25,8 @@ from evennia_ai.llm.client import (
 from evennia_ai.llm.endpoints import Endpoint, Replica
 from evennia_ai.llm.fallback import Client, FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport
-from evennia_ai.llm.spread import Spread, SpreadModel, soonest
+from evennia_ai.llm.slots import Slots
+from evennia_ai.llm.spread import Loads, Spread, SpreadModel, soonest
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, Transport
 from evennia_ai.resilience import (
     CircuitBreaker,
@@ -57,31 +58,6 @@ class PoolConfig:
     breaker: BreakerConfig = field(default_factory=BreakerConfig)
 
 
-class Slots(DeferredSemaphore):
-    """Slots for calls in flight; a freed one goes to whoever has waited longest."""
-
-    _is_held = False
-
-    def release(self) -> None:
-        """Give a slot back."""
-        if self._is_held:
-            self.tokens += 1
-        else:
-            super().release()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Give no slot to anybody who waits until the end of the block."""
-        self._is_held = True
-        try:
-            yield
-        finally:
-            self._is_held = False
-            while self.tokens and self.waiting:
-                self.tokens -= 1
-                self.waiting.pop(0).callback(self)
-
-
 class Pool:
     """Makes clients. One for a process; a test makes its own.
 
@@ -96,6 +72,7 @@ class Pool:
         self._slots = Slots(config.max_calls_in_flight)
         self._transports: dict[tuple[str, str, str], Transport] = {}
         self._answer_limits: dict[tuple[str, str], AnswerLimit] = {}
+        self._loads = Loads()
         self._spreads: dict[tuple[Replica, ...], Spread] = {}
         self.troubles: dict[str, str] = {}
 
@@ -154,7 +131,7 @@ class Pool:
     def spread(self, endpoint: Endpoint) -> Spread:
         """The use of a model's addresses, where it has several."""
         if endpoint.replicas not in self._spreads:
-            self._spreads[endpoint.replicas] = Spread(endpoint.replicas)
+            self._spreads[endpoint.replicas] = Spread(endpoint.replicas, self._loads)
         return self._spreads[endpoint.replicas]
 
     def trial_client(self, endpoint: Endpoint) -> UnifiedLLMClient:

@@ -6,8 +6,9 @@ its weight says (start-time fair queueing: Goyal and others, 1996). Each has a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -29,10 +30,13 @@ from evennia_ai.errors import (
 from evennia_ai.llm.answer_limits import Wanted
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Replica
-from evennia_ai.llm.payments import UNPAID, Payment
+from evennia_ai.llm.payments import UNPAID, Counted, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.slots import Slot
 from evennia_ai.resilience import CircuitBreaker
 
+# Of its time, what a model that is full is waited for where another model stands behind it.
+ROOM_SHARE = 0.25
 LONGEST_CAUSE = 160
 LONGEST_STORY = 800
 
@@ -41,60 +45,35 @@ Refusal = ModelError | CircuitOpenError
 
 @dataclass(slots=True)
 class Load:
-    """The use of one address by all who ask it.
+    """The use of one address by all who ask it, in whichever lists it stands.
 
     Attributes:
-        started: calls so far.
-        turn: in how many calls of weight 1 it comes next.
+        started: attempts so far, each of them sent.
+        most_calls: that may be in flight, the fewest that a list says; 0: any number.
         rests_until: when it may be asked again, as it said itself; reactor seconds.
     """
 
     in_flight: int = 0
     started: int = 0
-    turn: float = 0.0
+    most_calls: int = 0
     rests_until: float = 0.0
 
 
-class Spread:
-    """The use of all addresses of a model, shared by all clients of a process."""
+class Loads:
+    """The use of every address in a process, and those who wait for room at one."""
 
-    def __init__(self, replicas: Sequence[Replica]) -> None:
-        self.replicas = tuple(replicas)
-        self.loads = {each.base_url: Load() for each in replicas}
-        self._turn = 0.0
+    def __init__(self) -> None:
+        self._loads: dict[str, Load] = {}
         self._waiting: list[Deferred[None]] = []
 
-    def has_room(self, replica: Replica) -> bool:
-        """True where one more call may be in flight there."""
-        return not replica.most_calls or (
-            self.loads[replica.base_url].in_flight < replica.most_calls
-        )
+    def of(self, replica: Replica) -> Load:
+        """That of an address, which takes no more calls from now on than it says here."""
+        load = self._loads.setdefault(replica.base_url, Load())
+        load.most_calls = min(filter(None, (load.most_calls, replica.most_calls)), default=0)
+        return load
 
-    def order_of(self, replica: Replica, now: float) -> tuple[bool, float, float]:
-        """The place of an address among those that could be asked; the lowest is asked."""
-        load, step = self.loads[replica.base_url], 1 / replica.weight
-        return (
-            load.rests_until > now,
-            load.in_flight / replica.weight,
-            self._turn_of(replica) + step,
-        )
-
-    def _turn_of(self, replica: Replica) -> float:
-        """Its turn; of what it missed while it was not asked, one call is made up for."""
-        return max(self.loads[replica.base_url].turn, self._turn - 1 / replica.weight)
-
-    def begin(self, replica: Replica) -> None:
-        """Count a call in."""
-        load = self.loads[replica.base_url]
-        load.in_flight += 1
-        load.started += 1
-        turn = self._turn_of(replica)
-        self._turn = max(self._turn, turn)
-        load.turn = turn + 1 / replica.weight
-
-    def end(self, replica: Replica) -> None:
-        """Count a call out; whoever waits for room looks again, the first first."""
-        self.loads[replica.base_url].in_flight -= 1
+    def wake(self) -> None:
+        """Let whoever waits for room look again, the first first."""
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             if not each.called:
@@ -118,6 +97,56 @@ class Spread:
     def _waiting_no_more(self, waiting: Deferred[None]) -> None:
         if waiting in self._waiting:
             self._waiting.remove(waiting)
+
+
+class Spread:
+    """The use of all addresses of a model, shared by all clients of a process.
+
+    Args:
+        shared: the use of addresses that may stand in other lists too.
+    """
+
+    def __init__(self, replicas: Sequence[Replica], shared: Loads) -> None:
+        self.replicas = tuple(replicas)
+        self.shared = shared
+        self.loads = {each.base_url: shared.of(each) for each in replicas}
+        # In how many calls of weight 1 each comes next, and the list as a whole.
+        self._turns = dict.fromkeys(self.loads, 0.0)
+        self._turn = 0.0
+
+    def has_room(self, replica: Replica) -> bool:
+        """True where one more call may be in flight there."""
+        load = self.loads[replica.base_url]
+        return not load.most_calls or load.in_flight < load.most_calls
+
+    def order_of(self, replica: Replica, now: float) -> tuple[bool, float, float]:
+        """The place of an address among those that could be asked; the lowest is asked."""
+        load, step = self.loads[replica.base_url], 1 / replica.weight
+        return (
+            load.rests_until > now,
+            load.in_flight / replica.weight,
+            self._turn_of(replica) + step,
+        )
+
+    def _turn_of(self, replica: Replica) -> float:
+        """Its turn; of what it missed while it was not asked, one call is made up for."""
+        return max(self._turns[replica.base_url], self._turn - 1 / replica.weight)
+
+    def begin(self, replica: Replica) -> None:
+        """Count a call in, which is about to be sent."""
+        self.loads[replica.base_url].in_flight += 1
+
+    def count(self, replica: Replica) -> None:
+        """Count an attempt that is sent."""
+        self.loads[replica.base_url].started += 1
+        turn = self._turn_of(replica)
+        self._turn = max(self._turn, turn)
+        self._turns[replica.base_url] = turn + 1 / replica.weight
+
+    def end(self, replica: Replica) -> None:
+        """Count a call out; whoever waits for room looks again."""
+        self.loads[replica.base_url].in_flight -= 1
+        self.shared.wake()
 
 
 class SpreadModel:
@@ -179,6 +208,14 @@ class SpreadModel:
         return soonest([client.circuit_breaker for _, client in self._places])
 
     @property
+    def may_begin(self) -> bool:
+        """True where an address would be asked now: it is not left alone, and has room."""
+        return any(
+            client.circuit_breaker.is_available and self._spread.has_room(replica)
+            for replica, client in self._places
+        )
+
+    @property
     def rate_limit_info(self) -> RateLimitInfo | None:
         """The rate limits that the service at the first address last told."""
         return self.first.rate_limit_info
@@ -195,42 +232,64 @@ class SpreadModel:
         extra: Mapping[str, Any],
         payment: Payment = UNPAID,
         name: str = "",
+        *,
+        slot: Slot,
+        is_last: bool = True,
     ) -> Reply:
         """Ask for one completion, wherever; as a client of one address does.
+
+        Args:
+            slot: taken when there is room, and not held while there is none.
+            is_last: False: another model stands behind it, so that it is not waited for room long.
 
         Raises:
             ModelError: no address answered, or one said what each of them would.
             CircuitOpenError: all are left alone now; of the one that may be asked again first.
         """
-        ends_at = self._reactor.seconds() + seconds
+        now = self._reactor.seconds()
+        ends_at, room_by = now + seconds, now + seconds * (1 if is_last else ROOM_SHARE)
         refusals: list[tuple[str, Refusal]] = []
         left = list(self._places)
-        while left:
-            replica, client = await self._next(left, ends_at)
-            left.remove((replica, client))
-            is_last = not any(each.circuit_breaker.is_available for _, each in left)
-            now = self._reactor.seconds()
-            within = max(0.0, ends_at - now) / (1 if is_last else 2)
-            self._spread.begin(replica)
+        while left and self._goes_on(refusals, ends_at):
             try:
-                reply = await client.answer_within(
-                    within, messages, tools, extra, payment, name, is_last=is_last
-                )
+                replica, client = await self._next(left, room_by, slot)
+            except NoFreeSlotError as error:
+                refusals.append((self.model, error))
+                break
+            left.remove((replica, client))
+            alone = not any(each.circuit_breaker.is_available for _, each in left)
+            within = max(0.0, ends_at - self._reactor.seconds()) / (1 if alone else 2)
+            paid = Counted(payment, partial(self._spread.count, replica))
+            asking = client.answer_within(within, messages, tools, extra, paid, name, is_last=alone)
+            try:
+                reply = await self._counted_in(replica, asking)
             except (ModelError, CircuitOpenError) as error:
-                self._note(replica, error)
                 refusals.append((replica.base_url, error))
-                if not goes_on(error):
-                    break
             else:
                 return replace(reply, notice=notice_of(replica.base_url, refusals))
-            finally:
-                self._spread.end(replica)
         raise gravest(refusals)
 
+    def _goes_on(self, refusals: Sequence[tuple[str, Refusal]], ends_at: float) -> bool:
+        """True where one more may be asked; not without time, for which it would be charged."""
+        if not refusals:
+            return True
+        return self._reactor.seconds() < ends_at and goes_on(refusals[-1][1])
+
+    async def _counted_in(self, replica: Replica, asking: Awaitable[Reply]) -> Reply:
+        """What comes of a call, which is in flight meanwhile."""
+        self._spread.begin(replica)
+        try:
+            return await asking
+        except (ModelError, CircuitOpenError) as error:
+            self._note(replica, error)
+            raise
+        finally:
+            self._spread.end(replica)
+
     async def _next(
-        self, left: Sequence[tuple[Replica, UnifiedLLMClient]], ends_at: float
+        self, left: Sequence[tuple[Replica, UnifiedLLMClient]], room_by: float, slot: Slot
     ) -> tuple[Replica, UnifiedLLMClient]:
-        """The address to ask now, of those not asked yet; waits while all of them are full.
+        """The address to ask now, of those not asked yet; waits for room there, then for a slot.
 
         Where each of them is left alone, the one that is asked again first: it says so itself.
         """
@@ -241,9 +300,14 @@ class SpreadModel:
                 chosen = soonest([client.circuit_breaker for _, client in left])
                 return next(each for each in left if each[1].circuit_breaker is chosen)
             free = [each for each in asked if self._spread.has_room(each[0])]
-            if free:
+            if not free:
+                slot.give_back()
+                left_for_room = max(0.0, room_by - self._reactor.seconds())
+                await self._spread.shared.freed(left_for_room, self._reactor)
+            elif slot.is_taken:
                 return min(free, key=lambda each: self._spread.order_of(each[0], now))
-            await self._spread.freed(max(0.0, ends_at - now), self._reactor)
+            else:  # meanwhile others may have become the least busy, or full
+                await slot.take()
 
     def _note(self, replica: Replica, error: Refusal) -> None:
         """Leave an address alone for as long as it asked for, where others can be asked."""
@@ -282,15 +346,17 @@ def notice_of(name: str, refusals: Sequence[tuple[str, Refusal]]) -> str:
 def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
     """Of what each model failed with, the error that says most; its text then tells of all.
 
-    That is the first choice's, or where that was not asked the next one's. A prompt that is too
-    long for another model says nothing of the first, whose history it must not cost. Where nobody
-    was asked it is the breaker that lets a call through soonest.
+    That is the first choice's, or where that was not asked (left alone, or full) the next one's. A
+    prompt that is too long for another model says nothing of the first, whose history it must not
+    cost. Where nobody was asked it is the breaker that lets a call through soonest.
     """
     (_, first), *others = refusals
     if not others:
         return first
     failures = [first, *(e for _, e in others if not isinstance(e, ContextLengthError))]
-    chosen = next((error for error in failures if isinstance(error, ModelError)), None)
+    errors = [error for error in failures if isinstance(error, ModelError)]
+    of_asked = (error for error in errors if not isinstance(error, NoFreeSlotError))
+    chosen = next(of_asked, errors[0] if errors else None)
     if chosen is None:
         breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
         return min(breakers, key=lambda error: error.retry_after)

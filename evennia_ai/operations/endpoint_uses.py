@@ -25,7 +25,7 @@ class EndpointUse:
     weight: float
     most_calls: Annotated[int, note("That may be in flight at one time; 0: any number.")]
     in_flight: int
-    calls: int
+    calls: Annotated[int, note("Attempts that were sent there, for whichever model.")]
     share: Annotated[float, note("Of the calls to all addresses of the model, 0 to 1.")]
 
     def told(self) -> str:
@@ -53,7 +53,7 @@ def uses_of(endpoint: Endpoint) -> list[EndpointUse]:
                 replica.base_url,
                 pool.breaker_of(endpoint.at(replica)).state.value,
                 replica.weight,
-                replica.most_calls,
+                load.most_calls,
                 load.in_flight,
                 load.started,
                 load.started / total if total else 0.0,

@@ -133,7 +133,10 @@ async def retry(
             wait = plan.wait_after(error)
             if wait is None:
                 raise
+            failed = error
         await sleep(wait)
+        if not plan.seconds_left:  # it was woken late: an attempt would end before it begins
+            raise failed
 
 
 def backoff_seconds(

@@ -175,6 +175,15 @@ def test_each_but_the_last_has_half_of_what_is_left() -> None:
     assert [1, 1, 1] == [transport.cancelled for transport in bench.transports]
 
 
+def test_no_other_is_asked_when_time_is_up() -> None:
+    """A clock that jumped, as of a machine that slept, costs no call that nobody waits for."""
+    bench = Bench((), FINE)
+    _, outcomes = bench.ask()
+    bench.clock.advance(60)
+    assert outcomes[0].check(ModelTimeoutError)
+    assert ([1, 0], 4) == (bench.asked, bench.slots.tokens)
+
+
 def test_time_that_one_leaves_is_the_nexts() -> None:
     """A model that fails at once leaves its half to the next."""
     bench = Bench(DOWN, (), ())
@@ -228,6 +237,7 @@ def test_who_gets_no_slot_asks_nobody() -> None:
     _, outcomes = bench.ask()
     bench.clock.advance(60)
     assert outcomes[0].check(NoFreeSlotError)
+    assert "no free slot for a model call within 60 s" == outcomes[0].getErrorMessage()
     assert (False, [0, 0]) == (outcomes[0].value.counts_as_error, bench.asked)
 
 

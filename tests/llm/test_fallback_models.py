@@ -91,6 +91,14 @@ def test_the_order_is_kept_and_nothing_is_asked_twice() -> None:
     assert () == distinct([SCRIPTED], SCRIPTED)
 
 
+def test_the_same_model_at_more_addresses_is_another() -> None:
+    """It is left out only where each of its addresses is asked before already."""
+    both = {"model": "m", "endpoints": [{"base_url": OPENAI_URL}, {"base_url": OLLAMA_URL}]}
+    (found,) = read_fallbacks([both, {"model": "m", "base_url": OLLAMA_URL}, "m"], FIRST, {})
+    assert [OPENAI_URL, OLLAMA_URL] == [each.base_url for each in found.replicas]
+    assert () == distinct([FIRST, found], found)
+
+
 @pytest.mark.parametrize("given", [(), []])
 def test_nothing_given_is_nothing(given: Any) -> None:
     """Without a list there is no other model."""

@@ -10,7 +10,12 @@ from django.conf import LazySettings
 from twisted.internet.task import Clock
 
 from evennia_ai.core.turn.conversation import user_message
-from evennia_ai.errors import ConfigurationError, ModelConnectionError
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ConfigurationError,
+    ModelConnectionError,
+    ModelStatusError,
+)
 from evennia_ai.llm import local_transport
 from evennia_ai.llm.client import Generation, UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint
@@ -60,6 +65,17 @@ def test_the_slots_are_shared_by_all_clients(pool: Pool) -> None:
     for each in asked:
         each.addErrback(lambda _: None).cancel()
     assert 3 == len(transport.bodies)
+
+
+def test_a_thousand_who_wait_and_are_refused_at_once_end(pool: Pool) -> None:
+    """Each gives its slot back on the spot, and the next one's turn is no deeper in the stack."""
+    transport, outcomes = ScriptedModel(), list[Any]()
+    pool.set_transport(SCRIPTED, transport)
+    for _ in range(1000):
+        pool.client(SCRIPTED).chat_completion(HELLO).addErrback(outcomes.append)
+    pool.breaker_of(SCRIPTED).force_open()
+    transport.fail(ModelStatusError(400, "no"))
+    assert 998 == sum(each.type is CircuitOpenError for each in outcomes)
 
 
 def test_a_transport_can_be_put_in_place(pool: Pool) -> None:

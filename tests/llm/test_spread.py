@@ -20,6 +20,7 @@ from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
     ContextLengthError,
+    LimitReachedError,
     ModelConnectionError,
     ModelReplyError,
     ModelStatusError,
@@ -248,7 +249,7 @@ class Bench:
 
     def __init__(self, tmp_path: Path, *answers: Any, **most_calls: int) -> None:
         self.clock = Clock()
-        config = PoolConfig(tmp_path, deadline_seconds=60.0, breaker=QUICK)
+        config = PoolConfig(tmp_path, deadline_seconds=60.0, max_calls_in_flight=4, breaker=QUICK)
         self.pool = Pool(config, reactor=self.clock)
         places = [f"http://{name}/v1" for name in "abc"[: len(answers)]]
         self.endpoint = model_at(
@@ -358,7 +359,11 @@ def test_who_waits_for_room_gives_up_in_time(tmp_path: Path) -> None:
     assert dropped
     bench.clock.advance(60)
     assert isinstance(waiting[0].value, NoFreeSlotError)
-    assert ([0], 1, []) == (bench.asked, spread.loads["http://a/v1"].in_flight, spread._waiting)
+    assert ([0], 1, []) == (
+        bench.asked,
+        spread.loads["http://a/v1"].in_flight,
+        spread.shared._waiting,
+    )
 
 
 def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
@@ -373,3 +378,112 @@ def test_an_address_that_comes_back_is_not_flooded(tmp_path: Path) -> None:
         bench.ask()
     counted = Counter(dict(zip("ab", bench.asked, strict=True)))
     assert (6, 24) == (counted["a"], counted["b"])
+
+
+def test_nobody_is_asked_without_time(tmp_path: Path) -> None:
+    """A call whose time is up is not sent: it would cost money, and shut an address for nothing."""
+    bench = Bench(tmp_path, (), ())
+    second = bench.pool.breaker_of(bench.endpoint.each[1])
+    second.force_open()
+    _, outcomes = bench.ask()
+    bench.clock.advance(0.5)
+    assert [1, 0] == bench.asked
+    bench.clock.advance(59.5)  # the other one's rest is over by then
+    assert isinstance(outcomes[0].value, ModelTimeoutError)
+    assert ([1, 0], 1) == (bench.asked, bench.payment.begun)
+    assert "half_open" == second.state.value
+
+
+def test_who_finds_no_room_elsewhere_tells_what_happened(tmp_path: Path) -> None:
+    """What the address that was asked failed with is not lost behind a full one."""
+    bench = Bench(tmp_path, (ModelStatusError(401, "wrong key"),), (), b=1)
+    bench.pool.spread(bench.endpoint).begin(bench.endpoint.replicas[1])
+    _, outcomes = bench.ask()
+    bench.clock.advance(60)
+    assert isinstance(outcomes[0].value, ModelStatusError)
+    assert "http://a/v1: wrong key; m: no free slot at any" in str(outcomes[0].value)
+
+
+def test_who_waits_for_room_holds_up_nobody_else(tmp_path: Path) -> None:
+    """A full address of one model takes no slot from the assistants that ask another."""
+    bench = Bench(tmp_path, (), a=1)
+    for _ in range(9):
+        bench.ask()
+    other, model = Endpoint("custom", "o", "http://o/v1"), ScriptedModel(FINE)
+    bench.pool.set_transport(other, model)
+    replies: list[Reply] = []
+    bench.pool.client(other).chat_completion(HELLO).addCallback(replies.append)
+    assert ["hi"] == [each.content for each in replies]
+    for number in range(1, 10):
+        assert [number] == bench.asked
+        bench.transports[0].answer(FINE)
+    assert 4 == bench.pool._slots.tokens
+
+
+def test_room_is_looked_for_elsewhere_without_a_slot(tmp_path: Path) -> None:
+    """A call whose first address failed gives its slot back while the next one has no room."""
+    bench = Bench(tmp_path, (DOWN,) * 2, (), b=1)
+    for _ in range(2):
+        bench.ask()
+    assert [1, 1] == bench.asked
+    assert 3 == bench.pool._slots.tokens
+    waiting, _ = bench.ask()
+    waiting.cancel()
+    for _ in range(2):
+        bench.transports[1].answer(FINE)
+    assert 4 == bench.pool._slots.tokens
+
+
+def test_a_full_model_leaves_time_for_the_one_behind_it(tmp_path: Path) -> None:
+    """It is waited for for a part of its own half of the time."""
+    bench = Bench(tmp_path, (), a=1)
+    bench.ask()
+    spare, model = Endpoint("custom", "f", "http://f/v1"), ScriptedModel(FINE)
+    bench.pool.set_transport(spare, model)
+    replies: list[Reply] = []
+    client = bench.pool.client(bench.endpoint, fallbacks=(spare,))
+    client.chat_completion(HELLO).addCallback(replies.append)
+    bench.clock.advance(7)
+    assert [] == replies
+    bench.clock.advance(0.5)
+    assert "answered instead of m via http://a/v1 and 0 more: no free slot" in replies[0].notice
+
+
+def test_an_address_takes_no_more_calls_for_standing_in_two_lists(tmp_path: Path) -> None:
+    """Of what two lists say of it the smaller number holds; whoever waits in one gets its turn."""
+    bench = Bench(tmp_path, (), a=2)
+    other = Endpoint("custom", "f", "http://a/v1", replicas=(Replica("http://a/v1", "", 1.0, 1),))
+    asked, replies = bench.pool.client(other), list[Reply]()
+    bench.ask()
+    asked.chat_completion(HELLO).addCallback(replies.append)
+    assert [1] == bench.asked
+    bench.transports[0].answer(FINE)
+    assert [2] == bench.asked
+    bench.transports[0].answer(FINE)
+    loads = [bench.pool.spread(each).loads["http://a/v1"] for each in (bench.endpoint, other)]
+    assert loads[0] is loads[1]
+    assert (1, 2, 0, 1) == (
+        *(len(replies), loads[0].started, loads[0].in_flight, loads[0].most_calls),
+    )
+
+
+def test_what_is_not_sent_is_not_counted(tmp_path: Path) -> None:
+    """Neither a call that a breaker refuses nor one that nobody pays for takes a turn."""
+    bench = Bench(tmp_path, (FINE,), (FINE,))
+    spread = bench.pool.spread(bench.endpoint)
+
+    class Broke(Counting):
+        def begin(self, model: str) -> int:
+            raise LimitReachedError("tokens", used=1, cap=1, amount=1, scope="day")
+
+    bench.payment = Broke()
+    assert isinstance(bench.ask()[1][0].value, LimitReachedError)
+    bench.payment = Counting()
+    for one in bench.endpoint.each:
+        bench.pool.breaker_of(one).force_open()
+    assert isinstance(bench.ask()[1][0].value, CircuitOpenError)
+    assert [0, 0] == [load.started for load in spread.loads.values()]
+    for one in bench.endpoint.each:
+        bench.pool.breaker_of(one).reset()
+    bench.ask()
+    assert [1, 0] == bench.asked == [load.started for load in spread.loads.values()]

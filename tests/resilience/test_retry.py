@@ -288,6 +288,13 @@ def test_the_deadline_covers_slow_attempts() -> None:
     assert ([DOWN], [5.0, 4.0]) == ([failure.value for failure in bench.outcomes], bench.told)
 
 
+def test_who_wakes_too_late_tries_no_more() -> None:
+    """A wait that took longer than it should leaves no attempt that ends before it begins."""
+    bench = Bench(DOWN, "never", deadline=5.0)
+    bench.clock.advance(5.0)
+    assert ([DOWN], [5.0]) == ([failure.value for failure in bench.outcomes], bench.told)
+
+
 def test_no_time_left_is_none() -> None:
     """After the deadline there are no seconds left, not less than none."""
     clock = Clock()

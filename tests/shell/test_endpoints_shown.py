@@ -37,6 +37,7 @@ class EndpointsShownTest(ShellTest):
             spread = services.pool().spread(endpoint)
             for place in (0, 0, 0, 1):
                 spread.begin(endpoint.replicas[place])
+                spread.count(endpoint.replicas[place])
             for place in (0, 0, 1):
                 spread.end(endpoint.replicas[place])
             self.breaker = services.pool().breaker_of(endpoint.each[1])
