@@ -48,6 +48,9 @@ from evennia_ai.operations.bundle_parts import (
 )
 
 MAGIC = b"PK\x03\x04"
+# The only ways of packing whose unpacking stops where it is told to: bzip2 and LZMA give as much as
+# one block holds, hundreds of megabytes of a few hundred bytes.
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # The same bytes for the same content, whenever and wherever it is written.
 _DATE = (1980, 1, 1, 0, 0, 0)
 M = TypeVar("M", bound=Strict)
@@ -119,7 +122,7 @@ def read(raw: bytes) -> Bundle:
     except ImportFileError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        # NotImplementedError, of a method of packing that is not known, is a RuntimeError.
+        # NotImplementedError, of a version of zip that is not known, is a RuntimeError.
         told = one_line(str(error), 200) or type(error).__name__
         raise ImportFileError(f"it is no zip file that can be read: {told}") from None
 
@@ -143,19 +146,28 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
     return found
 
 
-def _manifest(archive: zipfile.ZipFile) -> Manifest:
+def _names(archive: zipfile.ZipFile) -> set[str]:
+    """The parts of a file, as the zip names them; nothing is unpacked to find out."""
     infos = archive.infolist()
-    names = [info.filename for info in infos]
+    names = {info.filename for info in infos}
     allowed = {MANIFEST, *MEMBERS}
-    strange = next((name for name in names if name not in allowed), None)
+    strange = next((info.filename for info in infos if info.filename not in allowed), None)
     if strange is not None:
         raise ImportFileError(f"it holds {one_line(strange, 80)!r}, which no assistant has")
-    if len(set(names)) != len(names):
+    if len(names) != len(infos):
         raise ImportFileError("it holds a part twice")
     if MANIFEST not in names:
         raise ImportFileError(f"it holds no {MANIFEST}: it is no file of an assistant")
+    packed = next((info for info in infos if info.compress_type not in PACKINGS), None)
+    if packed is not None:
+        raise ImportFileError(f"{packed.filename} is not packed by deflate, as each part has to be")
     if sum(info.file_size for info in infos) > MOST_UNPACKED:
         raise ImportFileError(f"unpacked it has more than {MOST_UNPACKED // MEGABYTE} MB")
+    return names
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    names = _names(archive)
     raw = _unpacked(archive, MANIFEST, MEGABYTE)
     if archive.comment.decode("ascii", "replace") != _hash(raw):
         raise ImportFileError(f"{MANIFEST} is not as it was written")
@@ -167,7 +179,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
         )
     manifest = _one(Manifest, MANIFEST, raw)
     given, wanted = set(manifest.files), set(MEMBERS)
-    if given | {MANIFEST} != set(names) or wanted - {CARD} - given:
+    if given | {MANIFEST} != names or wanted - {CARD} - given:
         raise ImportFileError(f"its parts are not those that {MANIFEST} names")
     return manifest
 

@@ -448,6 +448,17 @@ class TestWrongFiles(BundleTest):
         lying = self.zipped({**members(self.raw), bundle_parts.WHO: b"0" * 50_000_000})
         assert self.refused(lying)
 
+    def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
+        """A few hundred bytes of bzip2 or LZMA are hundreds of megabytes at once: they are none."""
+        for way in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            stream = io.BytesIO()
+            with zipfile.ZipFile(stream, "w", way) as archive:
+                archive.writestr(bundle_parts.MANIFEST, b"0" * 1_000_000)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(zipfile.ZipFile, "open", None)  # nothing is unpacked to find out
+                told = self.refused(stream.getvalue())
+            assert "manifest.json is not packed by deflate" in told
+
     def test_what_is_no_such_file(self) -> None:
         """Said in words: something else, a part missing or twice, another version."""
         assert "no zip file" in self.refused(b"hello")
