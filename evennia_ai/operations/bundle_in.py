@@ -64,7 +64,7 @@ class BundleShown:
     profiles: int
     settings: Annotated[list[str], note("Names of those it brings along.")]
     left_out: Annotated[list[str], note("Names of those that stayed in that game.")]
-    people: Annotated[list[str], note("The players it knows, by their names there.")]
+    people: Annotated[list[str], note("The players it knows who were still there, by name.")]
     same: Annotated[dict[str, str], note("Of these, who is which account here, as was said.")]
     alike: Annotated[list[str], note("Those who are called like an account here.")]
     problems: Annotated[list[str], note("Why it cannot be brought in; empty: it can.")]
@@ -103,7 +103,7 @@ def show_bundle(
         profiles=len(bundle.profiles),
         settings=sorted(_taken(bundle)),
         left_out=[one_line(each, 60) for each in head.left_out],
-        people=[_named(each) for each in bundle.who if each.kind == "account"],
+        people=[_named(each) for each in bundle.who if each.kind == "account" and each.name],
         same={_named(bundle.who[number - 1]): str(who.key) for number, who in same.items()},
         alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)],
         problems=problems,

@@ -107,7 +107,9 @@ class Numbers:
             being = incoming.find_being(f"*#{number}" if kind == "account" else f"#{number}")
         if being is not None:
             return str(being.key)
-        return str(self._names.get(f"*#{number}" if kind == "account" else f"#{number}", ""))
+        # Of an account that is gone only the name of its character is left, which its player chose:
+        # as an account's name it would point at whoever is called so in the other game.
+        return "" if kind == "account" else str(self._names.get(f"#{number}", ""))
 
 
 class Ids:

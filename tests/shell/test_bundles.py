@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import override_settings
+from evennia.accounts.models import AccountDB
 from evennia.utils import create
 
 from evennia_ai import audit, operations
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.commands import AssistantCmdSet, importing
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
@@ -329,6 +330,28 @@ class TestWhoMayKnow(BundleTest):
         assert "not exactly one player there" in shown.message
         assert ["TestAccount2"] == shown.data.alike
 
+    def test_an_account_that_is_gone_has_no_name(self) -> None:
+        """Its character's name was chosen by its player: it would point at whoever is called so."""
+        mira = AccountDB.objects.get(pk=self.account2.pk)
+        account = create.create_account("Passing", "", "a-long-password-1")
+        gone = self.id_of(account)
+        account.delete()
+        EntityProfile.objects.create(
+            assistant=self.ada_script.pk,
+            entity=gone,
+            entity_type="player",
+            name=mira.key,
+            attributes=[],
+            first_at=1.0,
+            last_at=2.0,
+        )
+        bundle = bundle_in.read(self.packed()).data
+        assert {"kind": "account", "name": ""} in [each.model_dump() for each in bundle.who]
+        shown = bundle_in.show_bundle(bundle, "Bea")
+        assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
+        assert ["TestAccount", "TestAccount2"] == sorted(shown.data.alike)
+        assert bundle_in.import_bundle(bundle, key="Bea", location=self.room1).ok
+
     def test_what_would_come_is_shown(self) -> None:
         """A dry run names people, settings left out and problems, and stores nothing."""
         bundle = bundle_in.read(self.packed()).data
@@ -512,13 +535,13 @@ class TestTyped(BundleTest):
     """The way by which an owner brings one in."""
 
     def test_who_is_alike_is_asked_about_before_anything_is_stored(self) -> None:
-        """No keeps all of them strangers, yes makes them the same; then it asks once more."""
+        """Each by itself: no keeps one a stranger, yes makes one the same; then it asks again."""
         folder = self.enterContext(tempfile.TemporaryDirectory())
         Path(folder, "ada.zip").write_bytes(self.packed())
         self.tom.cmdset.add(AssistantCmdSet)
         with override_settings(EVENNIA_AI_IMPORT_FOLDER=folder):
-            for name, answer in (("Bea", "no"), ("Cyr", "yes")):
-                for line in (f"assistant import ada.zip as {name}", answer, "yes"):
+            for name, answers in (("Bea", ("no", "no")), ("Cyr", ("yes", "no"))):
+                for line in (f"assistant import ada.zip as {name}", *answers, "yes"):
                     self.type(self.tom, line)
                     self.clock.advance(1)
                     pump()
@@ -527,3 +550,22 @@ class TestTyped(BundleTest):
         assert cyr is not None
         assert self.toms not in {row.person for row in rows.of(bea.pk)}
         assert self.toms in {row.person for row in rows.of(cyr.pk)}
+        assert self.miras not in {row.person for row in rows.of(cyr.pk)}
+
+    def test_too_many_alike_are_not_asked_about(self) -> None:
+        """Nobody answers that often with care: all stay strangers until they are named."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        Path(folder, "ada.zip").write_bytes(self.packed())
+        self.tom.cmdset.add(AssistantCmdSet)
+        with (
+            override_settings(EVENNIA_AI_IMPORT_FOLDER=folder),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setattr(importing, "MOST_ASKED", 1)
+            for line in ("assistant import ada.zip as Bea", "yes"):
+                self.type(self.tom, line)
+                self.clock.advance(1)
+                pump()
+        bea = operations.find_assistant("Bea")
+        assert bea is not None
+        assert not {row.person for row in rows.of(bea.pk)} & {self.toms, self.miras}
