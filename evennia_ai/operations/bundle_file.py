@@ -1,8 +1,9 @@
 """The file in which an assistant moves from game to game: a zip of JSON with hashes and counts.
 
 Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
-of it is used. People and places stand in it as numbers of its own list `who.jsonl`; no id of the
-game it comes from is in it, since there the same id is somebody else's.
+of it is used. People and places stand in it as numbers of its own list `who.jsonl`; in what is used
+of it is no id of the game it comes from, since here the same id is somebody else's. Its record,
+`record.jsonl`, has the ids of that game: it is put aside as it is, for people to read.
 """
 
 from __future__ import annotations

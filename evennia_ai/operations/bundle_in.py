@@ -32,7 +32,7 @@ from evennia_ai.models import CardFile, EntityProfile
 from evennia_ai.models.keys import new_key
 from evennia_ai.operations import bundle_file
 from evennia_ai.operations.assistants import Made, create_assistant
-from evennia_ai.operations.bundle_out import LEFT_OUT
+from evennia_ai.operations.bundle_out import LEFT_OUT, going_along
 from evennia_ai.operations.bundle_parts import Bundle, Who
 from evennia_ai.operations.bundle_people import (
     STRANGERS,
@@ -163,7 +163,11 @@ def _same_people(
 
 def _taken(bundle: Bundle) -> dict[str, Any]:
     """The settings of a file that may travel, whatever else somebody wrote into it."""
-    return {name: value for name, value in bundle.settings.items() if name not in LEFT_OUT}
+    return {
+        name: going_along(name, value)
+        for name, value in bundle.settings.items()
+        if name not in LEFT_OUT
+    }
 
 
 def _settings_of(bundle: Bundle) -> Any:

@@ -22,6 +22,9 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.game import POWERS
+from evennia_ai.core.settings.memory import SleepSchedule
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.errors import ImportFileError
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory
@@ -37,14 +40,18 @@ from evennia_ai.runtime import state
 
 ENDING = "zip"
 VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
-# Rights, money, models with their keys, and names that mean somebody or something of this game.
+# Rights, money, limits on what a task or an hour may cost, models with their keys, and names that
+# mean somebody or something of this game.
 LEFT_OUT = frozenset(
     (
         *("assistant_key", "enabled", *POWERS, OWN_BUDGET, "confirm_by", "trigger_permissions"),
         *("trust_overrides", "channel_configs", "llm_provider", "llm_model", "llm_extra_params"),
-        *("llm_fallback_models", "compact_model"),
+        *("llm_fallback_models", "compact_model", "max_agent_hops"),
+        *(SafetyConfig.NAME, AutonomyConfig.NAME),
     )
 )
+# The same of a setting that otherwise goes along.
+LEFT_OUT_OF = {SleepSchedule.NAME: ("token_budget",)}
 NEVER_LISTS = ("never_rooms", "never_characters")
 
 
@@ -137,6 +144,14 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
     }
 
 
+def going_along(name: str, value: Any) -> Any:
+    """What of a setting's value may travel."""
+    left_out = LEFT_OUT_OF.get(name, ())
+    if not left_out or not isinstance(value, Mapping):
+        return value
+    return {key: each for key, each in value.items() if key not in left_out}
+
+
 def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
     own, left_out = dict[str, Any](), list[str]()
     for name in AssistantSettings.model_fields:
@@ -146,7 +161,9 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
         if name in LEFT_OUT:
             left_out.append(name)
         else:
-            own[name] = deserialize(value)
+            plain = deserialize(value)
+            own[name] = going_along(name, plain)
+            left_out += [f"{name}.{key}" for key in LEFT_OUT_OF.get(name, ()) if key in plain]
     if isinstance(memory := own.get("memory_config"), Mapping):
         # Ids are of this game; words are tags, which the other game may have as well.
         own["memory_config"] = {

@@ -209,6 +209,30 @@ class TestWhatGoesAlong(BundleTest):
             assert state.read(bea, name) == state.DEFAULTS[name], name
         assert not state.read(bea, "enabled")
 
+    def test_what_it_may_cost_is_this_games(self) -> None:
+        """Limits of a task, of acting by itself, of talk among assistants and of a night stay."""
+        limits: dict[str, Any] = {
+            "safety_config": {"loop": {"max_tokens_per_task": 100_000_000}},
+            "autonomy_config": {"acts_per_hour": 1_000},
+            "max_agent_hops": 900,
+            "sleep_schedule": {"enabled": True, "token_budget": 900_000_000},
+        }
+        changed = update_settings(self.ada_script, limits)
+        assert changed.ok, changed.message
+        raw = self.packed()
+        head, own = (
+            json.loads(members(raw)[name])
+            for name in (bundle_parts.MANIFEST, bundle_parts.SETTINGS)
+        )
+        lost = {"safety_config", "autonomy_config", "max_agent_hops", "sleep_schedule.token_budget"}
+        assert lost <= set(head["left_out"])
+        assert not set(limits) - {"sleep_schedule"} & set(own)
+        assert {"enabled": True} == own["sleep_schedule"]
+        bea = self.brought(built(raw, {bundle_parts.SETTINGS: own | limits}))
+        for name in set(limits) - {"sleep_schedule"}:
+            assert state.read(bea, name) == state.DEFAULTS[name], name
+        assert {"enabled": True} == dict(state.read(bea, "sleep_schedule"))
+
     def test_no_id_of_this_game_is_in_the_file(self) -> None:
         """An id means somebody else elsewhere; but for the record, which people read."""
         parts = members(self.packed())
