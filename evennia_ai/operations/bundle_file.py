@@ -76,7 +76,7 @@ def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
     """The file of a head (the manifest without `files` and `format`) and its members.
 
     Raises:
-        ImportFileError: it would be larger than what any game takes.
+        ImportFileError: no game would take it: it is too large, or its head is not as it has to be.
     """
     if sum(map(len, members.values())) > MOST_UNPACKED:
         raise ImportFileError(f"it has more than {MOST_UNPACKED // MEGABYTE} MB")
@@ -85,7 +85,7 @@ def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
         for name, raw in members.items()
     }
     manifest = json_of({"format": FORMAT, **head, "files": files})
-    Manifest.model_validate_json(manifest)
+    _one(Manifest, MANIFEST, manifest)
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, raw in {MANIFEST: manifest, **members}.items():

@@ -63,7 +63,7 @@ class BundleShown:
     memories: Annotated[int, note("With lore of its own.")]
     profiles: int
     settings: Annotated[list[str], note("Names of those it brings along.")]
-    left_out: Annotated[list[str], note("Names of those that stayed in that game.")]
+    left_out: Annotated[list[str], note("What stayed in that game.")]
     people: Annotated[list[str], note("The players it knows who were still there, by name.")]
     same: Annotated[dict[str, str], note("Of these, who is which account here, as was said.")]
     alike: Annotated[list[str], note("Those who are called like an account here.")]

@@ -253,6 +253,35 @@ class TestWhatGoesAlong(BundleTest):
         for name in set(bundle_parts.MEMBERS) - {bundle_parts.RECORD}:
             assert first[name] == third[name], f"{name} of strangers"
 
+    def test_a_look_of_any_length_can_leave(self) -> None:
+        """What no game takes stays behind, and that is said; so do the names that Evennia makes."""
+        self.ada.db.desc = "x" * 5_000
+        self.ada.get_numbered_name(2, self.tom)
+        self.ada.aliases.add([f"lamp keeper {letter}" for letter in "abcdefghijklmn"])
+        saved = bundle_out.save_assistant(self.ada_script)
+        assert saved.ok, saved.message
+        Path(saved.data.path).unlink()
+        assert {"a part of desc", "a part of aliases"} <= set(saved.data.left_out)
+        bea = self.brought()
+        assert 4_000 == len(bea.obj.db.desc)
+        names = set(operations.naming.names_of(bea))
+        assert {"lamp keeper a", "lamp keeper j"} <= names
+        assert 10 == len(names - {"Bea"})
+        assert not {name for name in names if name.startswith(("an ", "two "))}
+
+    def test_what_cannot_leave_is_said(self) -> None:
+        """A file that its own reader would refuse is not written; what broke is told."""
+        text = Memory.objects.filter(assistant=self.ada_script.pk).order_by("id").first()
+        Memory.objects.filter(pk=text.pk).update(text="x" * 100_001)
+        found = bundle_out.export_assistant(self.ada_script)
+        assert not found.ok
+        assert "memories.jsonl line 1.text" in found.message
+        Memory.objects.filter(pk=text.pk).update(text="short")
+        state.write(self.ada_script, notes=["a note of another age"])
+        found = bundle_out.save_assistant(self.ada_script)
+        assert not found.ok
+        assert "what is stored of it is not as it has to be" in found.message
+
     def test_a_stopped_one_arrives_stopped(self) -> None:
         """Whoever enables it at once is told the way by which it is let go."""
         operations.stop(self.ada_script, "it shouted")
