@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.goals import MOST_DEPTH
 from evennia_ai.errors import ImportFileError
 from evennia_ai.operations.bundle_parts import (
     CARD,
@@ -38,6 +39,7 @@ from evennia_ai.operations.bundle_parts import (
     WHO,
     Bundle,
     Card,
+    GoalsKept,
     Manifest,
     MemoryLine,
     Owned,
@@ -244,24 +246,58 @@ def ref_of(audience: str) -> int:
 
 
 def _check_refs(found: Bundle) -> None:
-    """Refuse numbers that stand for nobody there is."""
-    for number, line in enumerate(found.memories, 1):
-        _check_who(f"{MEMORIES} line {number}", found, ref_of(line.audience), line.audience)
-        for ref in (line.person, line.place):
-            _check_who(f"{MEMORIES} line {number}", found, ref or 0)
-        if any(cited > len(found.memories) for cited in line.cites):
-            raise ImportFileError(f"{MEMORIES} line {number}.cites names a line there is not")
-    for number, profile in enumerate(found.profiles, 1):
-        place = f"{PROFILES} line {number}"
-        _check_who(place, found, profile.who)
-        for item in profile.attributes:
-            _check_who(place, found, ref_of(item.audience), item.audience)
-        if profile.consolidated > len(found.memories):
-            raise ImportFileError(f"{place}.consolidated names a line there is not")
+    """Refuse numbers that stand for nobody there is, and what stands there twice."""
+    _check_memories(found)
+    _check_profiles(found)
+    _check_goals(found.state.goals)
     kept: tuple[Owned, ...] = (*found.state.notes, *found.state.projects.slots.values())
     owners = (each.person for each in kept)
     for ref in (*found.state.unremembered, *found.state.muted_by, *owners):
         _check_who(STATE, found, ref)
+
+
+def _check_memories(found: Bundle) -> None:
+    for number, line in enumerate(found.memories, 1):
+        place = f"{MEMORIES} line {number}"
+        _check_who(place, found, ref_of(line.audience), line.audience)
+        for ref in (line.person, line.place):
+            _check_who(place, found, ref or 0)
+        if any(cited > len(found.memories) for cited in line.cites):
+            raise ImportFileError(f"{place}.cites names a line there is not")
+
+
+def _check_profiles(found: Bundle) -> None:
+    known = set[int]()
+    for number, profile in enumerate(found.profiles, 1):
+        place = f"{PROFILES} line {number}"
+        _check_who(place, found, profile.who)
+        if profile.who in known:
+            raise ImportFileError(f"{place} is of {profile.who}, as a line before is")
+        known.add(profile.who)
+        for item in profile.attributes:
+            _check_who(place, found, ref_of(item.audience), item.audience)
+        if profile.consolidated > len(found.memories):
+            raise ImportFileError(f"{place}.consolidated names a line there is not")
+
+
+def _check_goals(goals: GoalsKept) -> None:
+    """Refuse what is no tree: two goals of one number, a circle, one deeper than any.
+
+    A goal that a closed one was split into may outlive it: its parent may be missing. Numbers are
+    used once, so that it is never another goal's.
+    """
+    depths = dict[int, int]()
+    for goal in sorted(goals.goals, key=lambda goal: goal.id):
+        place = f"{STATE}.goals: goal {goal.id}"
+        if goal.id in depths:
+            raise ImportFileError(f"{place} is there twice")
+        if goal.id > goals.count:
+            raise ImportFileError(f"{place} is none of the {goals.count} that there have been")
+        if goal.parent is not None and goal.parent >= goal.id:
+            raise ImportFileError(f"{place} is a part of {goal.parent}, which is not before it")
+        depths[goal.id] = depths.get(goal.parent or 0, 0) + 1
+        if depths[goal.id] > MOST_DEPTH:
+            raise ImportFileError(f"{place} is more than {MOST_DEPTH} deep")
 
 
 OF_AUDIENCE = {"account": "person", "object": "person", "mask": "person"}

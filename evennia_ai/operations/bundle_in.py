@@ -20,7 +20,8 @@ from evennia.accounts.models import AccountDB
 from evennia_ai import audit, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
-from evennia_ai.core.cards.character_card import MOST_BYTES
+from evennia_ai.core.cards import png
+from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
@@ -33,7 +34,7 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.operations import bundle_file
 from evennia_ai.operations.assistants import Made, create_assistant
 from evennia_ai.operations.bundle_out import LEFT_OUT, going_along
-from evennia_ai.operations.bundle_parts import Bundle, Who
+from evennia_ai.operations.bundle_parts import Bundle, Card, Who
 from evennia_ai.operations.bundle_people import (
     STRANGERS,
     Ids,
@@ -89,9 +90,9 @@ def show_bundle(
     """
     name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
     same, problems = _same_people(bundle, people or {})
-    problems += filter(None, [problem_of_name(name) or problem_of_owner(name)])
+    problems += [problem_of_name(name) or problem_of_owner(name)]
     problems += _settings_of(bundle).errors.values()
-    problems += _problems_of_content(bundle)
+    problems = list(filter(None, problems + _problems_of_content(bundle)))
     # What stands in a file shall not look like words of ours.
     shown = BundleShown(
         key=name,
@@ -183,14 +184,24 @@ def _problems_of_content(bundle: Bundle) -> list[str]:
         except ValueError:
             problems.append(f"memories.jsonl line {number}.terms cannot be read")
             break
+    return problems + ([_problem_of_card(bundle.card)] if bundle.card is not None else [])
+
+
+def _problem_of_card(card: Card) -> str:
+    """The problem with a card that could not be given back later, or ""."""
     try:
-        picture = b64decode(bundle.card.picture if bundle.card else "", validate=True)
+        picture = b64decode(card.picture, validate=True)
     except (binascii.Error, ValueError):
-        problems.append("card.json.picture is no base64")
-    else:
-        if len(picture) > MOST_BYTES:
-            problems.append(f"card.json.picture has more than {MOST_BYTES:,} bytes")
-    return problems
+        return "card.json.picture is no base64"
+    if len(picture) > MOST_BYTES:
+        return f"card.json.picture has more than {MOST_BYTES:,} bytes"
+    try:
+        CharacterCard(card.chara, card.ccv3, picture)
+        if picture:
+            png.read_chunks(picture)
+    except ImportFileError as error:
+        return f"card.json: {error}"
+    return ""
 
 
 # ---- bringing in -------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ class TimingKept(Strict):
 class GoalKept(Strict):
     """A goal: `core.turn.goals.Goal`."""
 
-    id: Annotated[int, Field(ge=0)]
+    id: Annotated[int, Field(ge=1)]
     text: Text
     priority: Annotated[int, Field(ge=1, le=10)]
     status: Literal["active", "completed", "dropped"]

@@ -20,6 +20,7 @@ from evennia.utils import create
 from evennia_ai import audit, operations
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet, importing
+from evennia_ai.core.cards.character_card import as_png, new_card
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
@@ -40,6 +41,7 @@ from tests.shell.support import pump
 SECRET, OPEN, ROOM = "the xylophone lies under the stairs", "the ferry sails", "the lamp is lit"
 QUESTION = "where are the xylophone, the ferry, the lamp and the guild?"
 GUILD = "the guild meets at dawn"
+PICTURE = as_png(new_card(name="Ada"))
 
 
 class BundleTest(MemoryTest):
@@ -90,7 +92,9 @@ class BundleTest(MemoryTest):
         note = {"number": 1, "text": "a note", "at": 1.0, "person": self.toms, "is_private": True}
         state.write(self.ada_script, notes=[note], unremembered=[self.miras])
         state.mute(self.ada_script, self.toms, is_muted=True)
-        CardFile.objects.create(assistant=self.ada_script.pk, chara="{}", ccv3="", picture=b"\x89P")
+        CardFile.objects.create(
+            assistant=self.ada_script.pk, chara='{"name": "Ada"}', ccv3="", picture=PICTURE
+        )
         self.advance(1)
 
     def packed(self, script: Any = None) -> bytes:
@@ -177,7 +181,7 @@ class TestWhatGoesAlong(BundleTest):
         )
         assert [self.toms] == [note["person"] for note in state.read(bea, "notes")]
         assert {self.toms} == bea.work.muted
-        assert b"\x89P" == bytes(CardFile.objects.get(assistant=bea.pk).picture)
+        assert PICTURE == bytes(CardFile.objects.get(assistant=bea.pk).picture)
         assert not state.read(bea, "enabled")
 
     def test_vectors_are_made_here(self) -> None:
@@ -552,6 +556,41 @@ class TestWrongFiles(BundleTest):
         assert "format is 2; this game reads 1" in self.refused(again)
         other = {**parts, bundle_parts.SETTINGS: b"{}"}
         assert "its hash is another" in self.refused(self.zipped(other, comment))
+
+    def test_goals_that_are_no_tree(self) -> None:
+        """A circle, one number twice, one that was never given, one deeper than any: refused."""
+        kept = json.loads(members(self.raw)[bundle_parts.STATE])
+        (goal,) = kept["goals"]["goals"]
+
+        def told(count: int, *parents: tuple[int, int | None]) -> str:
+            made = [goal | {"id": number, "parent": parent} for number, parent in parents]
+            goals = kept["goals"] | {"count": count, "goals": made}
+            return self.refused(built(self.raw, {bundle_parts.STATE: kept | {"goals": goals}}))
+
+        assert "goal 1 is a part of 2" in told(2, (1, 2), (2, 1))
+        assert "goal 1 is a part of 1" in told(1, (1, 1))
+        assert "goal 1 is there twice" in told(2, (1, None), (1, None))
+        assert "goal 2 is none of the 1" in told(1, (2, None))
+        assert "more than 4 deep" in told(5, (1, None), *((n, n - 1) for n in range(2, 6)))
+        lone = kept["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
+        found = built(self.raw, {bundle_parts.STATE: kept | {"goals": lone}})
+        assert bundle_file.read(found).state.goals.count == 9, (
+            "of a closed one that is kept no more"
+        )
+
+    def test_two_profiles_of_one_and_a_card_that_is_none(self) -> None:
+        """Refused where it is looked at, not when half of it is stored."""
+        lines = members(self.raw)[bundle_parts.PROFILES]
+        assert "as a line before is" in self.refused(
+            built(self.raw, {bundle_parts.PROFILES: lines + lines})
+        )
+        card = json.loads(members(self.raw)[bundle_parts.CARD])
+        for wrong in ({"chara": "no card"}, {"chara": "{}"}, {"picture": "eHh4"}, {"picture": "x"}):
+            bundle = bundle_file.read(built(self.raw, {bundle_parts.CARD: card | wrong}))
+            shown = bundle_in.show_bundle(bundle, "Bea")
+            assert "It cannot be brought in: card.json" in shown.message, wrong
+            assert not bundle_in.import_bundle(bundle, key="Bea").ok
+        assert operations.find_assistant("Bea") is None
 
     def test_a_setting_that_is_none_here(self) -> None:
         """Named, before anything is made; one of a wrong value too."""
