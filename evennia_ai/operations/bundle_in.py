@@ -17,37 +17,32 @@ from typing import Annotated, Any
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 
-from evennia_ai import audit, emergency
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
 from evennia_ai.core.cards import png
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
-from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import indexing, lore
-from evennia_ai.memory_store import rows
-from evennia_ai.models import CardFile, EntityProfile
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations import bundle_file
 from evennia_ai.operations.assistants import Made, create_assistant
 from evennia_ai.operations.bundle_out import LEFT_OUT, going_along
 from evennia_ai.operations.bundle_parts import Bundle, Card, Who
 from evennia_ai.operations.bundle_people import (
-    STRANGERS,
     Ids,
     account_named,
     accounts_alike,
     players,
 )
-from evennia_ai.operations.exports import file_name, save_bytes
+from evennia_ai.operations.bundle_store import store
+from evennia_ai.operations.exports import file_name, write_new
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET
 from evennia_ai.operations.settings import prepare, signed
-from evennia_ai.runtime import state
 
 MOST_NAMED = 30
 
@@ -257,7 +252,7 @@ def _made(
         with transaction.atomic():
             made = create_assistant(shown.key, **given)
             if made.ok:
-                _store(made.data.script, bundle, ids)
+                store(made.data.script, bundle, ids)
                 _tell(made.data.script, bundle, shown, record)
     except BaseException:
         _undo(made, record)
@@ -310,99 +305,15 @@ def _told(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:
     return f"{told}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
 
 
-def _store(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
-    numbers = _store_memories(script, bundle, ids)
-    EntityProfile.objects.bulk_create(
-        EntityProfile(
-            assistant=script.pk,
-            entity=ids.id_of(line.who),
-            entity_type=line.entity_type,
-            name=line.name,
-            attributes=[
-                {"text": item.text, "audience": ids.audience_of(item.audience), "at": item.at}
-                for item in line.attributes
-            ],
-            favour=line.favour,
-            meetings=line.meetings,
-            first_at=line.first_at,
-            last_at=line.last_at,
-            consolidated=numbers[line.consolidated - 1] if line.consolidated else 0,
-        )
-        for line in bundle.profiles
-    )
-    if (card := bundle.card) is not None:
-        picture = b64decode(card.picture)
-        CardFile.objects.create(
-            assistant=script.pk, chara=card.chara, ccv3=card.ccv3, picture=picture
-        )
-    _store_state(script, bundle, ids)
-    if bundle.manifest.stopped is not None:
-        why = f"as in {bundle.manifest.game}: {bundle.manifest.stopped}"
-        emergency.trigger_emergency_stop(script, why, is_alarm=False)
-
-
-def _store_memories(script: AssistantScript, bundle: Bundle, ids: Ids) -> list[int]:
-    """Store all memories under keys of this game; their vectors are made here. Gives their rows."""
-    keys = [new_key() for _ in bundle.memories]
-    found = [
-        Recollection(
-            key=key,
-            kind=line.kind,
-            text=line.text,
-            audience=ids.audience_of(line.audience),
-            person=ids.id_of(line.person),
-            place=ids.id_of(line.place),
-            source_type=line.source_type,
-            trust=line.trust,
-            importance=line.importance,
-            importance_by=line.importance_by,
-            at=line.at,
-            tags=tuple(line.tags),
-            cites=tuple(keys[number - 1] for number in line.cites),
-            superseded_at=line.superseded_at,
-        )
-        for key, line in zip(keys, bundle.memories, strict=True)
-    ]
-    lines = dict(zip(keys, bundle.memories, strict=True))
-    terms = {key: line.terms for key, line in lines.items() if line.terms is not None}
-    rows.insert(script.pk, found, terms)
-    rows.note_consolidated(script.pk, [key for key, line in lines.items() if line.is_consolidated])
-    numbers = dict(rows.of(script.pk).values_list("key", "pk"))
-    return [numbers[key] for key in keys]
-
-
-def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
-    def owned(value: Mapping[str, Any]) -> dict[str, Any]:
-        return {**value, "person": ids.id_of(value["person"])}
-
-    kept = bundle.state.model_dump(mode="json", exclude_unset=True)
-    projects = kept["projects"]
-    if slots := projects.get("slots"):
-        projects["slots"] = {name: owned(slot) for name, slot in slots.items()}
-    values = {
-        "current_goals": kept["goals"],
-        "notes": [owned(each) for each in kept["notes"]],
-        "projects": projects,
-        "unremembered": sorted(map(ids.id_of, kept["unremembered"])),
-        "muted_by": sorted(map(ids.id_of, kept["muted_by"])),
-        STRANGERS: ids.strangers,
-    }
-    state.write(script, **{name: value for name, value in values.items() if value})
-    if script.work is not None:
-        script.work.muted = set(values["muted_by"])
-        script.work.read_anew()
-
-
 def _save_record(name: str, bundle: Bundle) -> Path | None:
-    """Put the record that it had there beside the archives, for people to read."""
+    """Put the record that it had there beside the archives, for people to read: a file of its own.
+
+    The same assistant may have been brought in before: the file of that stays.
+    """
     if not bundle.record:
         return None
     try:
-        folder = folder_of(policy())
-        path = folder / file_name(
-            name, "of", bundle.manifest.game, bundle.digest[:8], ending="jsonl"
-        )
-        save_bytes(path, bundle.record)
+        given = file_name(name, "of", bundle.manifest.game, bundle.digest[:8], ending="jsonl")
+        return write_new(folder_of(policy()), given, bundle.record)
     except (ConfigurationError, OSError) as error:
         raise ImportFileError(f"its record could not be written: {error}") from None
-    return path

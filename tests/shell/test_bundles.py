@@ -32,7 +32,7 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
-from evennia_ai.operations import bundle_file, bundle_in, bundle_out, bundle_parts
+from evennia_ai.operations import bundle_file, bundle_in, bundle_out, bundle_parts, bundle_store
 from evennia_ai.operations.settings import update_settings
 from evennia_ai.runtime import goals, state
 from tests.shell.memory_case import MemoryTest
@@ -612,7 +612,7 @@ class TestWrongFiles(BundleTest):
             raise RuntimeError("disk full")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bundle_in, "_store_state", broken)
+            patch.setattr(bundle_store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
                 bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
         assert counts == [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
@@ -621,6 +621,31 @@ class TestWrongFiles(BundleTest):
         self.clock.advance(60)
         pump()
         assert self.brought(self.raw).key == "Bea"
+
+    def test_a_failed_import_leaves_the_record_of_an_earlier_one(self) -> None:
+        """Each has a file of its own, and only its own goes with it."""
+        folder = Path(settings.GAME_DIR) / "server" / "ai_archive"
+        self.brought(self.raw)
+        bea: Any = operations.find_assistant("Bea")
+        first = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
+        assert first
+        bea.delete()
+        for body in [each for each in self.room1.contents if each.key == "Bea"]:
+            body.delete()
+        bundle = bundle_in.read(self.raw).data
+
+        def broken(*_: Any) -> None:
+            raise RuntimeError("disk full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bundle_store, "_store_state", broken)
+            with pytest.raises(RuntimeError, match="disk full"):
+                bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
+        assert first == {path: path.read_bytes() for path in folder.glob("bea-of-*")}
+        self.brought(self.raw)
+        again = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
+        assert len(first) + 1 == len(again)
+        assert first.items() <= again.items()
 
 
 class TestTyped(BundleTest):
