@@ -32,6 +32,7 @@ from evennia_ai.operations.bundle_parts import (
     MOST_LINES,
     MOST_PACKED,
     MOST_UNPACKED,
+    MOST_WHO,
     PROFILES,
     RECORD,
     SETTINGS,
@@ -138,7 +139,7 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
         manifest,
         _settings(parts[SETTINGS]),
         state,
-        _many(Who, WHO, parts[WHO]),
+        _many(Who, WHO, parts[WHO], MOST_WHO),
         _many(MemoryLine, MEMORIES, parts[MEMORIES]),
         _many(ProfileLine, PROFILES, parts[PROFILES]),
         _one(Card, CARD, parts[CARD]) if CARD in parts else None,
@@ -233,10 +234,12 @@ def _one(kind: type[M], place: str, raw: bytes) -> M:
         raise ImportFileError(f"{one_line(where, 120)}: {one_line(first['msg'], 200)}") from None
 
 
-def _many(kind: type[M], name: str, raw: bytes) -> list[M]:
-    lines = raw.splitlines() if raw.isascii() else raw.split(b"\n")[:-1]
-    if len(lines) > MOST_LINES:
-        raise ImportFileError(f"{name} has more than {MOST_LINES:,} lines")
+def _many(kind: type[M], name: str, raw: bytes, most: int = MOST_LINES) -> list[M]:
+    if raw.count(b"\n") > most:
+        raise ImportFileError(f"{name} has more than {most:,} lines")
+    *lines, rest = raw.split(b"\n")
+    if rest:
+        raise ImportFileError(f"{name} does not end with the end of a line")
     return [_one(kind, f"{name} line {number}", line) for number, line in enumerate(lines, 1)]
 
 

@@ -10,7 +10,7 @@ import binascii
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,8 +33,8 @@ from evennia_ai.operations.bundle_out import LEFT_OUT, going_along
 from evennia_ai.operations.bundle_parts import Bundle, Card, Who
 from evennia_ai.operations.bundle_people import (
     Ids,
-    account_named,
     accounts_alike,
+    accounts_named,
     players,
 )
 from evennia_ai.operations.bundle_store import store
@@ -83,8 +83,19 @@ def show_bundle(
         key: its name here; "": as there.
         people: accounts of this game, by the names of the players that they were there.
     """
+    shown, _ = _judged(bundle, key, people or {})
+    shown = replace(
+        shown, alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)]
+    )
+    return Result(not shown.problems, "\n".join(_lines(shown)), shown)
+
+
+def _judged(
+    bundle: Bundle, key: str, people: Mapping[str, str]
+) -> tuple[BundleShown, dict[int, AccountDB]]:
+    """The same, but for who is called alike; and the accounts that some of its players are here."""
     name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
-    same, problems = _same_people(bundle, people or {})
+    same, problems = _same_people(bundle, people)
     problems += [problem_of_name(name) or problem_of_owner(name)]
     problems += _settings_of(bundle).errors.values()
     problems = list(filter(None, problems + _problems_of_content(bundle)))
@@ -101,10 +112,10 @@ def show_bundle(
         left_out=[one_line(each, 60) for each in head.left_out],
         people=[_named(each) for each in bundle.who if each.kind == "account" and each.name],
         same={_named(bundle.who[number - 1]): str(who.key) for number, who in same.items()},
-        alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)],
+        alike=[],
         problems=problems,
     )
-    return Result(not problems, "\n".join(_lines(shown)), shown)
+    return shown, same
 
 
 def _named(who: Who) -> str:
@@ -141,10 +152,11 @@ def _same_people(
     bundle: Bundle, people: Mapping[str, str]
 ) -> tuple[dict[int, AccountDB], list[str]]:
     """The accounts that some of a file's players are here; and what is wrong with that."""
-    known = players(bundle.who)
+    known, accounts = players(bundle.who), accounts_named(people.values())
     same, problems = dict[int, AccountDB](), list[str]()
     for there, here in people.items():
-        number, account = known.get(there.strip().casefold()), account_named(here)
+        number = known.get(there.strip().casefold())
+        account = accounts.get(here.strip().casefold())
         if number is None:
             shown = one_line(there, 60)
             problems.append(f"there is not exactly one player there who is called {shown!r}")
@@ -220,14 +232,13 @@ def import_bundle(
         enable: it answers from now on; else somebody starts it.
         by, maker: as `create_assistant` takes them.
     """
-    shown = show_bundle(bundle, key, people)
-    if not shown.ok:
-        return Result(False, shown.message)
+    shown, same = _judged(bundle, key, people or {})
+    if shown.problems:
+        return Result(False, "\n".join(_lines(shown)))
     try:
-        record = _save_record(shown.data.key, bundle)
+        record = _save_record(shown.key, bundle)
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
-    same, _ = _same_people(bundle, people or {})
     given: dict[str, Any] = {
         "location": location,
         "desc": bundle.manifest.desc,
@@ -236,7 +247,7 @@ def import_bundle(
         "maker": maker,
     }
     with signed(by or str(getattr(maker, "key", ""))):
-        made = _made(shown.data, bundle, Ids(bundle.who, same), record, given)
+        made = _made(shown, bundle, Ids(bundle.who, same), record, given)
     if not made.ok:
         return made.as_refusal()
     indexing.soon(made.data.script)

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 from evennia.accounts.models import AccountDB
 from evennia.utils import create
 
@@ -32,7 +34,14 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
-from evennia_ai.operations import bundle_file, bundle_in, bundle_out, bundle_parts, bundle_store
+from evennia_ai.operations import (
+    bundle_file,
+    bundle_in,
+    bundle_out,
+    bundle_parts,
+    bundle_people,
+    bundle_store,
+)
 from evennia_ai.operations.settings import update_settings
 from evennia_ai.runtime import goals, state
 from tests.shell.memory_case import MemoryTest
@@ -409,6 +418,26 @@ class TestWhoMayKnow(BundleTest):
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.alike)
         assert bundle_in.import_bundle(bundle, key="Bea", location=self.room1).ok
 
+    def test_all_names_are_looked_for_at_once(self) -> None:
+        """However many people a file has: the game waits for a statement, not for one of each."""
+        raw = self.packed()
+        account = create.create_account("Brass", "", "a-long-password-1")
+        account.db.assistant_body = self.ada
+        create.create_account("Ärmel", "", "a-long-password-1")
+        who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
+        names = (*(f"Player{number}" for number in range(300)), "Brass", "Ärmel", "BRASS2", "")
+        more = [{"kind": "account", "name": name} for name in names]
+        lines = bundle_file.lines_of([*who, *more]).replace(b"TestAccount2", b"testACCOUNT2")
+        bundle = bundle_in.read(built(raw, {bundle_parts.WHO: lines})).data
+        with CaptureQueriesContext(connection) as ran:
+            shown = bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
+        assert ["TestAccount", "testACCOUNT2", "Ärmel"] == sorted(shown.data.alike)
+        assert {"testACCOUNT2": "TestAccount2"} == shown.data.same
+        assert 20 > len(ran), [query["sql"][:80] for query in ran.captured_queries]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bundle_people, "AT_ONCE", 7)
+            assert shown == bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
+
     def test_what_would_come_is_shown(self) -> None:
         """A dry run names people, settings left out and problems, and stores nothing."""
         bundle = bundle_in.read(self.packed()).data
@@ -556,6 +585,16 @@ class TestWrongFiles(BundleTest):
         assert "format is 2; this game reads 1" in self.refused(again)
         other = {**parts, bundle_parts.SETTINGS: b"{}"}
         assert "its hash is another" in self.refused(self.zipped(other, comment))
+
+    def test_more_people_than_are_looked_for(self) -> None:
+        """Refused before a line of them is read; memories have a bound of their own."""
+        many = b'{"kind":"account","name":"x"}\n' * (bundle_parts.MOST_WHO + 1)
+        told = self.refused(built(self.raw, {bundle_parts.WHO: many}))
+        assert "who.jsonl has more than 50,000 lines" in told
+        for end in (b"\r", b'{"kind":"account","name":"x"}'):
+            lines = members(self.raw)[bundle_parts.WHO] + end
+            told = self.refused(built(self.raw, {bundle_parts.WHO: lines}))
+            assert "does not end with the end of a line" in told
 
     def test_goals_that_are_no_tree(self) -> None:
         """A circle, one number twice, one that was never given, one deeper than any: refused."""
