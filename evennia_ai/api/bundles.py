@@ -146,6 +146,7 @@ ROWS = (
         "Get the whole assistant as a file",
         "With every private word it knows; that it was had is on record.",
         result=BundleSent,
+        is_long=True,
         answer={"message": "Ada with all it knows, 20,481 bytes", "file": FILE},
     ),
     Row(
@@ -159,6 +160,7 @@ ROWS = (
         is_private=True,
         example={"file": FILE, "key": "Edda", "people": {"Tom": "Thomas"}},
         answer={"message": "Edda is here, and silent. ...", "key": "Edda"},
+        is_long=True,
         view=BundleView,
     ),
     Row(
@@ -187,6 +189,7 @@ ROWS = (
             "alike": ["Tom"],
             "problems": [],
         },
+        is_long=True,
         view=BundleView,
     ),
 )

@@ -87,7 +87,7 @@ class Row:
         body: serializer or field of the body.
         query: serializer of what may stand in the address after `?`.
         status: of the response where all went well.
-        is_long: a model or a tool is waited for.
+        is_long: a model or a tool is waited for, or a whole assistant is read.
         example: a body.
         answer: what is sent, as an example.
         action: what the record calls it, where that is not the act.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, bundle_in, bundle_out, cards, lore_packs
+from evennia_ai.operations.bundle_in import BundleShown
 from evennia_ai.operations.bundle_out import ENDING
 from evennia_ai.operations.bundle_parts import MOST_PACKED
 from evennia_ai.operations.imports import read_import, typed_and_rest
@@ -15,8 +18,14 @@ from evennia_ai.operations.imports import read_import, typed_and_rest
 IMPORT, EXPORT, ALL = "import", "export", "all"
 IMPORT_ALL = "import assistant"
 ALIKE = (
-    "These have accounts of the same name here: {names}. Are they the same people as in {game}? "
-    "What each told there in private, each may hear here."
+    "{name} has an account of the same name here. Is that the same person as in {game}? What "
+    "{name} told there in private, that account may hear here."
+)
+# More than anybody answers with care, one by one.
+MOST_ASKED = 20
+MANY_ALIKE = (
+    "{count} of them have accounts of the same name here, too many to be asked about. Say who is "
+    "the same, as in: where Tom is Tom, Mo is Mo. All others stay strangers."
 )
 LOOK, CHANGE = "show memories", "change lore"
 REPLACED = "Who {name} is, and what it has of a card before, is replaced."
@@ -73,11 +82,8 @@ class ImportingWords(WordCommand):
         self.show_long(shown.message)
         if not shown.ok:
             return
-        if not people and (alike := shown.data.alike):
-            names = ", ".join(alike)
-            if (yield from self.confirmed(ALIKE.format(names=names, game=shown.data.game))):
-                people = dict(zip(alike, alike, strict=True))
-                self.show_long(bundle_in.show_bundle(found.data, new, people).message)
+        if not people and (people := (yield from self._same_people(shown.data))):
+            self.show_long(bundle_in.show_bundle(found.data, new, people).message)
         if not (yield from self.confirmed("Store it?")):
             self.msg("Nothing is stored.")
         elif self.may(IMPORT_ALL):  # meanwhile the right may have been taken away
@@ -87,6 +93,17 @@ class ImportingWords(WordCommand):
                     found.data, key=new, location=where, people=people, maker=me
                 )
             )
+
+    def _same_people(self, shown: BundleShown) -> Generator[str, str, dict[str, str]]:
+        """Who of those with an account of the same name is that account, asked one by one."""
+        if len(shown.alike) > MOST_ASKED:
+            self.msg(literal(MANY_ALIKE.format(count=len(shown.alike))))
+            return {}
+        same = dict[str, str]()
+        for name in shown.alike:
+            if (yield from self.confirmed(ALIKE.format(name=name, game=shown.game))):
+                same[name] = name
+        return same
 
     def _take_card(self, rest: str) -> Steps:
         try:

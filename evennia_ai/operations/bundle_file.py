@@ -1,8 +1,9 @@
 """The file in which an assistant moves from game to game: a zip of JSON with hashes and counts.
 
 Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
-of it is used. People and places stand in it as numbers of its own list `who.jsonl`; no id of the
-game it comes from is in it, since there the same id is somebody else's.
+of it is used. People and places stand in it as numbers of its own list `who.jsonl`; in what is used
+of it is no id of the game it comes from, since here the same id is somebody else's. Its record,
+`record.jsonl`, has the ids of that game: it is put aside as it is, for people to read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.goals import MOST_DEPTH
 from evennia_ai.errors import ImportFileError
 from evennia_ai.operations.bundle_parts import (
     CARD,
@@ -30,6 +32,7 @@ from evennia_ai.operations.bundle_parts import (
     MOST_LINES,
     MOST_PACKED,
     MOST_UNPACKED,
+    MOST_WHO,
     PROFILES,
     RECORD,
     SETTINGS,
@@ -37,6 +40,7 @@ from evennia_ai.operations.bundle_parts import (
     WHO,
     Bundle,
     Card,
+    GoalsKept,
     Manifest,
     MemoryLine,
     Owned,
@@ -48,6 +52,9 @@ from evennia_ai.operations.bundle_parts import (
 )
 
 MAGIC = b"PK\x03\x04"
+# The only ways of packing whose unpacking stops where it is told to: bzip2 and LZMA give as much as
+# one block holds, hundreds of megabytes of a few hundred bytes.
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # The same bytes for the same content, whenever and wherever it is written.
 _DATE = (1980, 1, 1, 0, 0, 0)
 M = TypeVar("M", bound=Strict)
@@ -72,7 +79,7 @@ def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
     """The file of a head (the manifest without `files` and `format`) and its members.
 
     Raises:
-        ImportFileError: it would be larger than what any game takes.
+        ImportFileError: no game would take it: it is too large, or its head is not as it has to be.
     """
     if sum(map(len, members.values())) > MOST_UNPACKED:
         raise ImportFileError(f"it has more than {MOST_UNPACKED // MEGABYTE} MB")
@@ -81,7 +88,7 @@ def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
         for name, raw in members.items()
     }
     manifest = json_of({"format": FORMAT, **head, "files": files})
-    Manifest.model_validate_json(manifest)
+    _one(Manifest, MANIFEST, manifest)
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, raw in {MANIFEST: manifest, **members}.items():
@@ -119,7 +126,7 @@ def read(raw: bytes) -> Bundle:
     except ImportFileError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        # NotImplementedError, of a method of packing that is not known, is a RuntimeError.
+        # NotImplementedError, of a version of zip that is not known, is a RuntimeError.
         told = one_line(str(error), 200) or type(error).__name__
         raise ImportFileError(f"it is no zip file that can be read: {told}") from None
 
@@ -132,7 +139,7 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
         manifest,
         _settings(parts[SETTINGS]),
         state,
-        _many(Who, WHO, parts[WHO]),
+        _many(Who, WHO, parts[WHO], MOST_WHO),
         _many(MemoryLine, MEMORIES, parts[MEMORIES]),
         _many(ProfileLine, PROFILES, parts[PROFILES]),
         _one(Card, CARD, parts[CARD]) if CARD in parts else None,
@@ -143,19 +150,28 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
     return found
 
 
-def _manifest(archive: zipfile.ZipFile) -> Manifest:
+def _names(archive: zipfile.ZipFile) -> set[str]:
+    """The parts of a file, as the zip names them; nothing is unpacked to find out."""
     infos = archive.infolist()
-    names = [info.filename for info in infos]
+    names = {info.filename for info in infos}
     allowed = {MANIFEST, *MEMBERS}
-    strange = next((name for name in names if name not in allowed), None)
+    strange = next((info.filename for info in infos if info.filename not in allowed), None)
     if strange is not None:
         raise ImportFileError(f"it holds {one_line(strange, 80)!r}, which no assistant has")
-    if len(set(names)) != len(names):
+    if len(names) != len(infos):
         raise ImportFileError("it holds a part twice")
     if MANIFEST not in names:
         raise ImportFileError(f"it holds no {MANIFEST}: it is no file of an assistant")
+    packed = next((info for info in infos if info.compress_type not in PACKINGS), None)
+    if packed is not None:
+        raise ImportFileError(f"{packed.filename} is not packed by deflate, as each part has to be")
     if sum(info.file_size for info in infos) > MOST_UNPACKED:
         raise ImportFileError(f"unpacked it has more than {MOST_UNPACKED // MEGABYTE} MB")
+    return names
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    names = _names(archive)
     raw = _unpacked(archive, MANIFEST, MEGABYTE)
     if archive.comment.decode("ascii", "replace") != _hash(raw):
         raise ImportFileError(f"{MANIFEST} is not as it was written")
@@ -167,7 +183,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
         )
     manifest = _one(Manifest, MANIFEST, raw)
     given, wanted = set(manifest.files), set(MEMBERS)
-    if given | {MANIFEST} != set(names) or wanted - {CARD} - given:
+    if given | {MANIFEST} != names or wanted - {CARD} - given:
         raise ImportFileError(f"its parts are not those that {MANIFEST} names")
     return manifest
 
@@ -218,10 +234,12 @@ def _one(kind: type[M], place: str, raw: bytes) -> M:
         raise ImportFileError(f"{one_line(where, 120)}: {one_line(first['msg'], 200)}") from None
 
 
-def _many(kind: type[M], name: str, raw: bytes) -> list[M]:
-    lines = raw.splitlines() if raw.isascii() else raw.split(b"\n")[:-1]
-    if len(lines) > MOST_LINES:
-        raise ImportFileError(f"{name} has more than {MOST_LINES:,} lines")
+def _many(kind: type[M], name: str, raw: bytes, most: int = MOST_LINES) -> list[M]:
+    if raw.count(b"\n") > most:
+        raise ImportFileError(f"{name} has more than {most:,} lines")
+    *lines, rest = raw.split(b"\n")
+    if rest:
+        raise ImportFileError(f"{name} does not end with the end of a line")
     return [_one(kind, f"{name} line {number}", line) for number, line in enumerate(lines, 1)]
 
 
@@ -231,24 +249,58 @@ def ref_of(audience: str) -> int:
 
 
 def _check_refs(found: Bundle) -> None:
-    """Refuse numbers that stand for nobody there is."""
-    for number, line in enumerate(found.memories, 1):
-        _check_who(f"{MEMORIES} line {number}", found, ref_of(line.audience), line.audience)
-        for ref in (line.person, line.place):
-            _check_who(f"{MEMORIES} line {number}", found, ref or 0)
-        if any(cited > len(found.memories) for cited in line.cites):
-            raise ImportFileError(f"{MEMORIES} line {number}.cites names a line there is not")
-    for number, profile in enumerate(found.profiles, 1):
-        place = f"{PROFILES} line {number}"
-        _check_who(place, found, profile.who)
-        for item in profile.attributes:
-            _check_who(place, found, ref_of(item.audience), item.audience)
-        if profile.consolidated > len(found.memories):
-            raise ImportFileError(f"{place}.consolidated names a line there is not")
+    """Refuse numbers that stand for nobody there is, and what stands there twice."""
+    _check_memories(found)
+    _check_profiles(found)
+    _check_goals(found.state.goals)
     kept: tuple[Owned, ...] = (*found.state.notes, *found.state.projects.slots.values())
     owners = (each.person for each in kept)
     for ref in (*found.state.unremembered, *found.state.muted_by, *owners):
         _check_who(STATE, found, ref)
+
+
+def _check_memories(found: Bundle) -> None:
+    for number, line in enumerate(found.memories, 1):
+        place = f"{MEMORIES} line {number}"
+        _check_who(place, found, ref_of(line.audience), line.audience)
+        for ref in (line.person, line.place):
+            _check_who(place, found, ref or 0)
+        if any(cited > len(found.memories) for cited in line.cites):
+            raise ImportFileError(f"{place}.cites names a line there is not")
+
+
+def _check_profiles(found: Bundle) -> None:
+    known = set[int]()
+    for number, profile in enumerate(found.profiles, 1):
+        place = f"{PROFILES} line {number}"
+        _check_who(place, found, profile.who)
+        if profile.who in known:
+            raise ImportFileError(f"{place} is of {profile.who}, as a line before is")
+        known.add(profile.who)
+        for item in profile.attributes:
+            _check_who(place, found, ref_of(item.audience), item.audience)
+        if profile.consolidated > len(found.memories):
+            raise ImportFileError(f"{place}.consolidated names a line there is not")
+
+
+def _check_goals(goals: GoalsKept) -> None:
+    """Refuse what is no tree: two goals of one number, a circle, one deeper than any.
+
+    A goal that a closed one was split into may outlive it: its parent may be missing. Numbers are
+    used once, so that it is never another goal's.
+    """
+    depths = dict[int, int]()
+    for goal in sorted(goals.goals, key=lambda goal: goal.id):
+        place = f"{STATE}.goals: goal {goal.id}"
+        if goal.id in depths:
+            raise ImportFileError(f"{place} is there twice")
+        if goal.id > goals.count:
+            raise ImportFileError(f"{place} is none of the {goals.count} that there have been")
+        if goal.parent is not None and goal.parent >= goal.id:
+            raise ImportFileError(f"{place} is a part of {goal.parent}, which is not before it")
+        depths[goal.id] = depths.get(goal.parent or 0, 0) + 1
+        if depths[goal.id] > MOST_DEPTH:
+            raise ImportFileError(f"{place} is more than {MOST_DEPTH} deep")
 
 
 OF_AUDIENCE = {"account": "person", "object": "person", "mask": "person"}

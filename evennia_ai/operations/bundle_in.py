@@ -10,43 +10,39 @@ import binascii
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 
-from evennia_ai import audit, emergency
+from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
-from evennia_ai.core.cards.character_card import MOST_BYTES
-from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.core.cards import png
+from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import indexing, lore
-from evennia_ai.memory_store import rows
-from evennia_ai.models import CardFile, EntityProfile
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations import bundle_file
 from evennia_ai.operations.assistants import Made, create_assistant
-from evennia_ai.operations.bundle_out import LEFT_OUT
-from evennia_ai.operations.bundle_parts import Bundle, Who
+from evennia_ai.operations.bundle_out import LEFT_OUT, going_along
+from evennia_ai.operations.bundle_parts import Bundle, Card, Who
 from evennia_ai.operations.bundle_people import (
-    STRANGERS,
     Ids,
-    account_named,
     accounts_alike,
+    accounts_named,
     players,
 )
-from evennia_ai.operations.exports import file_name, save_bytes
+from evennia_ai.operations.bundle_store import store
+from evennia_ai.operations.exports import file_name, write_new
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET
 from evennia_ai.operations.settings import prepare, signed
-from evennia_ai.runtime import state
 
 MOST_NAMED = 30
 
@@ -63,8 +59,8 @@ class BundleShown:
     memories: Annotated[int, note("With lore of its own.")]
     profiles: int
     settings: Annotated[list[str], note("Names of those it brings along.")]
-    left_out: Annotated[list[str], note("Names of those that stayed in that game.")]
-    people: Annotated[list[str], note("The players it knows, by their names there.")]
+    left_out: Annotated[list[str], note("What stayed in that game.")]
+    people: Annotated[list[str], note("The players it knows who were still there, by name.")]
     same: Annotated[dict[str, str], note("Of these, who is which account here, as was said.")]
     alike: Annotated[list[str], note("Those who are called like an account here.")]
     problems: Annotated[list[str], note("Why it cannot be brought in; empty: it can.")]
@@ -87,11 +83,22 @@ def show_bundle(
         key: its name here; "": as there.
         people: accounts of this game, by the names of the players that they were there.
     """
+    shown, _ = _judged(bundle, key, people or {})
+    shown = replace(
+        shown, alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)]
+    )
+    return Result(not shown.problems, "\n".join(_lines(shown)), shown)
+
+
+def _judged(
+    bundle: Bundle, key: str, people: Mapping[str, str]
+) -> tuple[BundleShown, dict[int, AccountDB]]:
+    """The same, but for who is called alike; and the accounts that some of its players are here."""
     name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
-    same, problems = _same_people(bundle, people or {})
-    problems += filter(None, [problem_of_name(name) or problem_of_owner(name)])
+    same, problems = _same_people(bundle, people)
+    problems += [problem_of_name(name) or problem_of_owner(name)]
     problems += _settings_of(bundle).errors.values()
-    problems += _problems_of_content(bundle)
+    problems = list(filter(None, problems + _problems_of_content(bundle)))
     # What stands in a file shall not look like words of ours.
     shown = BundleShown(
         key=name,
@@ -103,12 +110,12 @@ def show_bundle(
         profiles=len(bundle.profiles),
         settings=sorted(_taken(bundle)),
         left_out=[one_line(each, 60) for each in head.left_out],
-        people=[_named(each) for each in bundle.who if each.kind == "account"],
+        people=[_named(each) for each in bundle.who if each.kind == "account" and each.name],
         same={_named(bundle.who[number - 1]): str(who.key) for number, who in same.items()},
-        alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)],
+        alike=[],
         problems=problems,
     )
-    return Result(not problems, "\n".join(_lines(shown)), shown)
+    return shown, same
 
 
 def _named(who: Who) -> str:
@@ -145,10 +152,11 @@ def _same_people(
     bundle: Bundle, people: Mapping[str, str]
 ) -> tuple[dict[int, AccountDB], list[str]]:
     """The accounts that some of a file's players are here; and what is wrong with that."""
-    known = players(bundle.who)
+    known, accounts = players(bundle.who), accounts_named(people.values())
     same, problems = dict[int, AccountDB](), list[str]()
     for there, here in people.items():
-        number, account = known.get(there.strip().casefold()), account_named(here)
+        number = known.get(there.strip().casefold())
+        account = accounts.get(here.strip().casefold())
         if number is None:
             shown = one_line(there, 60)
             problems.append(f"there is not exactly one player there who is called {shown!r}")
@@ -163,7 +171,11 @@ def _same_people(
 
 def _taken(bundle: Bundle) -> dict[str, Any]:
     """The settings of a file that may travel, whatever else somebody wrote into it."""
-    return {name: value for name, value in bundle.settings.items() if name not in LEFT_OUT}
+    return {
+        name: going_along(name, value)
+        for name, value in bundle.settings.items()
+        if name not in LEFT_OUT
+    }
 
 
 def _settings_of(bundle: Bundle) -> Any:
@@ -179,14 +191,24 @@ def _problems_of_content(bundle: Bundle) -> list[str]:
         except ValueError:
             problems.append(f"memories.jsonl line {number}.terms cannot be read")
             break
+    return problems + ([_problem_of_card(bundle.card)] if bundle.card is not None else [])
+
+
+def _problem_of_card(card: Card) -> str:
+    """The problem with a card that could not be given back later, or ""."""
     try:
-        picture = b64decode(bundle.card.picture if bundle.card else "", validate=True)
+        picture = b64decode(card.picture, validate=True)
     except (binascii.Error, ValueError):
-        problems.append("card.json.picture is no base64")
-    else:
-        if len(picture) > MOST_BYTES:
-            problems.append(f"card.json.picture has more than {MOST_BYTES:,} bytes")
-    return problems
+        return "card.json.picture is no base64"
+    if len(picture) > MOST_BYTES:
+        return f"card.json.picture has more than {MOST_BYTES:,} bytes"
+    try:
+        CharacterCard(card.chara, card.ccv3, picture)
+        if picture:
+            png.read_chunks(picture)
+    except ImportFileError as error:
+        return f"card.json: {error}"
+    return ""
 
 
 # ---- bringing in -------------------------------------------------------------------------------
@@ -210,14 +232,13 @@ def import_bundle(
         enable: it answers from now on; else somebody starts it.
         by, maker: as `create_assistant` takes them.
     """
-    shown = show_bundle(bundle, key, people)
-    if not shown.ok:
-        return Result(False, shown.message)
+    shown, same = _judged(bundle, key, people or {})
+    if shown.problems:
+        return Result(False, "\n".join(_lines(shown)))
     try:
-        record = _save_record(shown.data.key, bundle)
+        record = _save_record(shown.key, bundle)
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
-    same, _ = _same_people(bundle, people or {})
     given: dict[str, Any] = {
         "location": location,
         "desc": bundle.manifest.desc,
@@ -226,7 +247,7 @@ def import_bundle(
         "maker": maker,
     }
     with signed(by or str(getattr(maker, "key", ""))):
-        made = _made(shown.data, bundle, Ids(bundle.who, same), record, given)
+        made = _made(shown, bundle, Ids(bundle.who, same), record, given)
     if not made.ok:
         return made.as_refusal()
     indexing.soon(made.data.script)
@@ -242,7 +263,7 @@ def _made(
         with transaction.atomic():
             made = create_assistant(shown.key, **given)
             if made.ok:
-                _store(made.data.script, bundle, ids)
+                store(made.data.script, bundle, ids)
                 _tell(made.data.script, bundle, shown, record)
     except BaseException:
         _undo(made, record)
@@ -295,99 +316,15 @@ def _told(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:
     return f"{told}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
 
 
-def _store(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
-    numbers = _store_memories(script, bundle, ids)
-    EntityProfile.objects.bulk_create(
-        EntityProfile(
-            assistant=script.pk,
-            entity=ids.id_of(line.who),
-            entity_type=line.entity_type,
-            name=line.name,
-            attributes=[
-                {"text": item.text, "audience": ids.audience_of(item.audience), "at": item.at}
-                for item in line.attributes
-            ],
-            favour=line.favour,
-            meetings=line.meetings,
-            first_at=line.first_at,
-            last_at=line.last_at,
-            consolidated=numbers[line.consolidated - 1] if line.consolidated else 0,
-        )
-        for line in bundle.profiles
-    )
-    if (card := bundle.card) is not None:
-        picture = b64decode(card.picture)
-        CardFile.objects.create(
-            assistant=script.pk, chara=card.chara, ccv3=card.ccv3, picture=picture
-        )
-    _store_state(script, bundle, ids)
-    if bundle.manifest.stopped is not None:
-        why = f"as in {bundle.manifest.game}: {bundle.manifest.stopped}"
-        emergency.trigger_emergency_stop(script, why, is_alarm=False)
-
-
-def _store_memories(script: AssistantScript, bundle: Bundle, ids: Ids) -> list[int]:
-    """Store all memories under keys of this game; their vectors are made here. Gives their rows."""
-    keys = [new_key() for _ in bundle.memories]
-    found = [
-        Recollection(
-            key=key,
-            kind=line.kind,
-            text=line.text,
-            audience=ids.audience_of(line.audience),
-            person=ids.id_of(line.person),
-            place=ids.id_of(line.place),
-            source_type=line.source_type,
-            trust=line.trust,
-            importance=line.importance,
-            importance_by=line.importance_by,
-            at=line.at,
-            tags=tuple(line.tags),
-            cites=tuple(keys[number - 1] for number in line.cites),
-            superseded_at=line.superseded_at,
-        )
-        for key, line in zip(keys, bundle.memories, strict=True)
-    ]
-    lines = dict(zip(keys, bundle.memories, strict=True))
-    terms = {key: line.terms for key, line in lines.items() if line.terms is not None}
-    rows.insert(script.pk, found, terms)
-    rows.note_consolidated(script.pk, [key for key, line in lines.items() if line.is_consolidated])
-    numbers = dict(rows.of(script.pk).values_list("key", "pk"))
-    return [numbers[key] for key in keys]
-
-
-def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
-    def owned(value: Mapping[str, Any]) -> dict[str, Any]:
-        return {**value, "person": ids.id_of(value["person"])}
-
-    kept = bundle.state.model_dump(mode="json", exclude_unset=True)
-    projects = kept["projects"]
-    if slots := projects.get("slots"):
-        projects["slots"] = {name: owned(slot) for name, slot in slots.items()}
-    values = {
-        "current_goals": kept["goals"],
-        "notes": [owned(each) for each in kept["notes"]],
-        "projects": projects,
-        "unremembered": sorted(map(ids.id_of, kept["unremembered"])),
-        "muted_by": sorted(map(ids.id_of, kept["muted_by"])),
-        STRANGERS: ids.strangers,
-    }
-    state.write(script, **{name: value for name, value in values.items() if value})
-    if script.work is not None:
-        script.work.muted = set(values["muted_by"])
-        script.work.read_anew()
-
-
 def _save_record(name: str, bundle: Bundle) -> Path | None:
-    """Put the record that it had there beside the archives, for people to read."""
+    """Put the record that it had there beside the archives, for people to read: a file of its own.
+
+    The same assistant may have been brought in before: the file of that stays.
+    """
     if not bundle.record:
         return None
     try:
-        folder = folder_of(policy())
-        path = folder / file_name(
-            name, "of", bundle.manifest.game, bundle.digest[:8], ending="jsonl"
-        )
-        save_bytes(path, bundle.record)
+        given = file_name(name, "of", bundle.manifest.game, bundle.digest[:8], ending="jsonl")
+        return write_new(folder_of(policy()), given, bundle.record)
     except (ConfigurationError, OSError) as error:
         raise ImportFileError(f"its record could not be written: {error}") from None
-    return path

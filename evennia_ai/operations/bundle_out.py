@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from django.conf import settings as game_settings
 from django.db import transaction
+from evennia.utils import logger
 from evennia.utils.dbserialize import deserialize
 
 from evennia_ai import audit, emergency
@@ -22,14 +23,20 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.game import POWERS
+from evennia_ai.core.settings.memory import SleepSchedule
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.errors import ImportFileError
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory
 from evennia_ai.operations import bundle_file, bundle_parts
 from evennia_ai.operations.auditing import complete_record
+from evennia_ai.operations.bundle_parts import Bundle
 from evennia_ai.operations.bundle_people import Numbers
 from evennia_ai.operations.exports import save_given_back
-from evennia_ai.operations.lifecycle import look_of
+from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES, look_of
+from evennia_ai.operations.naming import names_of, problem_of_name
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
 from evennia_ai.operations.settings import signed
@@ -37,14 +44,19 @@ from evennia_ai.runtime import state
 
 ENDING = "zip"
 VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
-# Rights, money, models with their keys, and names that mean somebody or something of this game.
+# Rights, money, limits on what a task or an hour may cost, models with their keys, and names that
+# mean somebody or something of this game.
 LEFT_OUT = frozenset(
     (
         *("assistant_key", "enabled", *POWERS, OWN_BUDGET, "confirm_by", "trigger_permissions"),
         *("trust_overrides", "channel_configs", "llm_provider", "llm_model", "llm_extra_params"),
-        *("llm_fallback_models", "compact_model"),
+        *("llm_fallback_models", "compact_model", "max_agent_hops"),
+        *(SafetyConfig.NAME, AutonomyConfig.NAME),
     )
 )
+# The same of a setting that otherwise goes along.
+LEFT_OUT_OF = {SleepSchedule.NAME: ("token_budget",)}
+LONGEST_GAME = 255
 NEVER_LISTS = ("never_rooms", "never_characters")
 
 
@@ -60,34 +72,51 @@ class Exported:
     bytes: int
     memories: Annotated[int, note("With lore of its own.")]
     people: int
-    left_out: Annotated[list[str], note("Settings that stay in this game.")]
+    left_out: Annotated[list[str], note("Settings, and parts of its look, that stay here.")]
 
 
 def export_assistant(script: AssistantScript, *, by: str = "") -> Result[bytes]:
     """An assistant as a file, on record; its data is the file."""
+    found = _packed(script, by)
+    if not found.ok:
+        return found.as_refusal()
+    raw, _ = found.data
+    return Result(True, found.message, raw)
+
+
+def _packed(script: AssistantScript, by: str) -> Result[tuple[bytes, Bundle]]:
+    """The same, with all that is in the file, read as the other game will read it."""
     try:
         with transaction.atomic():
-            head, members, _ = _content(script)
-            raw = bundle_file.write(head, members)
+            head, members = _content(script)
+        raw = bundle_file.write(head, members)
+        bundle = bundle_file.read(raw)
     except ImportFileError as error:
         return Result.unavailable(f"{script.key} cannot be put into a file: {error}.")
+    except Exception as error:  # whatever a game's own code stored of it
+        logger.log_trace(f"[assistant] {script.key} could not be put into a file")
+        told = one_line(repr(error), 200)
+        return Result.unavailable(
+            f"{script.key} cannot be put into a file: what is stored of it is not as it has to be "
+            f"({told}); the game's log says where."
+        )
     with signed(by):
         audit.record("assistant_exported", script, bytes=len(raw))
-    return Result(True, f"{script.key} with all it knows, {len(raw):,} bytes", raw)
+    return Result(True, f"{script.key} with all it knows, {len(raw):,} bytes", (raw, bundle))
 
 
 def save_assistant(script: AssistantScript, *, by: str = "") -> Result[Exported]:
     """Write an assistant into a new file of the game, for its owner's eyes alone."""
-    found = export_assistant(script, by=by)
+    found = _packed(script, by)
     if not found.ok:
         return found.as_refusal()
-    saved = save_given_back(f"assistant-{script.key}", ENDING, found.data)
+    raw, bundle = found.data
+    saved = save_given_back(f"assistant-{script.key}", ENDING, raw)
     if not saved.ok:
         return saved.as_refusal()
-    bundle = bundle_file.read(found.data)
     data = Exported(
         saved.data,
-        len(found.data),
+        len(raw),
         len(bundle.memories),
         sum(each.kind == "account" for each in bundle.who),
         bundle.manifest.left_out,
@@ -100,7 +129,7 @@ def save_assistant(script: AssistantScript, *, by: str = "") -> Result[Exported]
     return Result(True, told, data)
 
 
-def _content(script: AssistantScript) -> tuple[dict[str, Any], dict[str, bytes], Numbers]:
+def _content(script: AssistantScript) -> tuple[dict[str, Any], dict[str, bytes]]:
     numbers = Numbers(script)
     memories, places = _memories(script, numbers)
     profiles = [_profile(row, numbers, places) for row in _profiles_of(script)]
@@ -119,22 +148,35 @@ def _content(script: AssistantScript) -> tuple[dict[str, Any], dict[str, bytes],
         told = {"chara": card.chara, "ccv3": card.ccv3}
         told["picture"] = b64encode(bytes(card.picture)).decode()
         members[bundle_parts.CARD] = bundle_file.json_of(told)
-    return _head(script, left_out), members, numbers
+    return _head(script, left_out), members
 
 
 def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
-    look, lockout = look_of(script), emergency.lockout_of(script)
+    lockout, desc = emergency.lockout_of(script), str(look_of(script).get("desc", ""))
     reason = lockout.reason if lockout is not None else ""
+    # Not those that Evennia made by itself when it counted: "an Ada", "two Adas".
+    body = str(script.obj.key) if script.obj is not None else ""
+    names = sorted({*names_of(script)} - {str(script.key), body})
+    aliases = [name for name in names if not problem_of_name(name)][:MOST_ALIASES]
+    cut = (("desc", len(desc) > LONGEST_DESC), ("aliases", aliases != names))
     return {
         "version": VERSION,
-        "game": str(game_settings.SERVERNAME),
+        "game": one_line(str(game_settings.SERVERNAME), LONGEST_GAME),
         "exported_at": float(script.clock.seconds()),
         "name": str(script.key),
-        "desc": look.get("desc", ""),
-        "aliases": look.get("aliases", []),
+        "desc": desc[:LONGEST_DESC],
+        "aliases": aliases,
         "stopped": (reason or "stopped")[:2000] if state.is_stopped(script) else None,
-        "left_out": left_out,
+        "left_out": left_out + [f"a part of {name}" for name, is_cut in cut if is_cut],
     }
+
+
+def going_along(name: str, value: Any) -> Any:
+    """What of a setting's value may travel."""
+    left_out = LEFT_OUT_OF.get(name, ())
+    if not left_out or not isinstance(value, Mapping):
+        return value
+    return {key: each for key, each in value.items() if key not in left_out}
 
 
 def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
@@ -146,7 +188,10 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
         if name in LEFT_OUT:
             left_out.append(name)
         else:
-            own[name] = deserialize(value)
+            plain = deserialize(value)
+            own[name] = going_along(name, plain)
+            if own[name] != plain:
+                left_out += [f"{name}.{key}" for key in LEFT_OUT_OF[name]]
     if isinstance(memory := own.get("memory_config"), Mapping):
         # Ids are of this game; words are tags, which the other game may have as well.
         own["memory_config"] = {

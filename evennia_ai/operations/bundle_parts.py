@@ -18,6 +18,8 @@ MEMBERS = (SETTINGS, STATE, WHO, MEMORIES, PROFILES, CARD, RECORD)
 MEGABYTE = 1_000_000
 MOST_PACKED, MOST_UNPACKED = 64 * MEGABYTE, 256 * MEGABYTE
 MOST_LINES = 200_000
+# Each of them is looked for among this game's accounts.
+MOST_WHO = 50_000
 _AUDIENCE = re.compile(r"world|nobody|(?:person|room|channel|faction):([1-9]\d{0,6})")
 
 
@@ -163,7 +165,7 @@ class TimingKept(Strict):
 class GoalKept(Strict):
     """A goal: `core.turn.goals.Goal`."""
 
-    id: Annotated[int, Field(ge=0)]
+    id: Annotated[int, Field(ge=1)]
     text: Text
     priority: Annotated[int, Field(ge=1, le=10)]
     status: Literal["active", "completed", "dropped"]

@@ -7,10 +7,11 @@ for such a one are reached by nobody but staff.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from secrets import token_hex
-from typing import Any
 
+from django.db.models import Q
+from django.db.models.functions import Lower
 from evennia.accounts.models import AccountDB
 
 from evennia_ai.assistant_script import AssistantScript
@@ -26,11 +27,14 @@ from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.bundle_file import OF_AUDIENCE, ref_of
 from evennia_ai.operations.bundle_parts import Who
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT
 from evennia_ai.runtime import state
 
 STRANGERS = "strangers"
 AWAY = "@away-"
 LONGEST_NAME = 100
+# Names in one statement: no database takes fewer.
+AT_ONCE = 5_000
 PERSONS = frozenset(OF_AUDIENCE)
 
 
@@ -107,7 +111,9 @@ class Numbers:
             being = incoming.find_being(f"*#{number}" if kind == "account" else f"#{number}")
         if being is not None:
             return str(being.key)
-        return str(self._names.get(f"*#{number}" if kind == "account" else f"#{number}", ""))
+        # Of an account that is gone only the name of its character is left, which its player chose:
+        # as an account's name it would point at whoever is called so in the other game.
+        return "" if kind == "account" else str(self._names.get(f"#{number}", ""))
 
 
 class Ids:
@@ -142,26 +148,36 @@ class Ids:
 
 def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
     """Accounts of this game that are called like one of a file; nobody says they are the same."""
-    named = ((number, account_named(who[number - 1].name)) for number in players(who).values())
-    return {number: account for number, account in named if account is not None}
+    known = players(who)
+    found = accounts_named(who[number - 1].name for number in known.values())
+    return {known[name]: account for name, account in found.items() if name in known}
 
 
 def players(who: Sequence[Who]) -> dict[str, int]:
     """The players of a file whose name no other of them has, by that in small letters."""
     named = [
-        (each.name.strip().casefold(), number)
-        for number, each in enumerate(who, 1)
-        if each.kind == "account"
+        (_plain(each.name), number) for number, each in enumerate(who, 1) if each.kind == "account"
     ]
     count = Counter(name for name, _ in named)
     return {name: number for name, number in named if name and count[name] == 1}
 
 
-def account_named(name: str) -> Any:
-    """The account of a name, None where there is none or it is no person's."""
-    found = (
-        AccountDB.objects.filter(username__iexact=name.strip()).first() if name.strip() else None
-    )
-    if found is None or found.attributes.get("assistant_body") is not None:
-        return None
+def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
+    """The accounts of some names, in any case, by them in small letters; no assistant's own.
+
+    A statement for thousands of names, as each reads all accounts there are.
+    """
+    wanted = sorted({name.strip() for name in names} - {""})
+    found = dict[str, AccountDB]()
+    people = AccountDB.objects.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
+    people = people.alias(lower=Lower("username"))
+    for start in range(0, len(wanted), AT_ONCE):
+        some = wanted[start : start + AT_ONCE]
+        # SQLite knows the case of A to Z alone: other letters are found as they are written.
+        alike = Q(lower__in=[_plain(name) for name in some]) | Q(username__in=some)
+        found |= {_plain(str(account.username)): account for account in people.filter(alike)}
     return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()

@@ -93,27 +93,37 @@ def _write(name: str, content: object) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    return _write_new(name, "json", as_file(content))
+    return write_new(_exports(), f"{name}.json", as_file(content))
 
 
-def _write_new(name: str, ending: str, content: bytes) -> Path:
-    """Write a new file and tell where it is; what is there already stays.
+def write_new(folder: Path, name: str, content: bytes) -> Path:
+    """Write a new file and tell where it is; what is there already stays, and this gets a number.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; nothing of it is left.
     """
-    folder = Path(settings.GAME_DIR) / "server" / FOLDER
     folder.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
+    wanted = folder / name
     for number in count():
-        path = folder / f"{name}{f'-{number}' if number else ''}.{ending}"
+        path = wanted.with_stem(f"{wanted.stem}{f'-{number}' if number else ''}")
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_OWNER)
         except FileExistsError:
             continue
-        with open(handle, "wb") as file:
-            file.write(content)
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
         return path
     raise AssertionError("count never ends")  # pragma: no cover
+
+
+def _exports() -> Path:
+    return Path(settings.GAME_DIR) / "server" / FOLDER
 
 
 def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
@@ -126,19 +136,10 @@ def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
         data: its path.
     """
     try:
-        path = _write_new(_slug(name), ending, content)
+        path = write_new(_exports(), f"{_slug(name)}.{ending}", content)
     except OSError as error:
         return Result.unavailable(f"The file could not be written: {error.strerror or error}.")
     return Result(True, f"It is in {path}", str(path))
-
-
-def save_bytes(path: Path, content: bytes) -> None:
-    """Write a file that is there whole or not at all, for its owner alone.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    _write_whole(path, lambda stream: stream.write(content.decode("utf-8", "replace")))
 
 
 def export_audit(script: AssistantScript) -> Result[Saved]:

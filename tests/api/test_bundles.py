@@ -35,6 +35,10 @@ class TestBundles(ApiTest):
         assert again["problems"]
         assert 400 == self.call("POST", "imports/", body).status_code
 
+    def test_they_wait_among_the_slow_ones(self) -> None:
+        """To write or read a whole assistant takes its time, and no place of a quick request."""
+        assert all(row.is_long for row in bundles.ROWS)
+
     def test_what_is_wrong_is_said(self) -> None:
         """A file that is none, people who are nobody, and a body that is too long."""
         file = b64encode(empty()).decode()

@@ -13,12 +13,16 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
+from evennia.accounts.models import AccountDB
 from evennia.utils import create
 
 from evennia_ai import audit, operations
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.commands import AssistantCmdSet, importing
+from evennia_ai.core.cards.character_card import as_png, new_card
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
@@ -30,7 +34,14 @@ from evennia_ai.errors import ImportFileError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
-from evennia_ai.operations import bundle_file, bundle_in, bundle_out, bundle_parts
+from evennia_ai.operations import (
+    bundle_file,
+    bundle_in,
+    bundle_out,
+    bundle_parts,
+    bundle_people,
+    bundle_store,
+)
 from evennia_ai.operations.settings import update_settings
 from evennia_ai.runtime import goals, state
 from tests.shell.memory_case import MemoryTest
@@ -39,6 +50,7 @@ from tests.shell.support import pump
 SECRET, OPEN, ROOM = "the xylophone lies under the stairs", "the ferry sails", "the lamp is lit"
 QUESTION = "where are the xylophone, the ferry, the lamp and the guild?"
 GUILD = "the guild meets at dawn"
+PICTURE = as_png(new_card(name="Ada"))
 
 
 class BundleTest(MemoryTest):
@@ -89,7 +101,9 @@ class BundleTest(MemoryTest):
         note = {"number": 1, "text": "a note", "at": 1.0, "person": self.toms, "is_private": True}
         state.write(self.ada_script, notes=[note], unremembered=[self.miras])
         state.mute(self.ada_script, self.toms, is_muted=True)
-        CardFile.objects.create(assistant=self.ada_script.pk, chara="{}", ccv3="", picture=b"\x89P")
+        CardFile.objects.create(
+            assistant=self.ada_script.pk, chara='{"name": "Ada"}', ccv3="", picture=PICTURE
+        )
         self.advance(1)
 
     def packed(self, script: Any = None) -> bytes:
@@ -176,7 +190,7 @@ class TestWhatGoesAlong(BundleTest):
         )
         assert [self.toms] == [note["person"] for note in state.read(bea, "notes")]
         assert {self.toms} == bea.work.muted
-        assert b"\x89P" == bytes(CardFile.objects.get(assistant=bea.pk).picture)
+        assert PICTURE == bytes(CardFile.objects.get(assistant=bea.pk).picture)
         assert not state.read(bea, "enabled")
 
     def test_vectors_are_made_here(self) -> None:
@@ -208,6 +222,30 @@ class TestWhatGoesAlong(BundleTest):
             assert state.read(bea, name) == state.DEFAULTS[name], name
         assert not state.read(bea, "enabled")
 
+    def test_what_it_may_cost_is_this_games(self) -> None:
+        """Limits of a task, of acting by itself, of talk among assistants and of a night stay."""
+        limits: dict[str, Any] = {
+            "safety_config": {"loop": {"max_tokens_per_task": 100_000_000}},
+            "autonomy_config": {"acts_per_hour": 1_000},
+            "max_agent_hops": 900,
+            "sleep_schedule": {"enabled": True, "token_budget": 900_000_000},
+        }
+        changed = update_settings(self.ada_script, limits)
+        assert changed.ok, changed.message
+        raw = self.packed()
+        head, own = (
+            json.loads(members(raw)[name])
+            for name in (bundle_parts.MANIFEST, bundle_parts.SETTINGS)
+        )
+        lost = {"safety_config", "autonomy_config", "max_agent_hops", "sleep_schedule.token_budget"}
+        assert lost <= set(head["left_out"])
+        assert not set(limits) - {"sleep_schedule"} & set(own)
+        assert {"enabled": True} == own["sleep_schedule"]
+        bea = self.brought(built(raw, {bundle_parts.SETTINGS: own | limits}))
+        for name in set(limits) - {"sleep_schedule"}:
+            assert state.read(bea, name) == state.DEFAULTS[name], name
+        assert {"enabled": True} == dict(state.read(bea, "sleep_schedule"))
+
     def test_no_id_of_this_game_is_in_the_file(self) -> None:
         """An id means somebody else elsewhere; but for the record, which people read."""
         parts = members(self.packed())
@@ -227,6 +265,35 @@ class TestWhatGoesAlong(BundleTest):
         third = members(self.packed(self.brought(built(self.packed(), {}), key="Cyr")))
         for name in set(bundle_parts.MEMBERS) - {bundle_parts.RECORD}:
             assert first[name] == third[name], f"{name} of strangers"
+
+    def test_a_look_of_any_length_can_leave(self) -> None:
+        """What no game takes stays behind, and that is said; so do the names that Evennia makes."""
+        self.ada.db.desc = "x" * 5_000
+        self.ada.get_numbered_name(2, self.tom)
+        self.ada.aliases.add([f"lamp keeper {letter}" for letter in "abcdefghijklmn"])
+        saved = bundle_out.save_assistant(self.ada_script)
+        assert saved.ok, saved.message
+        Path(saved.data.path).unlink()
+        assert {"a part of desc", "a part of aliases"} <= set(saved.data.left_out)
+        bea = self.brought()
+        assert 4_000 == len(bea.obj.db.desc)
+        names = set(operations.naming.names_of(bea))
+        assert {"lamp keeper a", "lamp keeper j"} <= names
+        assert 10 == len(names - {"Bea"})
+        assert not {name for name in names if name.startswith(("an ", "two "))}
+
+    def test_what_cannot_leave_is_said(self) -> None:
+        """A file that its own reader would refuse is not written; what broke is told."""
+        text = Memory.objects.filter(assistant=self.ada_script.pk).order_by("id").first()
+        Memory.objects.filter(pk=text.pk).update(text="x" * 100_001)
+        found = bundle_out.export_assistant(self.ada_script)
+        assert not found.ok
+        assert "memories.jsonl line 1.text" in found.message
+        Memory.objects.filter(pk=text.pk).update(text="short")
+        state.write(self.ada_script, notes=["a note of another age"])
+        found = bundle_out.save_assistant(self.ada_script)
+        assert not found.ok
+        assert "what is stored of it is not as it has to be" in found.message
 
     def test_a_stopped_one_arrives_stopped(self) -> None:
         """Whoever enables it at once is told the way by which it is let go."""
@@ -328,6 +395,48 @@ class TestWhoMayKnow(BundleTest):
         shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "TestAccount"})
         assert "not exactly one player there" in shown.message
         assert ["TestAccount2"] == shown.data.alike
+
+    def test_an_account_that_is_gone_has_no_name(self) -> None:
+        """Its character's name was chosen by its player: it would point at whoever is called so."""
+        mira = AccountDB.objects.get(pk=self.account2.pk)
+        account = create.create_account("Passing", "", "a-long-password-1")
+        gone = self.id_of(account)
+        account.delete()
+        EntityProfile.objects.create(
+            assistant=self.ada_script.pk,
+            entity=gone,
+            entity_type="player",
+            name=mira.key,
+            attributes=[],
+            first_at=1.0,
+            last_at=2.0,
+        )
+        bundle = bundle_in.read(self.packed()).data
+        assert {"kind": "account", "name": ""} in [each.model_dump() for each in bundle.who]
+        shown = bundle_in.show_bundle(bundle, "Bea")
+        assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
+        assert ["TestAccount", "TestAccount2"] == sorted(shown.data.alike)
+        assert bundle_in.import_bundle(bundle, key="Bea", location=self.room1).ok
+
+    def test_all_names_are_looked_for_at_once(self) -> None:
+        """However many people a file has: the game waits for a statement, not for one of each."""
+        raw = self.packed()
+        account = create.create_account("Brass", "", "a-long-password-1")
+        account.db.assistant_body = self.ada
+        create.create_account("Ärmel", "", "a-long-password-1")
+        who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
+        names = (*(f"Player{number}" for number in range(300)), "Brass", "Ärmel", "BRASS2", "")
+        more = [{"kind": "account", "name": name} for name in names]
+        lines = bundle_file.lines_of([*who, *more]).replace(b"TestAccount2", b"testACCOUNT2")
+        bundle = bundle_in.read(built(raw, {bundle_parts.WHO: lines})).data
+        with CaptureQueriesContext(connection) as ran:
+            shown = bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
+        assert ["TestAccount", "testACCOUNT2", "Ärmel"] == sorted(shown.data.alike)
+        assert {"testACCOUNT2": "TestAccount2"} == shown.data.same
+        assert 20 > len(ran), [query["sql"][:80] for query in ran.captured_queries]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bundle_people, "AT_ONCE", 7)
+            assert shown == bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
 
     def test_what_would_come_is_shown(self) -> None:
         """A dry run names people, settings left out and problems, and stores nothing."""
@@ -448,6 +557,17 @@ class TestWrongFiles(BundleTest):
         lying = self.zipped({**members(self.raw), bundle_parts.WHO: b"0" * 50_000_000})
         assert self.refused(lying)
 
+    def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
+        """A few hundred bytes of bzip2 or LZMA are hundreds of megabytes at once: they are none."""
+        for way in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            stream = io.BytesIO()
+            with zipfile.ZipFile(stream, "w", way) as archive:
+                archive.writestr(bundle_parts.MANIFEST, b"0" * 1_000_000)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(zipfile.ZipFile, "open", None)  # nothing is unpacked to find out
+                told = self.refused(stream.getvalue())
+            assert "manifest.json is not packed by deflate" in told
+
     def test_what_is_no_such_file(self) -> None:
         """Said in words: something else, a part missing or twice, another version."""
         assert "no zip file" in self.refused(b"hello")
@@ -465,6 +585,51 @@ class TestWrongFiles(BundleTest):
         assert "format is 2; this game reads 1" in self.refused(again)
         other = {**parts, bundle_parts.SETTINGS: b"{}"}
         assert "its hash is another" in self.refused(self.zipped(other, comment))
+
+    def test_more_people_than_are_looked_for(self) -> None:
+        """Refused before a line of them is read; memories have a bound of their own."""
+        many = b'{"kind":"account","name":"x"}\n' * (bundle_parts.MOST_WHO + 1)
+        told = self.refused(built(self.raw, {bundle_parts.WHO: many}))
+        assert "who.jsonl has more than 50,000 lines" in told
+        for end in (b"\r", b'{"kind":"account","name":"x"}'):
+            lines = members(self.raw)[bundle_parts.WHO] + end
+            told = self.refused(built(self.raw, {bundle_parts.WHO: lines}))
+            assert "does not end with the end of a line" in told
+
+    def test_goals_that_are_no_tree(self) -> None:
+        """A circle, one number twice, one that was never given, one deeper than any: refused."""
+        kept = json.loads(members(self.raw)[bundle_parts.STATE])
+        (goal,) = kept["goals"]["goals"]
+
+        def told(count: int, *parents: tuple[int, int | None]) -> str:
+            made = [goal | {"id": number, "parent": parent} for number, parent in parents]
+            goals = kept["goals"] | {"count": count, "goals": made}
+            return self.refused(built(self.raw, {bundle_parts.STATE: kept | {"goals": goals}}))
+
+        assert "goal 1 is a part of 2" in told(2, (1, 2), (2, 1))
+        assert "goal 1 is a part of 1" in told(1, (1, 1))
+        assert "goal 1 is there twice" in told(2, (1, None), (1, None))
+        assert "goal 2 is none of the 1" in told(1, (2, None))
+        assert "more than 4 deep" in told(5, (1, None), *((n, n - 1) for n in range(2, 6)))
+        lone = kept["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
+        found = built(self.raw, {bundle_parts.STATE: kept | {"goals": lone}})
+        assert bundle_file.read(found).state.goals.count == 9, (
+            "of a closed one that is kept no more"
+        )
+
+    def test_two_profiles_of_one_and_a_card_that_is_none(self) -> None:
+        """Refused where it is looked at, not when half of it is stored."""
+        lines = members(self.raw)[bundle_parts.PROFILES]
+        assert "as a line before is" in self.refused(
+            built(self.raw, {bundle_parts.PROFILES: lines + lines})
+        )
+        card = json.loads(members(self.raw)[bundle_parts.CARD])
+        for wrong in ({"chara": "no card"}, {"chara": "{}"}, {"picture": "eHh4"}, {"picture": "x"}):
+            bundle = bundle_file.read(built(self.raw, {bundle_parts.CARD: card | wrong}))
+            shown = bundle_in.show_bundle(bundle, "Bea")
+            assert "It cannot be brought in: card.json" in shown.message, wrong
+            assert not bundle_in.import_bundle(bundle, key="Bea").ok
+        assert operations.find_assistant("Bea") is None
 
     def test_a_setting_that_is_none_here(self) -> None:
         """Named, before anything is made; one of a wrong value too."""
@@ -486,7 +651,7 @@ class TestWrongFiles(BundleTest):
             raise RuntimeError("disk full")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bundle_in, "_store_state", broken)
+            patch.setattr(bundle_store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
                 bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
         assert counts == [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
@@ -496,18 +661,43 @@ class TestWrongFiles(BundleTest):
         pump()
         assert self.brought(self.raw).key == "Bea"
 
+    def test_a_failed_import_leaves_the_record_of_an_earlier_one(self) -> None:
+        """Each has a file of its own, and only its own goes with it."""
+        folder = Path(settings.GAME_DIR) / "server" / "ai_archive"
+        self.brought(self.raw)
+        bea: Any = operations.find_assistant("Bea")
+        first = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
+        assert first
+        bea.delete()
+        for body in [each for each in self.room1.contents if each.key == "Bea"]:
+            body.delete()
+        bundle = bundle_in.read(self.raw).data
+
+        def broken(*_: Any) -> None:
+            raise RuntimeError("disk full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bundle_store, "_store_state", broken)
+            with pytest.raises(RuntimeError, match="disk full"):
+                bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
+        assert first == {path: path.read_bytes() for path in folder.glob("bea-of-*")}
+        self.brought(self.raw)
+        again = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
+        assert len(first) + 1 == len(again)
+        assert first.items() <= again.items()
+
 
 class TestTyped(BundleTest):
     """The way by which an owner brings one in."""
 
     def test_who_is_alike_is_asked_about_before_anything_is_stored(self) -> None:
-        """No keeps all of them strangers, yes makes them the same; then it asks once more."""
+        """Each by itself: no keeps one a stranger, yes makes one the same; then it asks again."""
         folder = self.enterContext(tempfile.TemporaryDirectory())
         Path(folder, "ada.zip").write_bytes(self.packed())
         self.tom.cmdset.add(AssistantCmdSet)
         with override_settings(EVENNIA_AI_IMPORT_FOLDER=folder):
-            for name, answer in (("Bea", "no"), ("Cyr", "yes")):
-                for line in (f"assistant import ada.zip as {name}", answer, "yes"):
+            for name, answers in (("Bea", ("no", "no")), ("Cyr", ("yes", "no"))):
+                for line in (f"assistant import ada.zip as {name}", *answers, "yes"):
                     self.type(self.tom, line)
                     self.clock.advance(1)
                     pump()
@@ -516,3 +706,22 @@ class TestTyped(BundleTest):
         assert cyr is not None
         assert self.toms not in {row.person for row in rows.of(bea.pk)}
         assert self.toms in {row.person for row in rows.of(cyr.pk)}
+        assert self.miras not in {row.person for row in rows.of(cyr.pk)}
+
+    def test_too_many_alike_are_not_asked_about(self) -> None:
+        """Nobody answers that often with care: all stay strangers until they are named."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        Path(folder, "ada.zip").write_bytes(self.packed())
+        self.tom.cmdset.add(AssistantCmdSet)
+        with (
+            override_settings(EVENNIA_AI_IMPORT_FOLDER=folder),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setattr(importing, "MOST_ASKED", 1)
+            for line in ("assistant import ada.zip as Bea", "yes"):
+                self.type(self.tom, line)
+                self.clock.advance(1)
+                pump()
+        bea = operations.find_assistant("Bea")
+        assert bea is not None
+        assert not {row.person for row in rows.of(bea.pk)} & {self.toms, self.miras}

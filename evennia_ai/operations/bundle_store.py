@@ -1,0 +1,101 @@
+"""What an assistant of another game knows, put into this one's database under ids of this game."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+
+from evennia_ai import emergency
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.memory_store import rows
+from evennia_ai.models import CardFile, EntityProfile
+from evennia_ai.models.keys import new_key
+from evennia_ai.operations.bundle_parts import Bundle
+from evennia_ai.operations.bundle_people import STRANGERS, Ids
+from evennia_ai.runtime import state
+
+
+def store(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
+    """Store what an assistant of a file knows, within the transaction in which it was made."""
+    numbers = _store_memories(script, bundle, ids)
+    EntityProfile.objects.bulk_create(
+        EntityProfile(
+            assistant=script.pk,
+            entity=ids.id_of(line.who),
+            entity_type=line.entity_type,
+            name=line.name,
+            attributes=[
+                {"text": item.text, "audience": ids.audience_of(item.audience), "at": item.at}
+                for item in line.attributes
+            ],
+            favour=line.favour,
+            meetings=line.meetings,
+            first_at=line.first_at,
+            last_at=line.last_at,
+            consolidated=numbers[line.consolidated - 1] if line.consolidated else 0,
+        )
+        for line in bundle.profiles
+    )
+    if (card := bundle.card) is not None:
+        picture = b64decode(card.picture)
+        CardFile.objects.create(
+            assistant=script.pk, chara=card.chara, ccv3=card.ccv3, picture=picture
+        )
+    _store_state(script, bundle, ids)
+    if bundle.manifest.stopped is not None:
+        why = f"as in {bundle.manifest.game}: {bundle.manifest.stopped}"
+        emergency.trigger_emergency_stop(script, why, is_alarm=False)
+
+
+def _store_memories(script: AssistantScript, bundle: Bundle, ids: Ids) -> list[int]:
+    """Store all memories under keys of this game; their vectors are made here. Gives their rows."""
+    keys = [new_key() for _ in bundle.memories]
+    found = [
+        Recollection(
+            key=key,
+            kind=line.kind,
+            text=line.text,
+            audience=ids.audience_of(line.audience),
+            person=ids.id_of(line.person),
+            place=ids.id_of(line.place),
+            source_type=line.source_type,
+            trust=line.trust,
+            importance=line.importance,
+            importance_by=line.importance_by,
+            at=line.at,
+            tags=tuple(line.tags),
+            cites=tuple(keys[number - 1] for number in line.cites),
+            superseded_at=line.superseded_at,
+        )
+        for key, line in zip(keys, bundle.memories, strict=True)
+    ]
+    lines = dict(zip(keys, bundle.memories, strict=True))
+    terms = {key: line.terms for key, line in lines.items() if line.terms is not None}
+    rows.insert(script.pk, found, terms)
+    rows.note_consolidated(script.pk, [key for key, line in lines.items() if line.is_consolidated])
+    numbers = dict(rows.of(script.pk).values_list("key", "pk"))
+    return [numbers[key] for key in keys]
+
+
+def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
+    def owned(value: Mapping[str, Any]) -> dict[str, Any]:
+        return {**value, "person": ids.id_of(value["person"])}
+
+    kept = bundle.state.model_dump(mode="json", exclude_unset=True)
+    projects = kept["projects"]
+    if slots := projects.get("slots"):
+        projects["slots"] = {name: owned(slot) for name, slot in slots.items()}
+    values = {
+        "current_goals": kept["goals"],
+        "notes": [owned(each) for each in kept["notes"]],
+        "projects": projects,
+        "unremembered": sorted(map(ids.id_of, kept["unremembered"])),
+        "muted_by": sorted(map(ids.id_of, kept["muted_by"])),
+        STRANGERS: ids.strangers,
+    }
+    state.write(script, **{name: value for name, value in values.items() if value})
+    if script.work is not None:
+        script.work.muted = set(values["muted_by"])
+        script.work.read_anew()
