@@ -165,18 +165,22 @@ def players(who: Sequence[Who]) -> dict[str, int]:
 def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
     """The accounts of some names, in any case, by them in small letters; no assistant's own.
 
+    Of a name that two have, written differently, nobody can say whom it means: it is left out.
     A statement for thousands of names, as each reads all accounts there are.
     """
     wanted = sorted({name.strip() for name in names} - {""})
-    found = dict[str, AccountDB]()
+    found, twice = dict[str, AccountDB](), set[str]()
     people = AccountDB.objects.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
     people = people.alias(lower=Lower("username"))
     for start in range(0, len(wanted), AT_ONCE):
         some = wanted[start : start + AT_ONCE]
         # SQLite knows the case of A to Z alone: other letters are found as they are written.
         alike = Q(lower__in=[_plain(name) for name in some]) | Q(username__in=some)
-        found |= {_plain(str(account.username)): account for account in people.filter(alike)}
-    return found
+        for account in people.filter(alike):
+            name = _plain(str(account.username))
+            if found.setdefault(name, account) != account:
+                twice.add(name)
+    return {name: account for name, account in found.items() if name not in twice}
 
 
 def _plain(name: str) -> str:

@@ -438,6 +438,16 @@ class TestWhoMayKnow(BundleTest):
             patch.setattr(bundle_people, "AT_ONCE", 7)
             assert shown == bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
 
+    def test_a_name_that_two_have_here_is_nobodys(self) -> None:
+        """An old database may have "Tom" and "tom": neither is taken for whom was meant."""
+        other = create.create_account("Passing", "", "a-long-password-1")
+        other.username = "testACCOUNT"
+        other.save()
+        bundle = bundle_in.read(self.packed()).data
+        shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "TestAccount"})
+        assert "no player's account 'TestAccount'" in shown.message
+        assert ["TestAccount2"] == shown.data.alike
+
     def test_what_would_come_is_shown(self) -> None:
         """A dry run names people, settings left out and problems, and stores nothing."""
         bundle = bundle_in.read(self.packed()).data
