@@ -21,7 +21,7 @@ STATEMENTS_WITHOUT_MEMORY = 13 + postgres.is_default()
 CALLS_OF_OURS = 3_050
 CALLS_OF_A_REPLY = 10_900 if postgres.is_default() else 9_150
 CHANGES_OF_MODULE = 1_330
-MODULES_OF_A_REPLY = 157
+MODULES_OF_A_REPLY = 163
 
 
 class TestIdle(ShellTest):
