@@ -188,11 +188,11 @@ class TestOurs(OnFile):
     def test_ids_are_asked_for_where_they_are_not_returned(self) -> None:
         """MySQL returns none: they are read once, unless nobody wants them."""
         ours, connection = DjangoApplicationRecorder(RecordedEvent, FILE), connections[FILE]
-        connection.features.can_return_columns_from_insert = False
-        connection.features.can_return_rows_from_bulk_insert = False
-        assert [1, 2] == ours.insert_events([self.stored(1), self.stored(2)])
-        assert [] == ours.insert_events([self.stored(3)], are_ids_wanted=False)
-        assert [] == ours.insert_events([])
+        returned = ("can_return_columns_from_insert", "can_return_rows_from_bulk_insert")
+        with mock.patch.multiple(type(connection.features), **dict.fromkeys(returned, False)):
+            assert [1, 2] == ours.insert_events([self.stored(1), self.stored(2)])
+            assert [] == ours.insert_events([self.stored(3)], are_ids_wanted=False)
+            assert [] == ours.insert_events([])
 
     def test_an_error_is_the_librarys(self) -> None:
         """What the database says is said in the library's words, of whatever kind."""

@@ -98,9 +98,10 @@ class TestRequests(NeedCase):
     def test_every_tool_can_be_looked_up(self) -> None:
         """Each that she may call is shown at once or once its group was looked up.
 
-        Not by a look: when she sleeps is not a speaker's matter, nor what she sets herself to do.
+        Not by a look: when she sleeps is not a speaker's matter, nor what she sets herself to do;
+        and what is attached is for agents elsewhere.
         """
-        own = {"create_goal", "go_to_sleep", "split_goal"}
+        own = {"create_goal", "go_to_sleep", "split_goal", "attach_data", "attach_file"}
         offered = names_of(on_offer(self.ada_script, turn_of(TRIVIAL)))
         turn = turn_of(TRIVIAL)
         for group in {spec.group for spec in on_offer(self.ada_script, turn).values()} - {None}:
