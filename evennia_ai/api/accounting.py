@@ -72,6 +72,7 @@ ROWS = (
         "Also the agents elsewhere that assistants may ask (`remotes`).",
         result=peers.Peers,
         query=requests.OfAccount,
+        may_be_missing=True,
     ),
     Row(
         Route("GET", f"{ONE}breakers/", "breakers", "show breakers", USE),

@@ -47,6 +47,7 @@ class WorkJob(models.Model):
     class Meta:
         """Lookups: what is over, of one server; and an assistant's."""
 
+        app_label = "evennia_ai"
         indexes = [
             models.Index(fields=["run", "state"], name="evennia_ai_job_state"),
             models.Index(fields=["assistant", "kind"], name="evennia_ai_job_of"),
@@ -68,3 +69,8 @@ class WorkerSeen(models.Model):
     seen_at = models.DateTimeField()
     embeddings = models.CharField(max_length=KEY, blank=True)
     problem = models.CharField(max_length=LONG, blank=True)
+
+    class Meta:
+        """A table of the package, though the module is not its `models`."""
+
+        app_label = "evennia_ai"

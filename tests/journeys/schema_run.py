@@ -48,6 +48,8 @@ MEANT = (
     ("POST", "cards/"),
     ("POST", "cards/preview/"),
     ("PUT", "assistants/{key}/card/"),
+    ("POST", "imports/"),
+    ("POST", "imports/preview/"),
 )
 # Whoever has no right at all is refused before anything is read: of these a request or two will do.
 BRIEF = tuple(
