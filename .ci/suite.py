@@ -65,16 +65,11 @@ ONCE = (
     "tests/test_owasp.py",
     "tests/test_safety_cases.py",
 )
-# What of it asks the game's database, and is run again on the other one. The tables of rights and
-# the soak ask it for nothing that others do not; `proof` has them there too.
-STORED = (
-    "tests/mcp",
-    "tests/memory",
-    "tests/shell/test_b15_model_check.py",
-    "tests/shell/test_b15_till.py",
+# Rooms whose tests are run on PostgreSQL as well; `postgres`, which `proof` has, runs all there.
+STORED = tuple(
+    f"tests/{room}"
+    for room in ("a2a_client", "audit", "ledger", "mcp", "prompts", "workers", "world")
 )
-# Scenes that are killed at each of their moments on the other database too.
-KILLED = "whisper or settings or limit or deleted"
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 SMOKE = (
     *CORE,
@@ -127,14 +122,8 @@ STEPS = {
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
     "units": (on_postgres(*pytest_on(PROCESSORS, *without(*CORE, *SERVERS))),),
     "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
-    # SQLite was run whole by then, with another Evennia.
-    "units-again": (
-        on_postgres(
-            *pytest_on(PROCESSORS, *without(*SERVERS, *(r for r in ONCE if r not in STORED))),
-            is_default=True,
-        ),
-        on_postgres("pytest", "-q", "tests/crash", "-k", KILLED, is_default=True),
-    ),
+    "units-again": (on_postgres(*pytest_on(PROCESSORS, *without(*SERVERS, *ONCE))),),
+    "stored": (on_postgres(*pytest_on(PROCESSORS, *STORED), is_default=True),),
     "servers-again": (
         pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)),
     ),
@@ -195,10 +184,11 @@ if TALKS.exists():
 CHECKS = ("lint", "types", "floors", "tables")
 ALL = (*CHECKS, "cover", "units", "servers")
 # On a further Python: whole again where it brings another Evennia, else its smoke alone.
-NEXT_EVENNIA = ("tables", "units-again", "servers-again")
+NEXT_EVENNIA = ("tables", "units-again", "stored", "servers-again")
 SAME_EVENNIA = ("tables", "smoke")
 COUNTED = (
-    *("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke", "postgres"),
+    *("tests", "cover", "units", "servers", "units-again", "stored", "servers-again", "smoke"),
+    "postgres",
 )
 # Everything on every Python, properties with a hundred times the examples, kills at every moment,
 # the oldest mem0, and each guard of safety taken out once.

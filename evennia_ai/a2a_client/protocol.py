@@ -221,5 +221,13 @@ def _texts(parts: list[Any]) -> Iterator[str]:
 
 def _usage(told: Any) -> TokenUsage | None:
     metadata = told.get("metadata") or {}
-    used = reported(metadata.get(USAGE), lambda: 0)
+    said = metadata.get(USAGE)
+    # As this protocol writes names, and as services of models do.
+    names = {"totalTokens": "total_tokens"}
+    plain = (
+        {names.get(name, name): value for name, value in said.items()}
+        if isinstance(said, dict)
+        else {}
+    )
+    used = reported(plain, lambda: 0)
     return used if used.total_tokens else None

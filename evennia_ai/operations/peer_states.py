@@ -76,7 +76,7 @@ def move(
         told["is_talk"] = True
     if state in peer_store.FINAL and (chain := turns.CHAINS.get(task.request)) is not None:
         # What a restart forgot is not told: whoever asked counts what it held for it.
-        told["usage"] = {"total_tokens": chain.tokens}
+        told["usage"] = {"totalTokens": chain.tokens}
     is_new = peer_store.move(
         task, state, now(), told=told, question=question, answer=answer, artifact=artifact
     )

@@ -62,9 +62,6 @@ NOT_KNOWN = (
     "What your account has used today is not known now, as the game's ledger cannot be read; try "
     "again later."
 )
-OTHER_WORDS = (
-    "Message {message!r} was sent before with other words; another one needs an id of its own."
-)
 SENT_BEFORE = (
     "Message {message!r} was sent before, and what came of it is kept no more; a new one needs an "
     "id of its own."
@@ -157,7 +154,7 @@ def begin(
     number, at = number_of(script, account, given), peer_states.now()
     before = peer_store.find(number)
     if before is not None:
-        return _sent_before(script, before, given)
+        return _sent_before(script, before)
     refused = _refusal(script, account, given, config)
     if refused is not None:
         return refused
@@ -216,17 +213,18 @@ def _ask(
 
 
 def number_of(script: AssistantScript, account: Account, given: Given) -> str:
-    """The id of the task of a message: always the same, however often it is sent."""
-    named = f"{account.pk} {script.id} {given.id}".encode("utf-8", "replace")
+    """The id of the task of a message: always the same, however often it is sent.
+
+    Peers use an id for other words too, which are another message.
+    """
+    said = [account.pk, script.id, given.id, given.context, given.text, given.is_order]
+    named = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
     return str(UUID(bytes=sha256(named).digest()[:16], version=4))
 
 
-def _sent_before(script: AssistantScript, task: PeerTask, given: Given) -> Result[PeerTask]:
+def _sent_before(script: AssistantScript, task: PeerTask) -> Result[PeerTask]:
     """The task of a message that is sent again, as it stands now."""
     follow(task)
-    is_same = (peer_store.said(task)[0]["text"], task.is_order) == (given.text, given.is_order)
-    if not is_same or given.context not in ("", task.context):
-        return Result.conflict(OTHER_WORDS.format(message=given.id))
     return Result(True, f"{script.key} has it already.", task)
 
 
