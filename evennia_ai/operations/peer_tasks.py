@@ -151,11 +151,11 @@ def begin(
     Args:
         storing: of a new one: stores what belongs to it, in the same transaction.
     """
-    number, at = number_of(script, account, given), peer_states.now()
-    before = peer_store.find(number)
+    number, before = _number_of_new(script, account, given)
     if before is not None:
-        return _sent_before(script, before)
-    refused = _refusal(script, account, given, config)
+        return Result(True, f"{script.key} has it already.", before)
+    at = peer_states.now()
+    refused = _refusal(script, account, given, config, number)
     if refused is not None:
         return refused
     task = PeerTask(
@@ -222,25 +222,35 @@ def number_of(script: AssistantScript, account: Account, given: Given) -> str:
     return str(UUID(bytes=sha256(named).digest()[:16], version=4))
 
 
-def _sent_before(script: AssistantScript, task: PeerTask) -> Result[PeerTask]:
-    """The task of a message that is sent again, as it stands now."""
-    follow(task)
-    return Result(True, f"{script.key} has it already.", task)
+def _number_of_new(
+    script: AssistantScript, account: Account, given: Given
+) -> tuple[str, PeerTask | None]:
+    """The id of the task of a message, and the task of before where it is that one still.
+
+    An order is so for good. A question that was answered is asked anew.
+    """
+    number = number_of(script, account, given)
+    before = peer_store.find(number)
+    if before is None:
+        return number, None
+    follow(before)
+    if before.is_order or before.state not in peer_store.FINAL:
+        return number, before
+    return str(uuid4()), None
 
 
 def may_begin(
     script: AssistantScript, account: Account, given: Given, config: A2aConfig
 ) -> Result | None:
     """None where a task is begun by that message, or was."""
-    if peer_store.find(number_of(script, account, given)) is not None:
-        return None
-    return _refusal(script, account, given, config)
+    number, before = _number_of_new(script, account, given)
+    return None if before is not None else _refusal(script, account, given, config, number)
 
 
 def _refusal(
-    script: AssistantScript, account: Account, given: Given, config: A2aConfig
+    script: AssistantScript, account: Account, given: Given, config: A2aConfig, number: str
 ) -> Result | None:
-    name = f"{PREFIX}{number_of(script, account, given)}"
+    name = f"{PREFIX}{number}"
     if store.find(script.id, person_of(account), name) is not None:
         return Result.conflict(SENT_BEFORE.format(message=given.id))
     if not may_ask(script, account):

@@ -102,7 +102,10 @@ class TestSending(ErrandTest):
         assert first.id != other.data.pk
         self.model.answers.extend([reports_of("Seven.")] * 4)
         pump()
-        assert "completed" == self.desk.send(given, "", None).state
+        anew = self.desk.send(given, "", None)
+        assert (True, "working") == (anew.id != first.id, anew.state)
+        self.model.answers.append(reports_of("Seven."))
+        pump()
         peer_store.remove(first.id)
         with pytest.raises(RefusedError, match="kept no more"):
             self.desk.send(given, "", None)
