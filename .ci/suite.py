@@ -67,8 +67,7 @@ ONCE = (
 )
 # Rooms whose tests are run on PostgreSQL as well; `postgres`, which `proof` has, runs all there.
 STORED = tuple(
-    f"tests/{room}"
-    for room in ("a2a_client", "audit", "ledger", "mcp", "prompts", "workers", "world")
+    f"tests/{room}" for room in ("a2a_client", "audit", "ledger", "mcp", "prompts", "world")
 )
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 SMOKE = (
