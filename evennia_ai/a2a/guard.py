@@ -159,7 +159,7 @@ def _is_open(request: Request) -> bool:
 
 
 def _given_back(body: bytes, receive: Receive) -> Receive:
-    """What an application receives: the body that was read already, then what comes."""
+    """The messages an application receives: the body that was read already, then what comes."""
     told: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def give() -> Message:

@@ -1,4 +1,4 @@
-"""What an assistant makes for a peer beside its report: data, files and links, as two tools.
+"""Data, files and links that an assistant makes for a peer beside its report, as two tools.
 
 An agent elsewhere reads each as soon as it is attached; nobody else does. Elsewhere than in a task
 of a peer's there is no use for them, and they are not shown.

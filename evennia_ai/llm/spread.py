@@ -276,7 +276,7 @@ class SpreadModel:
         return self._reactor.seconds() < ends_at and goes_on(refusals[-1][1])
 
     async def _counted_in(self, replica: Replica, asking: Awaitable[Reply]) -> Reply:
-        """What comes of a call, which is in flight meanwhile."""
+        """The outcome of a call, which is in flight meanwhile."""
         self._spread.begin(replica)
         try:
             return await asking
@@ -333,7 +333,7 @@ def soonest(breakers: Sequence[CircuitBreaker]) -> CircuitBreaker:
 
 
 def story_of(refusals: Sequence[tuple[str, Refusal]]) -> str:
-    """What each of several failed with, in one line."""
+    """The failures of several, in one line."""
     causes = (f"{name}: {one_line(str(error), LONGEST_CAUSE)}" for name, error in refusals)
     return one_line("; ".join(causes), LONGEST_STORY)
 

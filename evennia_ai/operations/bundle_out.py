@@ -172,7 +172,7 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
 
 
 def going_along(name: str, value: Any) -> Any:
-    """What of a setting's value may travel."""
+    """The part of a setting's value that may travel."""
     left_out = LEFT_OUT_OF.get(name, ())
     if not left_out or not isinstance(value, Mapping):
         return value

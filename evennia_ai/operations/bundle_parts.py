@@ -145,7 +145,7 @@ class ProjectKept(Owned):
 
 
 class ProjectsKept(Strict):
-    """What it works on."""
+    """The things it works on."""
 
     active: Name = ""
     slots: dict[Name, ProjectKept] = {}
@@ -184,7 +184,7 @@ class GoalsKept(Strict):
 
 
 class State(Strict):
-    """What it keeps beside its memories."""
+    """The things it keeps beside its memories."""
 
     goals: GoalsKept
     notes: Annotated[list[NoteKept], Field(max_length=10_000)]

@@ -338,7 +338,7 @@ def workers_config() -> WorkersConfig:
 
 @lru_cache(maxsize=1)
 def work() -> Work:
-    """Where work is done that nobody waits for: in this process, or by workers."""
+    """The place of work that nobody waits for: in this process, or by workers."""
     try:
         config = workers_config()
     except ConfigurationError as error:  # `evennia check` says it too; the game does it itself

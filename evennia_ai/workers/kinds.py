@@ -46,7 +46,7 @@ _REPLIES = {"large": ReplyTooLargeError, "reply": ModelReplyError}
 
 
 class Hands(Protocol):
-    """What a worker works with.
+    """The tools of a worker.
 
     Attributes:
         signature: its embedding model.

@@ -57,7 +57,7 @@ class Standing:
 
 
 class Work(Protocol):
-    """Where work is done that nobody waits for. To be called in the reactor's thread.
+    """The place of work that nobody waits for. To be called in the reactor's thread.
 
     Attributes:
         is_elsewhere: by other processes than this one.

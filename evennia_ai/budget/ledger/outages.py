@@ -48,7 +48,7 @@ def wanted() -> tuple[BillingContext, CostEstimate]:
 
 @dataclass(slots=True)
 class Reserve:
-    """What is left of what a game set aside for one day.
+    """The rest of what a game set aside for one day.
 
     Attributes:
         held: as it is held in the ledger.

@@ -39,7 +39,7 @@ PATIENCE: Mapping[str, Any] = {
 
 @lru_cache(maxsize=1)
 def config() -> LedgerConfig:
-    """Where the ledger is, read once in a server process.
+    """The place of the ledger, read once in a server process.
 
     Raises:
         ConfigurationError: something in the setting is wrong, or it names no database.
@@ -68,7 +68,7 @@ def is_shared() -> bool:
 
 @lru_cache(maxsize=1)
 def game() -> str:
-    """What this game is called in the rows of a shared ledger; "" in its own."""
+    """The name of this game in the rows of a shared ledger; "" in its own."""
     return config().game if is_shared() else ""
 
 

@@ -55,7 +55,7 @@ def missing_tables() -> list[str]:
 
 
 def missing_text() -> str:
-    """What is to be done where tables are missing."""
+    """The remedy where tables are missing."""
     alias = place.alias()
     return MISSING_SHARED.format(alias=alias) if place.is_shared() else MISSING
 
