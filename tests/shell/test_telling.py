@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.test import override_settings
 from twisted.internet.defer import CancelledError
 
 from evennia_ai import operations
@@ -14,8 +15,9 @@ from tests.shell.errand_case import ErrandTest, confirm, reports_of
 from tests.shell.support import pump, says
 
 
+@override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class TestTelling(ErrandTest):
-    """Tom is staff."""
+    """Tom is staff; tools that other files of tests bring push none out of sight."""
 
     def told(self, words: str = "Count the lamps.") -> Any:
         """What comes of telling her something."""
