@@ -161,7 +161,7 @@ def add(
 
 def _require_room(goals: Goals, number: int) -> None:
     goal = _require(goals, number)
-    if _depth(goals, goal) >= MOST_DEPTH:
+    if sum(1 for _ in _above(goals, goal)) >= MOST_DEPTH:
         raise ValueError(f"goal {number} is {MOST_DEPTH} deep already, and has no parts")
     if (timing := timing_of(goal)) and timing["is_daily"]:
         raise ValueError(f"goal {number} comes back every day, and has no parts")
@@ -342,10 +342,6 @@ def _above(goals: Goals, goal: Goal) -> Iterator[Goal]:
     while found is not None:
         yield found
         found = _find(goals, found.get("parent"))
-
-
-def _depth(goals: Goals, goal: Goal) -> int:
-    return sum(1 for _ in _above(goals, goal))
 
 
 def _lines(goals: Goals, goal: Goal, depth: int) -> Iterator[str]:
