@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evennia_ai.a2a.calls import Caller, Desk
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.runtime.request_turns import Turn
+from evennia_ai.runtime.asgi_server import Turn
 
 CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
 TURN = "evennia_ai.turn"

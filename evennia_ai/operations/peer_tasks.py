@@ -33,7 +33,7 @@ from evennia_ai.models import PeerTask, PendingTask
 from evennia_ai.operations import peer_states
 from evennia_ai.operations.conversation import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.peer_chains import no_further
+from evennia_ai.operations.peer_states import no_further
 from evennia_ai.operations.peers import used_today
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import is_staff, refusal
