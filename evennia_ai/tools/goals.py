@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.memory.extraction import read_lines
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn import goals as core_goals
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.core.turn.goal_parts import read_parts, split_request
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import AssistantError, StaleEpochError, ToolError
 from evennia_ai.memory.evidence import Evidence
@@ -126,7 +126,7 @@ async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
         raise ToolError(UNPLANNED)
     fence = Fence.of(script)
     asker = Asker(script, client, fence, turn=turn)
-    asked = split_request(goal["text"], core_goals.lines(known))
+    asked = core_goals.split_request(goal["text"], core_goals.lines(known))
     evidence = Evidence(script, fence, WORLD)
     try:
         reply = await asker.ask(asked, ContextType.GOAL_DECOMPOSE, Purpose.PLANNING, evidence)
@@ -134,7 +134,7 @@ async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
         raise
     except AssistantError as error:
         raise ToolError(f"it could not be planned now ({error}); {UNPLANNED}") from None
-    parts = read_parts(reply)
+    parts = read_lines(reply, core_goals.PARTS.stop - 1)
     if parts is None:
         raise ToolError(f"the planning gave no parts; {UNPLANNED}")
     return parts

@@ -9,8 +9,6 @@ from evennia_ai.core.memory.extraction import (
     DATES,
     Request,
     Shown,
-    plain_text,
-    read_list,
     request,
 )
 
@@ -45,12 +43,6 @@ def questions_request(statements: Sequence[str], count: int) -> Request:
         QUESTIONS.replace("{count}", str(count)),
         ("Statements", [Shown(text) for text in statements]),
     )
-
-
-def read_questions(text: str, count: int) -> list[str] | None:
-    """The questions, or None where the answer holds none."""
-    found = [line for item in read_list(text) or () if (line := plain_text(item))]
-    return list(dict.fromkeys(found))[:count] or None
 
 
 def insights_request(question: str, statements: Sequence[Shown]) -> Request:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from evennia_ai.core.memory.extraction import DATA, Request, Shown
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.goal_times import Clocks, Timing, passed
 
@@ -370,3 +371,26 @@ def _changed(goals: Goals, kept: list[Goal]) -> Goals:
         "count": goals.get("count", 0),
         "goals": left,
     }
+
+
+# ---- splitting ---------------------------------------------------------------------------------
+
+SPLITTING = f"""You plan for a character in a text game. Below are a goal, and all that the \
+character is after. Split the goal into {PARTS.start} to \
+{PARTS.stop - 1} parts that together reach it, the first to be done first. Each is one short \
+sentence that says what is to be reached, can be told apart from the others, and is less than the \
+goal itself.
+
+{DATA}
+
+Answer with one JSON list of sentences and nothing else: ["...", ...]"""
+
+
+def split_request(goal: str, others: Sequence[str]) -> Request:
+    """Asks for the parts of a goal.
+
+    Args:
+        others: what it is a part of, and what else there is, a line each.
+    """
+    beside = [Shown(line.strip()) for line in others]
+    return Request(SPLITTING, (("The goal", [Shown(goal)]), ("All goals", beside)))
