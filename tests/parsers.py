@@ -11,13 +11,7 @@ from dataclasses import dataclass
 
 from evennia_ai.core.hearing import calling, mention
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory import (
-    extraction,
-    forgetting,
-    importance,
-    journal,
-    portraits,
-)
+from evennia_ai.core.memory import extraction, forgetting, importance, journal, portraits
 from evennia_ai.core.safety import audit_events, guidelines, persona
 from evennia_ai.core.text import characters, reading
 from evennia_ai.core.text import cleaning as text

@@ -18,11 +18,7 @@ from evennia_ai.consolidation import derive_memories
 from evennia_ai.consolidation.night import Session
 from evennia_ai.core.memory.extraction import DerivedMemory, read_derived, read_lines
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
-from evennia_ai.core.memory.reflection import (
-    groups,
-    insights_request,
-    questions_request,
-)
+from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType

@@ -38,14 +38,7 @@ from evennia_ai.operations.peers import used_today
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import is_staff, refusal
 from evennia_ai.runtime.rights import forms_of
-from evennia_ai.tasks import (
-    peer_parts,
-    peer_store,
-    programs,
-    remote_tasks,
-    store,
-    task_waits,
-)
+from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, store, task_waits
 
 LOCK = "peer"
 ALL = "*"

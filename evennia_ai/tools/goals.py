@@ -77,10 +77,7 @@ def create_goal(
 
 
 @tool(
-    category="safe_chain",
-    useful_when=_is_own,
-    heard_by="anybody",
-    timeout_seconds=PLANNING_SECONDS,
+    category="safe_chain", useful_when=_is_own, heard_by="anybody", timeout_seconds=PLANNING_SECONDS
 )
 async def split_goal(
     character: Character, number: int, parts: list[str] | None = None, *, turn: Turn

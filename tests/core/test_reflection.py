@@ -7,11 +7,7 @@ from datetime import date
 import pytest
 
 from evennia_ai.core.memory.extraction import Shown
-from evennia_ai.core.memory.reflection import (
-    groups,
-    insights_request,
-    questions_request,
-)
+from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,7 @@ TAKEN: tuple[tuple[Group, dict[str, Any], dict[str, Any]], ...] = (
     # As the specification has it: off, from two in the morning for four hours.
     (
         SleepSchedule,
-        {
-            "enabled": False,
-            "sleep_start_hour": 2,
-            "sleep_duration_hours": 4,
-            "tick_rate_sleep": 60,
-        },
+        {"enabled": False, "sleep_start_hour": 2, "sleep_duration_hours": 4, "tick_rate_sleep": 60},
         {"enabled": True, "sleep_duration_hours": 0.5},
     ),
     (WorkersConfig, {"engine": ""}, {"calls_at_once": 4.0}),

@@ -218,11 +218,7 @@ class TestHeld(AwakeCase):
         self.beat()
         assert 1 == self.calls
         operations.stop(self.ada_script, "a test")
-        assert (1, None, True) == (
-            self.model.cancelled,
-            self.ada_script.work.resting,
-            self.waits(),
-        )
+        assert (1, None, True) == (self.model.cancelled, self.ada_script.work.resting, self.waits())
         operations.clear(self.ada_script)
         self.model.holds.remove("facts")
         self.pause(HOUR)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evennia_ai.core.memory.extraction import (
-    DATA,
-    DATES,
-    Request,
-    Shown,
-    request,
-)
+from evennia_ai.core.memory.extraction import DATA, DATES, Request, Shown, request
 
 FEWEST_ENTRIES = 3
 MOST_GROUPS = 3

@@ -366,11 +366,7 @@ def _changed(goals: Goals, kept: list[Goal]) -> Goals:
         goal["id"] for goal in kept if all(up["status"] != ACTIVE for up in _above(whole, goal))
     ][:-MOST_CLOSED]
     left = [goal for goal in kept if goal["id"] not in closed]
-    return {
-        "version": goals.get("version", 0) + 1,
-        "count": goals.get("count", 0),
-        "goals": left,
-    }
+    return {"version": goals.get("version", 0) + 1, "count": goals.get("count", 0), "goals": left}
 
 
 # ---- splitting ---------------------------------------------------------------------------------
