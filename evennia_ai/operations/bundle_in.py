@@ -183,7 +183,7 @@ def _settings_of(bundle: Bundle) -> Any:
 
 
 def _problems_of_content(bundle: Bundle) -> list[str]:
-    """Problems that only users of it can judge: of terms of lore, notes, projects, the card."""
+    """What only those who use it can judge: terms of lore, notes, projects, the card."""
     problems = []
     for number, line in enumerate(bundle.memories, 1):
         try:
