@@ -228,12 +228,7 @@ class ModelStatusError(ModelError):
     """
 
     def __init__(
-        self,
-        status: int,
-        text: str,
-        *,
-        retry_after: float | None = None,
-        is_used_up: bool = False,
+        self, status: int, text: str, *, retry_after: float | None = None, is_used_up: bool = False
     ) -> None:
         self.status = status
         self.retryable = status in (408, 409, 425, 429) or status >= 500

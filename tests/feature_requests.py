@@ -143,10 +143,7 @@ FAILURE = (
     Request(
         "another embedding model is noticed and does no harm",
         "each has a collection of its own, filled anew from the table",
-        (
-            "test_another_embedding_model_starts_anew",
-            "test_a_changed_embedding_model",
-        ),
+        ("test_another_embedding_model_starts_anew", "test_a_changed_embedding_model"),
     ),
     Request(
         "without its memory's store it goes on talking, and says so to staff",

@@ -59,7 +59,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.agent.telemetry",
         "evennia_ai.agent.tracing",
         "evennia_ai.models",
-    ),  # Django's app registry is not ready before
+    )  # Django's app registry is not ready before
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")
 OUTSIDE = ("benchmarks", "server", "tests", "world")  # not installed with the package

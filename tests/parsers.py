@@ -11,18 +11,11 @@ from dataclasses import dataclass
 
 from evennia_ai.core.hearing import calling, mention
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory import (
-    extraction,
-    forgetting,
-    importance,
-    journal,
-    portraits,
-    reflection,
-)
+from evennia_ai.core.memory import extraction, forgetting, importance, journal, portraits
 from evennia_ai.core.safety import audit_events, guidelines, persona
 from evennia_ai.core.text import characters, reading
 from evennia_ai.core.text import cleaning as text
-from evennia_ai.core.turn import assessment, compaction, goal_parts, projects, speech, tokens
+from evennia_ai.core.turn import assessment, compaction, projects, speech, tokens
 from evennia_ai.llm import complaints, replies
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES
 from evennia_ai.mcp import listing
@@ -196,8 +189,7 @@ PARSERS: dict[str, Parser] = {
     "core.extraction.read_drawn": lambda t: extraction.read_derived(t, 5, 5),
     "core.extraction.plain_text": extraction.plain_text,
     "core.portraits.read_portrait": portraits.read_portrait,
-    "core.reflection.read_questions": lambda t: reflection.read_questions(t, 3),
-    "core.goal_parts.read_parts": goal_parts.read_parts,
+    "core.extraction.read_lines": lambda t: extraction.read_lines(t, 3),
     "core.guidelines.proposed": _guideline,
     "core.assessment.read_assessment": assessment.read_assessment,
     "core.assessment.assess": lambda t: assessment.assess([_event(t)]),

@@ -53,10 +53,7 @@ CASES = {
         "three that reach one limit together share one question and its answer",
         "three questions were asked",
     ),
-    "c15": Case(
-        "an answer at the very moment of the timeout: exactly one outcome",
-        "untested",
-    ),
+    "c15": Case("an answer at the very moment of the timeout: exactly one outcome", "untested"),
     "c16": Case(
         "a decision cannot be changed, and each of every kind is recorded",
         "for three kinds nothing was recorded",
@@ -129,8 +126,7 @@ CASES = {
         "its tokens were not counted, and it could ask",
     ),
     "f4": Case(
-        "after any stop each call in the history has its result",
-        "a lockout left calls without one",
+        "after any stop each call in the history has its result", "a lockout left calls without one"
     ),
     "a1": Case("each kind of mistake of a peer's has the protocol's own number, and words"),
     "a2": Case(

@@ -7,7 +7,6 @@ handler notes the number of each event that it gives, and `NumberedStreams` writ
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 from a2a.auth.user import User
 from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evennia_ai.a2a.calls import Caller, Desk
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.runtime.request_turns import Turn
+from evennia_ai.runtime.asgi_server import Turn
 
 CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
 TURN = "evennia_ai.turn"
@@ -96,12 +95,8 @@ class NumberedStreams:
 
         async def numbered(message: Message) -> None:
             body = message.get("body", b"")
-            if ids and message["type"] == "http.response.body" and _is_event(body):
+            if ids and message["type"] == "http.response.body" and bytes(body[:5]) == b"data:":
                 message = {**message, "body": b"id: %d\r\n" % ids.popleft() + body}
             await send(message)
 
         await self._app(scope, receive, numbered)
-
-
-def _is_event(body: Any) -> bool:
-    return bytes(body[:5]) == b"data:"

@@ -1,4 +1,4 @@
-"""What addresses are to be told, in the game's thread: looked up, and noted when it was told."""
+"""News that addresses are to be told, in the game's thread: looked up, and noted once told."""
 
 from __future__ import annotations
 

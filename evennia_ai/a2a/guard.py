@@ -18,13 +18,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evennia_ai.a2a import calls
 from evennia_ai.a2a.card import CARD_PATH, ROOT
 from evennia_ai.a2a.context import CALLER, TURN
-from evennia_ai.core.safety.addresses import client_of, counted_as
+from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import Problem
 from evennia_ai.resilience.clock import SlidingCount
+from evennia_ai.runtime.asgi_server import Turn, client_address
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
-from evennia_ai.runtime.request_turns import Turn
-from evennia_ai.runtime.web_requests import LONGEST_HEADER, api_config, trusted_proxies
+from evennia_ai.runtime.web_requests import api_config
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 METHODS = "GET, POST, DELETE, OPTIONS"
@@ -96,7 +96,7 @@ class Guard:
 
     async def _admit(self, request: Request) -> Response | None:
         """None where whoever asks may come in; the request knows then who it is."""
-        address = _address_of(request)
+        address = client_address(request)
         count = self._count_of(address)
         most = api_config().anonymous_per_minute
         if most and count.totals(time.monotonic())[0] >= most:
@@ -198,9 +198,3 @@ def _with_origin(send: Send, origin: str) -> Send:
 
 def _say(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse({"error": {"message": text, "code": status}}, status, headers)
-
-
-def _address_of(request: Request) -> str:
-    peer = request.client.host if request.client else ""
-    forwarded = request.headers.get("x-forwarded-for", "")
-    return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]

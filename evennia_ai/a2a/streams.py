@@ -1,4 +1,4 @@
-"""Who waits for news of which task: woken when something new is stored, never sooner.
+"""Those who wait for news of a task: woken when something new is stored, never sooner.
 
 Nothing is told here but that there is news; whoever is woken reads it. All but `tell` is called on
 the asyncio lane.

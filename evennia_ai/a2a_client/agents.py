@@ -154,7 +154,7 @@ class RemoteSpecialist:
 
     @property
     def _pin_key(self) -> str:
-        """Where its card is, by which the pin is found: to name another place is to allow it."""
+        """The address of its card, by which the pin is found: to name another is to allow it."""
         return sha256(self.remote.card_url.encode()).hexdigest()[:KEY_CHARS]
 
     def _learn(self, card: Card) -> None:

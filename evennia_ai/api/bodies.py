@@ -17,6 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
 from evennia_ai.api.problems import ProblemError
+from evennia_ai.operations.imports import once
 from evennia_ai.runtime.web_requests import api_config
 
 if TYPE_CHECKING:
@@ -28,14 +29,6 @@ MOST_DEPTH_SHOWN = 60
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    read = dict(pairs)
-    # Of a name that stands there twice one program takes the first value, another the last.
-    if len(read) != len(pairs):
-        raise ValueError("a name stands there twice")
-    return read
 
 
 def _is_kept(value: object) -> bool:
@@ -71,7 +64,7 @@ def read_json(raw: bytes, most_depth: int) -> Any:
     """
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_pairs)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=once)
         _check(value, most_depth)
     except RecursionError:
         raise ParseError(

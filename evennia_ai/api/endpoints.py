@@ -10,12 +10,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import (
-    OpenApiExample,
-    OpenApiParameter,
-    OpenApiResponse,
-    extend_schema,
-)
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.fields import Field
 from rest_framework.request import Request
 

@@ -97,9 +97,7 @@ class NewGoal(Strict):
         help_text="1 may wait, 10 is pressing; 5 where nothing is said.",
     )
     parent = Whole(
-        min_value=1,
-        required=False,
-        help_text="The number of an open goal that it is a part of.",
+        min_value=1, required=False, help_text="The number of an open goal that it is a part of."
     )
     when = Text(
         max_length=LONGEST_WHEN,
@@ -199,18 +197,13 @@ class SleepLength(Strict):
     """The length of a sleep."""
 
     hours = Number(
-        min_value=0.1,
-        max_value=24,
-        required=False,
-        help_text="Else as `sleep_schedule` says.",
+        min_value=0.1, max_value=24, required=False, help_text="Else as `sleep_schedule` says."
     )
 
 
 def _lore(**options: object) -> Text:
     return Text(
-        max_length=LONGEST_TEXT,
-        help_text="What those know who are meant by `audience`.",
-        **options,
+        max_length=LONGEST_TEXT, help_text="What those know who are meant by `audience`.", **options
     )
 
 

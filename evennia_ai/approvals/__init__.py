@@ -7,7 +7,7 @@ under a number, put to each person one at a time, and answered, dropped or outli
 
 from evennia_ai.approvals.calls import ask_about_call
 from evennia_ai.approvals.ending import claim, discard_all, drop, give
-from evennia_ai.approvals.people import asked_are_here, head_of, is_assistant, listeners, may_answer
+from evennia_ai.approvals.people import asked_are_here, may_answer
 from evennia_ai.approvals.presence import take_up, watch
 from evennia_ai.approvals.requesting import ask
 from evennia_ai.approvals.settling import call_of, close_call, notice, settled
@@ -29,14 +29,10 @@ __all__ = [
     "drop",
     "find",
     "give",
-    "head_of",
-    "is_assistant",
-    "listeners",
     "may_answer",
     "notice",
     "pending",
     "settled",
     "take_up",
-    "watch",
     "why_closed",
 ]

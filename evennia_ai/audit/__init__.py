@@ -18,14 +18,9 @@ from twisted.python import threadable
 
 from evennia_ai.audit import archive
 from evennia_ai.audit.acting import LISTENERS, MARK, acting, actor, signed
-from evennia_ai.audit.aggregates import AssistantAggregate, GameAggregate
-from evennia_ai.audit.archive import Archived, ArchivedError
-from evennia_ai.audit.reading import (
-    AssistantApplication,
-    Entry,
-    application,
-    missing_tables,
-)
+from evennia_ai.audit.aggregates import AssistantAggregate
+from evennia_ai.audit.archive import ArchivedError
+from evennia_ai.audit.reading import AssistantApplication, Entry, application, missing_tables
 from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import Book, RecordConflictError
 from evennia_ai.audit.writes import FactItem, now
@@ -36,14 +31,11 @@ __all__ = [
     "GAME",
     "LISTENERS",
     "MARK",
-    "Archived",
     "ArchivedError",
     "AssistantAggregate",
     "AssistantApplication",
     "Book",
     "Entry",
-    "Fact",
-    "GameAggregate",
     "RecordConflictError",
     "acting",
     "actor",
@@ -51,7 +43,6 @@ __all__ = [
     "book",
     "check_settings",
     "close",
-    "fact",
     "flush",
     "has_waiting",
     "is_begun",

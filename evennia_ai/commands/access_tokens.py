@@ -83,5 +83,5 @@ WORDS = {
         "and with `write` by MCP too. They end by themselves after a time, and when you change "
         "your password. Those of others are for owners of the game.",
         is_for_all=True,
-    ),
+    )
 }

@@ -101,5 +101,5 @@ WORDS = {
         "Its settings. Show explains one; set changes it from its next turn on, and is checked; "
         "unset lets the default hold again. A key inside another is reached by a dot, as in "
         "execution_config.max_iterations_per_tick, or by its own name where only one has it.",
-    ),
+    )
 }

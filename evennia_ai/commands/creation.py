@@ -77,12 +77,7 @@ def open_creation(caller: Being, session: object = None) -> None:
     }
     draft = Draft(room=getattr(caller, "location", None))
     menu = CreationMenu(
-        caller,
-        nodes,
-        startnode="name",
-        cmd_on_exit=_closed,
-        session=session,
-        draft=draft,
+        caller, nodes, startnode="name", cmd_on_exit=_closed, session=session, draft=draft
     )
     menu.watch()
 

@@ -95,7 +95,7 @@ class ImportingWords(WordCommand):
             )
 
     def _same_people(self, shown: BundleShown) -> Generator[str, str, dict[str, str]]:
-        """Who of those with an account of the same name is that account, asked one by one."""
+        """Those who are the account of the same name here, asked one by one."""
         if len(shown.alike) > MOST_ASKED:
             self.msg(literal(MANY_ALIKE.format(count=len(shown.alike))))
             return {}

@@ -30,7 +30,9 @@ def do_lore(command: AssistantCommand, line: str) -> None:
         if command.may(LOOK):
             command.show_long(operations.list_lore().message)
     elif (
-        word not in VERBS or (word == "remove") == bool(is_text) or not (rest and _fits(word, rest))
+        word not in VERBS
+        or (word == "remove") == bool(is_text)
+        or not (rest and (word == "add" or " " not in rest))
     ):
         command.show_how(f"aimemory lore knows no {line!r}.")
     elif not command.may(CHANGE):
@@ -41,10 +43,6 @@ def do_lore(command: AssistantCommand, line: str) -> None:
         command.show(operations.change_lore(rest, text=text.strip(), by=by))
     else:
         command.show(operations.remove_lore(rest, by=by))
-
-
-def _fits(word: str, rest: str) -> bool:
-    return word == "add" or " " not in rest
 
 
 def _add(command: AssistantCommand, head: str, text: str) -> None:

@@ -217,9 +217,5 @@ WORDS = {
         "model, what it used today of which caps, which services fail, and how many questions "
         "wait. What needs somebody's hand stands below, with what to type.",
     ),
-    "status": Word(
-        OverviewWords._status,
-        "assistant status [<name>]",
-        "One assistant in detail.",
-    ),
+    "status": Word(OverviewWords._status, "assistant status [<name>]", "One assistant in detail."),
 }

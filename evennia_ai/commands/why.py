@@ -147,5 +147,5 @@ WORDS = {
         "and all else. Staff see the messages of others too, and what was said in private only "
         "with reveal, which is recorded.",
         is_for_all=True,
-    ),
+    )
 }

@@ -7,12 +7,7 @@ from dataclasses import replace
 from uuid import UUID, uuid5
 
 from evennia_ai.core.memory.extraction import DerivedMemory
-from evennia_ai.core.memory.recollection import (
-    MemoryKind,
-    Recollection,
-    SourceType,
-    point_of,
-)
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection, SourceType, point_of
 from evennia_ai.core.safety import persona
 from evennia_ai.core.text import dates
 from evennia_ai.memory.consent import names_of

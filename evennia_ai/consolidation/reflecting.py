@@ -16,14 +16,9 @@ from django.db.models import Count, Max, Sum
 
 from evennia_ai.consolidation import derive_memories
 from evennia_ai.consolidation.night import Session
-from evennia_ai.core.memory.extraction import DerivedMemory, read_derived
+from evennia_ai.core.memory.extraction import DerivedMemory, read_derived, read_lines
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
-from evennia_ai.core.memory.reflection import (
-    groups,
-    insights_request,
-    questions_request,
-    read_questions,
-)
+from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
@@ -131,7 +126,7 @@ async def _think(session: Session, audience: str, underway: Round) -> tuple[list
     asked = questions_request([row.text for row in statements], config.reflection_questions)
     evidence = Evidence(script, session.fence, audience, rows.values(statements))
     reply = await session.ask(asked, ContextType.REFLECTION, Purpose.REFLECTION, evidence)
-    questions = read_questions(reply, config.reflection_questions)
+    questions = read_lines(reply, config.reflection_questions)
     if questions is None:
         raise PutOffError("the model asked no question that could be read")
     found: Rested = []

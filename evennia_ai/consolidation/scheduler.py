@@ -24,11 +24,7 @@ from evennia_ai.consolidation.night import Night
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.schedule import SleepMove, move_at, night_end
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.errors import (
-    AssistantError,
-    ConfigurationError,
-    StaleEpochError,
-)
+from evennia_ai.errors import AssistantError, ConfigurationError, StaleEpochError
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import services, state

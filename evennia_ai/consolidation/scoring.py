@@ -22,10 +22,7 @@ async def score(night: Night) -> bool:
     """
     assistant, skipped = night.script.pk, night.cursor.get("skipped", [])
     pending = rows.of(
-        assistant,
-        kind=MemoryKind.JOURNAL,
-        importance_by=GUESSED,
-        is_consolidated=False,
+        assistant, kind=MemoryKind.JOURNAL, importance_by=GUESSED, is_consolidated=False
     )
     found = list(pending.exclude(id__in=skipped).order_by("id")[:LOOKED_AT])
     entries = of_one_audience(found, AT_ONCE)

@@ -88,11 +88,7 @@ class Endpoint:
         """The same model at one of its addresses alone."""
         provider = provider_of(replica.base_url)
         return replace(
-            self,
-            provider=provider,
-            base_url=replica.base_url,
-            api_key=replica.api_key,
-            replicas=(),
+            self, provider=provider, base_url=replica.base_url, api_key=replica.api_key, replicas=()
         )
 
     @property

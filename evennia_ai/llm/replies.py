@@ -38,10 +38,7 @@ def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> di
 
 def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model that is held to a JSON schema: one of the tools, with its arguments."""
-    body: dict[str, Any] = {
-        "messages": alternating(as_fallback(messages)),
-        "temperature": 0.0,
-    }
+    body: dict[str, Any] = {"messages": alternating(as_fallback(messages)), "temperature": 0.0}
     if tools:
         choices = {"anyOf": [as_choice(tool) for tool in tools]}
         schema = {"name": "action", "strict": True, "schema": choices}

@@ -17,12 +17,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evennia_ai.api.problems import answer_to
-from evennia_ai.core.safety.addresses import client_of
 from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls
+from evennia_ai.runtime.asgi_server import Turn, client_address
 from evennia_ai.runtime.game_thread import run_async
-from evennia_ai.runtime.request_turns import Turn
-from evennia_ai.runtime.web_requests import LONGEST_HEADER, api_config, trusted_proxies
+from evennia_ai.runtime.web_requests import api_config
 
 PATHS = ("/mcp", "/mcp/")
 CALLER, TURN = "evennia_ai.caller", "evennia_ai.turn"
@@ -95,7 +94,7 @@ class Guard:
     async def _admit(self, request: Request) -> Response | None:
         """None where whoever asks may come in; the request knows then who it is."""
         header = request.headers.get("authorization", "")
-        enter = partial(calls.admit, header, _address_of(request))
+        enter = partial(calls.admit, header, client_address(request))
         try:
             request.scope[CALLER] = await run_async(enter, api_config().timeout_seconds)
         except Exception as error:
@@ -105,13 +104,6 @@ class Guard:
                 headers["WWW-Authenticate"] = "Bearer"
             return JSONResponse(told.data, told.status_code, headers)
         return None
-
-
-def _address_of(request: Request) -> str:
-    """The address that a request comes from."""
-    peer = request.client.host if request.client else ""
-    forwarded = request.headers.get("x-forwarded-for", "")
-    return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
 def end_turn(request: Any) -> None:

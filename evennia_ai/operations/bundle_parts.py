@@ -105,7 +105,7 @@ class Attribute(Strict):
 
 
 class ProfileLine(Strict):
-    """What it knows of one being. `consolidated` is the number of a memory, 0 of none."""
+    """Its knowledge of one being. `consolidated` is the number of a memory, 0 of none."""
 
     who: Ref
     entity_type: Annotated[str, Field(max_length=16)]

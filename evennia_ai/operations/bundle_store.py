@@ -1,4 +1,4 @@
-"""What an assistant of another game knows, put into this one's database under ids of this game."""
+"""Knowledge of an assistant of another game, put into this one's database under ids of its own."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from evennia_ai.agent import model_outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.dropped import Dropped
 from evennia_ai.core.safety.lockout import Lockout, State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
@@ -253,12 +252,8 @@ def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stoppe
     if dropped.is_new:
         parts = (f"{name} is stopped.", dropped.describe(), "That holds over restarts")
         told = " ".join(filter(None, parts))
-    result = Result(True, told, _stopped(dropped))
+    result = Result(True, told, Stopped(**asdict(dropped)))
     return result.with_typed(f", until: assistant emergency clear {name}")
-
-
-def _stopped(dropped: Dropped) -> Stopped:
-    return Stopped(**asdict(dropped))
 
 
 def stop_all(

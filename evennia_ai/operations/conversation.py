@@ -56,11 +56,7 @@ class TalkPage(TypedDict):
 
 
 def show_history(
-    script: AssistantScript,
-    *,
-    before: int | None = None,
-    limit: int = 20,
-    look: Look | None = None,
+    script: AssistantScript, *, before: int | None = None, limit: int = 20, look: Look | None = None
 ) -> Result[TalkPage]:
     """A page of the conversation, the newest unless `before` says otherwise.
 
@@ -135,11 +131,7 @@ def _known(name: str) -> str:
 
 
 def _row(
-    script: AssistantScript,
-    number: int,
-    message: Message,
-    names: Mapping[str, str],
-    look: Look,
+    script: AssistantScript, number: int, message: Message, names: Mapping[str, str], look: Look
 ) -> dict[str, Any]:
     role = str(message["role"])
     content = str(message.get("content") or "")

@@ -82,7 +82,7 @@ def calls_of(_scrape: object = None) -> dict[tuple[str, ...], float]:
 
 
 def _models() -> Iterator[Endpoint]:
-    """What a setting that is wrong leaves of them; others tell of that."""
+    """The models that a setting which is wrong leaves; others tell of that."""
     try:
         yield services.endpoint()
         yield from services.fallbacks()

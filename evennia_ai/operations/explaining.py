@@ -27,14 +27,7 @@ from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.times import as_shown, in_the_game, iso
-from evennia_ai.operations.traces import (
-    NOBODY,
-    HeardRow,
-    Step,
-    cost_of,
-    listed,
-    sentence,
-)
+from evennia_ai.operations.traces import NOBODY, HeardRow, Step, cost_of, listed, sentence
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before
@@ -165,11 +158,7 @@ def _row(
 
 
 def _unknown(
-    script: Assistant,
-    name: str,
-    records: list[DecisionTrace],
-    number: int | None,
-    is_staff: bool,
+    script: Assistant, name: str, records: list[DecisionTrace], number: int | None, is_staff: bool
 ) -> str:
     """The sentence that there is no such message, and which there are."""
     if not records or number is None:
@@ -179,11 +168,7 @@ def _unknown(
 
 
 def heard(
-    script: AssistantScript,
-    *,
-    before: int | None = None,
-    limit: int = 25,
-    look: Look | None = None,
+    script: AssistantScript, *, before: int | None = None, limit: int = 25, look: Look | None = None
 ) -> Result[HeardPage]:
     """Messages that an assistant heard, the newest first; for staff.
 

@@ -101,11 +101,7 @@ def _next_at(timing: Timing, clocks: Clocks) -> str | None:
 
 
 def add_goal(
-    script: AssistantScript,
-    text: str,
-    priority: int = 5,
-    parent: int | None = None,
-    when: str = "",
+    script: AssistantScript, text: str, priority: int = 5, parent: int | None = None, when: str = ""
 ) -> Result[GoalNumber]:
     """Give an assistant a goal. It works on it by itself, as often as `autonomy_config` says.
 

@@ -38,6 +38,7 @@ from evennia_ai.operations.naming import (
     problem_of_owner,
     problem_of_player,
 )
+from evennia_ai.runtime.audience import has_assistant
 
 ALIAS = "alias"
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
@@ -103,7 +104,7 @@ def judge_object(being: ObjectDB) -> None:
         NameTakenError: it is new, and an assistant's, and the object is a player's; or it is the
             body of an assistant, and the name is none for it.
     """
-    if not isinstance(being, DefaultCharacter) and not _is_assistant(being):
+    if not isinstance(being, DefaultCharacter) and not has_assistant(being):
         return
     old = _stored(ObjectDB, being, "db_key")
     if being.db_key == old:
@@ -122,7 +123,7 @@ def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
     Raises:
         NameTakenError: as of `judge_object`.
     """
-    if not isinstance(being, DefaultCharacter) and not _is_assistant(being):
+    if not isinstance(being, DefaultCharacter) and not has_assistant(being):
         return
     aliases = Tag.objects.filter(pk__in=tags, db_tagtype=ALIAS, db_model="objectdb")
     for alias in aliases.values_list("db_key", flat=True):
@@ -144,7 +145,7 @@ def _problem_of(
     being: GameObject, name: str, *, is_new: bool = False, is_alias: bool = False
 ) -> str:
     """The problem with a name of something, or ""; of what staff may call so they are told."""
-    if _is_assistant(being):
+    if has_assistant(being):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
     if (owner := owner_of_name(name)) is None:
@@ -157,10 +158,6 @@ def _problem_of(
         return refusal_of(name)
     _tell(being, name, str(owner[0].key))
     return ""
-
-
-def _is_assistant(being: GameObject) -> bool:
-    return getattr(being, "assistant_script", None) is not None
 
 
 def _is_players_class(being: GameObject) -> bool:

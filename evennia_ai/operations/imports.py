@@ -99,7 +99,7 @@ def plain_of(raw: bytes, most: int) -> Any:
     try:
         text = raw.decode("utf-8-sig")
         if text.lstrip().startswith("{"):
-            return json.loads(text, object_pairs_hook=_once)
+            return json.loads(text, object_pairs_hook=once)
         _check_yaml(text)
         return _plain(yaml.load(text, Loader=_Loader))
     except UnicodeDecodeError as error:
@@ -109,7 +109,12 @@ def plain_of(raw: bytes, most: int) -> Any:
         raise ImportFileError(f"the file is neither JSON nor YAML as it is taken: {told}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The names and values of a JSON object.
+
+    Raises:
+        ValueError: a name stands there twice: one program takes the first value, another the last.
+    """
     read = dict(pairs)
     if len(read) != len(pairs):
         raise ValueError("a name stands there twice")

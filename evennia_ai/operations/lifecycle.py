@@ -238,7 +238,7 @@ def clone_assistant(
     made = create_assistant(
         key,
         location=place,
-        desc=_desc_for(script, " ".join(key.split())),
+        desc=_desc_for(script),
         settings={name: value for name, value in settings.items() if name not in left_out},
         by=by,
         maker=person,
@@ -267,8 +267,8 @@ def _copied(script: AssistantScript) -> list[str]:
     return [n for n in state.DEFAULTS if n not in left_out and own_of(script, n) is not UNSET]
 
 
-def _desc_for(script: AssistantScript, name: str) -> str:
-    """The look of a copy: where the plain one names the assistant, it names the copy."""
+def _desc_for(script: AssistantScript) -> str:
+    """The look of a copy; "" where it is the plain one, which names the assistant."""
     body = script.obj
     desc = str(body.db.desc or "") if body is not None else ""
     return "" if body is None or desc == plain_desc(body) else desc

@@ -65,10 +65,7 @@ def unhush(script: AssistantScript, being: Being) -> Result:
     _store(script, room.dbref, 0.0)
     outgoing.announce(script.obj, UNHUSHED, hops=1)
     audit.record("unhushed", script, room=room.dbref, by=incoming.person_of(being))
-    return Result(
-        True,
-        f"{name_before(script, being)} may speak in {name_of(room, being)} again.",
-    )
+    return Result(True, f"{name_before(script, being)} may speak in {name_of(room, being)} again.")
 
 
 def _room_for(script: AssistantScript, being: Being) -> tuple[Any, str]:

@@ -128,9 +128,7 @@ def show_memory(
     look = look or Look()
     (row,) = look.rows(rows_of([memory]))
     data = OneRemembered(
-        memory=row,
-        cites=look.rows(rows_of(cited)),
-        cited_by=look.rows(rows_of(cited_by)),
+        memory=row, cites=look.rows(rows_of(cited)), cited_by=look.rows(rows_of(cited_by))
     )
     look.note(script, "memories")
     return Result(True, "\n".join([*_details(row, data), *look.hint()]), data)
@@ -181,11 +179,7 @@ def search_memories(
 
 
 def _found(
-    script: AssistantScript,
-    words: str,
-    found: list[Recollection] | None,
-    limit: int,
-    look: Look,
+    script: AssistantScript, words: str, found: list[Recollection] | None, limit: int, look: Look
 ) -> Result[FoundMemories]:
     note, problem = "", ""
     similar: dict[str, float | None] = {}

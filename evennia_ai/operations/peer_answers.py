@@ -44,7 +44,7 @@ def answer(
         told = f"Question {number} needs its answer as metadata: choice_id."
         return succeed(Result.invalid(told))
     running = answer_question(number, account, text, is_staff=is_staff(account))
-    return running.addCallback(_answered, script, task, given, number)
+    return running.addCallback(_answered, task, given, number)
 
 
 def _no_answer(task: PeerTask, given: Given) -> Result | None:
@@ -69,9 +69,7 @@ def _already(task: PeerTask) -> str:
     return ANSWERED.format(question=task.question, number=task.pk, why=why)
 
 
-def _answered(
-    outcome: Result, script: AssistantScript, task: PeerTask, given: Given, number: int
-) -> Result[PeerTask]:
+def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:
     if questions.find(number) is not None:  # it is open still: that was no answer to it
         return Result(False, outcome.message, problem=outcome.problem or Problem.INVALID)
     peer_store.say(task, given.as_word())

@@ -1,4 +1,4 @@
-"""The states of tasks of peers, as they are written down and told to whoever listens."""
+"""The states of tasks of peers, as they are written down and told, and which may begin."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from uuid import uuid4
 
 from django.db import transaction
 
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.models import PeerTask
+from evennia_ai.operations.result import Result
+from evennia_ai.runtime import state as stored
 from evennia_ai.runtime import turns
-from evennia_ai.tasks import peer_parts, peer_store
+from evennia_ai.tasks import peer_parts, peer_store, remote_tasks
 
 ANSWER = "answer"
+PASSED = (
+    "This task has passed {hops} assistants already, and {name} takes part in no chain of more "
+    "than {most} (max_agent_hops)."
+)
+CIRCLE = "{name} waits for what you do yourself, so it cannot be asked."
 
 
 def now() -> float:
@@ -84,3 +93,18 @@ def move(
         transaction.on_commit(lambda: peer_store.tell(task.pk))
     else:
         task.refresh_from_db()
+
+
+def no_further(script: AssistantScript, metadata: dict[str, Any]) -> Result | None:
+    """None where a chain of assistants, of this game and others, may go on to this one.
+
+    Args:
+        metadata: of the message that gives the task; a stranger's word.
+    """
+    hops, most = remote_tasks.hops_of(metadata), stored.read(script, "max_agent_hops")
+    if remote_tasks.is_circle(script, metadata):
+        return Result.conflict(CIRCLE.format(name=script.key))
+    if 0 < most <= hops:
+        audit.record("hop_limit", script, hops=hops, cap=most)
+        return Result.conflict(PASSED.format(hops=hops, name=script.key, most=most))
+    return None

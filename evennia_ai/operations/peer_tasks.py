@@ -33,19 +33,12 @@ from evennia_ai.models import PeerTask, PendingTask
 from evennia_ai.operations import peer_states
 from evennia_ai.operations.conversation import PROBLEMS
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.peer_chains import no_further
+from evennia_ai.operations.peer_states import no_further
 from evennia_ai.operations.peers import used_today
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import is_staff, refusal
 from evennia_ai.runtime.rights import forms_of
-from evennia_ai.tasks import (
-    peer_parts,
-    peer_store,
-    programs,
-    remote_tasks,
-    store,
-    task_waits,
-)
+from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, store, task_waits
 
 LOCK = "peer"
 ALL = "*"

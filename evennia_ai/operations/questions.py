@@ -162,8 +162,7 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
 def _take(script: AssistantScript, question: Question, person: Being) -> Result:
     approvals.claim(script, question, person)
     return Result(
-        True,
-        f"It is you who is asked now:\n{approvals.as_seen(question, script, person).row()}",
+        True, f"It is you who is asked now:\n{approvals.as_seen(question, script, person).row()}"
     )
 
 

@@ -25,7 +25,6 @@ __all__ = [
     "OF_THE_BODY",
     "Right",
     "is_allowed",
-    "is_owner",
     "is_staff",
     "may_control",
     "refusal",

@@ -257,11 +257,7 @@ def _adopt(token: Any) -> bool:
 
 
 def _insert(
-    account: Account,
-    key: str,
-    name: str,
-    address: str,
-    scope: TokenScope = TokenScope.USUAL,
+    account: Account, key: str, name: str, address: str, scope: TokenScope = TokenScope.USUAL
 ) -> AccessToken:
     stored = AccountDB.objects.filter(pk=account.pk).values_list("password", flat=True).first()
     at = now()

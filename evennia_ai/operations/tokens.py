@@ -79,11 +79,7 @@ def refusal_of(account: Account) -> Result | None:
 
 
 def make_token(
-    account: Account,
-    name: str = "",
-    *,
-    address: str = "",
-    scope: str = TokenScope.USUAL.value,
+    account: Account, name: str = "", *, address: str = "", scope: str = TokenScope.USUAL.value
 ) -> Result[Token]:
     """Make a token for an account.
 

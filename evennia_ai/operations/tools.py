@@ -161,7 +161,7 @@ def execute_tool(
     if refused is not None:
         return succeed(refused)
     record = _record(script, name, arguments, person)
-    event = _event(script, record)
+    event = _event(record)
     call = ToolCall(f"hand_{event.id}", name, dict(arguments))
     began = script.clock.seconds()
     by = str(person.key)
@@ -240,7 +240,7 @@ def _record(
     return trace
 
 
-def _event(script: AssistantScript, record: DecisionTrace) -> Event:
+def _event(record: DecisionTrace) -> Event:
     """The event that the tool is run for: a word of that person's, to which it answers."""
     heard = record.heard
     return Event(

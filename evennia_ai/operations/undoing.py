@@ -17,15 +17,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.audit_events import MASK, fact, storable
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.edits import (
-    FINAL,
-    REDONE,
-    UNDONE,
-    ChangedValue,
-    Edit,
-    Edits,
-    read_edits,
-)
+from evennia_ai.operations.edits import FINAL, REDONE, UNDONE, ChangedValue, Edit, Edits, read_edits
 from evennia_ai.operations.lifecycle import look_of, update_assistant
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET, EditedValue, own_of, shown

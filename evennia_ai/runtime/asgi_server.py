@@ -1,4 +1,4 @@
-"""An ASGI application on a port of its own: bound, served by uvicorn, and let go.
+"""An ASGI application on a port of its own, and the turns of the requests to it.
 
 Imported only by what is imported where a setting names a port: games without one need no uvicorn.
 """
@@ -13,6 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import uvicorn
+from starlette.requests import Request
+
+from evennia_ai.core.safety.addresses import client_of
+from evennia_ai.runtime.web_requests import LONGEST_HEADER, trusted_proxies
 
 # The server before a reload lets go of the port when it ends, which may be a moment later.
 BIND_TRIES, BIND_SECONDS = 60, 0.5
@@ -90,3 +94,37 @@ def address_of(listener: socket.socket) -> str:
     """The address of a listening socket, without a path."""
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def client_address(request: Request) -> str:
+    """The address that a request comes from."""
+    peer = request.client.host if request.client else ""
+    forwarded = request.headers.get("x-forwarded-for", "")
+    return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
+
+
+class Turn:
+    """The turn of a request, from when it has come until its answer, or until it has to wait.
+
+    A server's library and the game are two threads of one interpreter: where both have much to do,
+    each query of the game's waits five milliseconds for the other thread. So one waits while the
+    other works.
+
+    Args:
+        free: the one turn that there is.
+    """
+
+    def __init__(self, free: asyncio.Semaphore) -> None:
+        self._free = free
+        self._is_mine = False
+
+    async def begin(self) -> None:
+        """Wait for it."""
+        await self._free.acquire()
+        self._is_mine = True
+
+    def end(self) -> None:
+        """Let the next request have it; doing it again does nothing."""
+        if self._is_mine:
+            self._is_mine = False
+            self._free.release()

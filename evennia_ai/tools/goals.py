@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.memory.extraction import read_lines
+from evennia_ai.core.memory.recollection import WORLD
+from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn import goals as core_goals
+from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.errors import ToolError
+from evennia_ai.errors import AssistantError, StaleEpochError, ToolError
+from evennia_ai.memory.evidence import Evidence
 from evennia_ai.runtime import goals
-from evennia_ai.runtime.assistant import Character
-from evennia_ai.tools import planning
+from evennia_ai.runtime.assistant import Assistant, Character
+from evennia_ai.runtime.fence import Fence
+from evennia_ai.tools.inner_calls import Asker
 from evennia_ai.tools.registry import tool
 
 PLANNING_SECONDS = 130.0
+UNPLANNED = "name the parts yourself"
 
 
 def _has_goal(character: Character, turn: Turn) -> bool:
@@ -70,10 +77,7 @@ def create_goal(
 
 
 @tool(
-    category="safe_chain",
-    useful_when=_is_own,
-    heard_by="anybody",
-    timeout_seconds=PLANNING_SECONDS,
+    category="safe_chain", useful_when=_is_own, heard_by="anybody", timeout_seconds=PLANNING_SECONDS
 )
 async def split_goal(
     character: Character, number: int, parts: list[str] | None = None, *, turn: Turn
@@ -87,7 +91,7 @@ async def split_goal(
     """
     _require_own(character, turn)
     if parts is None:
-        parts = await planning.parts_for(character.assistant_script, number, turn)
+        parts = await _parts_for(character.assistant_script, number, turn)
     try:
         numbers = goals.split(character.assistant_script, number, parts)
     except ValueError as error:
@@ -98,3 +102,36 @@ async def split_goal(
 def _require_own(character: Character, turn: Turn) -> None:
     if not _is_own(character, turn):
         raise ToolError("you set goals only while nobody talks with you")
+
+
+async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
+    """The parts into which the model splits a goal, at the expense of the turn that asks for them.
+
+    The call is shown the goals and who the assistant is, and nothing that anybody said in private.
+
+    Raises:
+        ToolError: it cannot be split, or the model gave no parts; the text says why.
+        StaleEpochError: it was stopped or reset meanwhile.
+    """
+    known = goals.of(script)
+    try:
+        goal = core_goals.require_splittable(known, number)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    client = script.client()
+    if client.provider_name == "local":
+        raise ToolError(UNPLANNED)
+    fence = Fence.of(script)
+    asker = Asker(script, client, fence, turn=turn)
+    asked = core_goals.split_request(goal["text"], core_goals.lines(known))
+    evidence = Evidence(script, fence, WORLD)
+    try:
+        reply = await asker.ask(asked, ContextType.GOAL_DECOMPOSE, Purpose.PLANNING, evidence)
+    except StaleEpochError:
+        raise
+    except AssistantError as error:
+        raise ToolError(f"it could not be planned now ({error}); {UNPLANNED}") from None
+    parts = read_lines(reply, core_goals.PARTS.stop - 1)
+    if parts is None:
+        raise ToolError(f"the planning gave no parts; {UNPLANNED}")
+    return parts

@@ -23,7 +23,7 @@ from evennia_ai.core.turn.contexts import AFTER_TOOL, ContextConfig, ContextType
 from evennia_ai.core.turn.conversation import Message, call_message, result_message
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.executions import usage_counted
-from evennia_ai.core.turn.goal_parts import split_request
+from evennia_ai.core.turn.goals import split_request
 from evennia_ai.core.turn.pattern import compose_pattern
 from evennia_ai.core.turn.tokens import count_messages, estimate
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec

@@ -18,10 +18,7 @@ GAMES_OWN = "EVENNIA_AI_ROOT_URLCONF"
 _game: Any = import_module(getattr(settings, GAMES_OWN))
 _config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
 
-urlpatterns = [
-    *_game.urlpatterns,
-    path(_config.path, include("evennia_ai.web.urls")),
-]
+urlpatterns = [*_game.urlpatterns, path(_config.path, include("evennia_ai.web.urls"))]
 for _name in ("handler400", "handler403", "handler404", "handler500"):
     if hasattr(_game, _name):
         globals()[_name] = getattr(_game, _name)

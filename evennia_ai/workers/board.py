@@ -196,10 +196,7 @@ def problems(patience: float) -> str:
 
 
 def claim(
-    key: str,
-    worker: str,
-    ends: Mapping[str, tuple[int, bytes]],
-    left: Mapping[str, bytes],
+    key: str, worker: str, ends: Mapping[str, tuple[int, bytes]], left: Mapping[str, bytes]
 ) -> Claimed | None:
     """Begin a job. None: it is over, was taken back or begun too often, or is left to others.
 

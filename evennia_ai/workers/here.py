@@ -51,7 +51,7 @@ class Here:
         return client
 
     def drop(self, assistant: int) -> None:
-        """What is under way is cancelled by whoever waits for it."""
+        """Nothing: what is under way is cancelled by whoever waits for it."""
 
     def standing(self, assistant: int | None = None) -> Standing:
         """Nothing waits for workers."""

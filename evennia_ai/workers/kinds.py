@@ -1,4 +1,4 @@
-"""What workers do: pure functions, and how what they take and give is written into a row.
+"""The work of workers: pure functions, and the rows in which they take and give.
 
 A memory is named by its key and the digest of its words, so that words stand in one place alone.
 Of a request to a model the words stand in the row, until a worker is done with them; its key never

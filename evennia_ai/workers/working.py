@@ -81,7 +81,7 @@ class Threads:
 
 
 class OwnHands:
-    """What this worker works with: see `kinds.Hands`."""
+    """The tools of this worker: see `kinds.Hands`."""
 
     def __init__(self, embedder: Embedder, keys: Keys, most_bytes: int, threads: Threads) -> None:
         self.signature = embedder.signature
@@ -248,7 +248,7 @@ class Worker:
                     await manager.finish_job(job, status=jobs.Status.FAILED, delete_job=True)
 
     async def _do(self, key: str) -> None:
-        """What Procrastinate calls: do one job of the board."""
+        """One job of the board, done when Procrastinate calls."""
         now = time.monotonic()
         left = {kind: words for kind, (until, words) in self._left.items() if until > now}
         job = await self._threads.rows(partial(board.claim, key, self.name, self._ends, left))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import pickle
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Self
 
 START_SERVER = b"\x0f"
@@ -79,12 +78,7 @@ class PortalLine:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Hang up."""
         self._line.close()
 

@@ -11,7 +11,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 FOLDER_NAME = "evennia-ai-play"
@@ -65,12 +64,7 @@ class Reservations:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Let go of all of them."""
         self.keep_only({})
 

@@ -9,11 +9,7 @@ import pytest
 from evennia_ai.a2a_client.cards import read_card
 from evennia_ai.core.settings.remote import Remote, RemoteConfig
 
-WAY = {
-    "url": "https://maps.example/rpc/",
-    "protocolBinding": "JSONRPC",
-    "protocolVersion": "1.0",
-}
+WAY = {"url": "https://maps.example/rpc/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
 CARD: dict[str, Any] = {
     "name": "Atlas\n",
     "description": "Knows\tplaces.",

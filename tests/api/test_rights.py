@@ -25,15 +25,7 @@ from tests.shell.support import ANY_TOKENS, pump, says
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_api.md"
 STATES = ("running", "stopped", "locked", "missing")
 ANYBODY = ("health/", "schema/", "token/")
-PEOPLE = (
-    "superuser",
-    "admin",
-    "builder with control",
-    "builder",
-    "player",
-    "guest",
-    "anonymous",
-)
+PEOPLE = ("superuser", "admin", "builder with control", "builder", "player", "guest", "anonymous")
 HEAD = """\
 # Rights of the API
 

@@ -322,10 +322,7 @@ class TestTakenOver(TokenTest):
         """And end in both places at once, whichever it began in."""
         with override_settings(EVENNIA_AI_API_CONFIG={"keeps_old_tokens": True}):
             old = Token.objects.create(user=self.berit)
-            assert [200, 204] == [
-                self.status(old.key),
-                self.status(old.key, "DELETE", "token/"),
-            ]
+            assert [200, 204] == [self.status(old.key), self.status(old.key, "DELETE", "token/")]
             assert not Token.objects.exists()
             old = Token.objects.create(user=self.berit)
             key = old.key

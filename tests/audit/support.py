@@ -16,6 +16,7 @@ from evennia_ai import audit
 from evennia_ai.audit.streams import Subject, subject_of
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
+from tests.recorded import record_of
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -82,10 +83,7 @@ class AuditTest(TestCase):
         self.ada = subject(self.script)
         self.clock = Clock()
         self.book = audit.Book(clock=self.clock)
-        self.told: list[tuple[str, str, dict[str, Any]]] = []
-        listener = lambda *heard: self.told.append(heard)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.told = record_of(self)
 
     def wipe(self) -> None:
         """Leave no row behind."""

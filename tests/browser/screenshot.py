@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.browser.devtools import Browser
-from tests.browser.equipment import find_equipment
+from tests.browser.equipment import Equipment, find_equipment
 from tests.browser.tab import Tab
 from tests.browser.webclient import BrowserPlayer
 from tests.fakes.handle import MODEL_NAME, FakeModel
@@ -41,8 +42,9 @@ TALK = (
 )
 
 
-def take(path: Path) -> None:
-    """Write the picture to `path`, as a PNG.
+@contextmanager
+def product_game() -> Iterator[tuple[Game, FakeModel, Tab, Equipment]]:
+    """The product's game as a new owner has it, a model behind it, and a browser before it.
 
     Raises:
         OSError: there is no browser, or the libraries are missing.
@@ -58,8 +60,13 @@ def take(path: Path) -> None:
         game.ask_model_at(model.base_url, MODEL_NAME)
         game.start(by_launcher=True)
         browser = stack.enter_context(Browser.launch(equipment.browser, folder / "browser"))
-        player = BrowserPlayer(Tab(browser, equipment), game.ports.web)
-        path.write_bytes(converse(player, model))
+        yield game, model, Tab(browser, equipment), equipment
+
+
+def take(path: Path) -> None:
+    """Write the picture to `path`, as a PNG."""
+    with product_game() as (game, model, tab, _):
+        path.write_bytes(converse(BrowserPlayer(tab, game.ports.web), model))
 
 
 def converse(player: BrowserPlayer, model: FakeModel) -> bytes:

@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.browser.devtools import Browser
-from tests.browser.equipment import find_equipment
-from tests.browser.tab import Tab
+from tests.browser.screenshot import product_game
 from tests.browser.workbench import NARROW, WIDE, Workbench
-from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Player
-from tests.journeys.game import Game, make_product_folder
 from tests.journeys.staging import run
 
 LOOKS = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "narrow": (NARROW, "light")}
@@ -71,28 +67,14 @@ def let_happen(owner: Player, visitor: Player, model: FakeModel) -> None:
 
 
 def take_all(folder: Path) -> None:
-    """Write all pictures into a folder.
-
-    Raises:
-        OSError: there is no browser, or the libraries are missing.
-    """
-    equipment = find_equipment()
-    if equipment.lacks:
-        raise OSError(equipment.lacks)
-    with ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        model = stack.enter_context(FakeModel.in_process())
-        game = stack.enter_context(Game.make(place / "game", make_product_folder))
-        game.build_product()
-        game.ask_model_at(model.base_url, MODEL_NAME)
-        game.start(by_launcher=True)
+    """Write all pictures into a folder."""
+    with product_game() as (game, model, tab, equipment), ExitStack() as stack:
         owner = stack.enter_context(game.log_in_admin())
         visitor = stack.enter_context(game.open_telnet())
         visitor.create_account(VISITOR)
         visitor.log_in(VISITOR)
         let_happen(owner, visitor, model)
-        browser = stack.enter_context(Browser.launch(equipment.browser, place / "browser"))
-        bench = Workbench(Tab(browser, equipment), equipment, game.ports.web)
+        bench = Workbench(tab, equipment, game.ports.web)
         bench.log_in()
         for name, picture in pictures(bench, "Ada"):
             (folder / f"{name}.webp").write_bytes(picture)

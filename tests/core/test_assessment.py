@@ -78,11 +78,7 @@ def test_what_is_recommended(body: str, expected: tuple[Any, ...]) -> None:
 def test_a_mixed_burst_is_harder_than_its_hardest_part() -> None:
     """Several kinds of things at once take one step of difficulty more."""
     got = assess([make_event(body="build a hut"), make_event(body="hello")])
-    assert (5, LOOP, 10) == (
-        got.complexity_score,
-        got.recommended_mode,
-        got.recommended_iterations,
-    )
+    assert (5, LOOP, 10) == (got.complexity_score, got.recommended_mode, got.recommended_iterations)
     same = assess([make_event(body="hello"), make_event(body="good evening")])
     assert 1 == same.complexity_score
 
@@ -115,10 +111,7 @@ def test_signals(signals: Signals, expected: tuple[Any, ...], told: str) -> None
 def test_errors_ask_for_consent() -> None:
     """Also where the task by itself would not."""
     calm, troubled = assess([make_event()]), assess([make_event()], Signals(0.0, 3))
-    assert (False, True) == (
-        calm.recommend_confirm_dangerous,
-        troubled.recommend_confirm_dangerous,
-    )
+    assert (False, True) == (calm.recommend_confirm_dangerous, troubled.recommend_confirm_dangerous)
     assert ((), ("3 errors in a row",)) == (calm.context_signals, troubled.context_signals)
 
 

@@ -112,10 +112,9 @@ def test_standings_name_every_cap_of_a_span() -> None:
     """Also those that are not set."""
     caps = Caps(tokens_per_day=100)
     found = list(standings(TODAY, BudgetSpan.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
-    assert [
-        ("tokens_per_day", 7, 110),
-        ("cost_per_day", 0, 0),
-    ] == [(standing.name, standing.used, standing.allowed) for standing in found]
+    assert [("tokens_per_day", 7, 110), ("cost_per_day", 0, 0)] == [
+        (standing.name, standing.used, standing.allowed) for standing in found
+    ]
     assert ((BudgetSpan.DAY, "tokens_per_day", 100),) == caps_set(caps)
 
 

@@ -60,8 +60,7 @@ def test_grants_go_with_the_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "begun_by", "person"),
-    [("*#3", "*#3", "#9"), ("#9", "", "#9"), ("", "", "")],
+    ("expected", "begun_by", "person"), [("*#3", "*#3", "#9"), ("#9", "", "#9"), ("", "", "")]
 )
 def test_hole_d25_who_began_it_pays(expected: str, begun_by: str, person: str) -> None:
     """Else whoever spoke; nobody where there is nobody."""

@@ -132,24 +132,9 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
     [
         pytest.param("it has enabled_components,", "colour", "red", id="unknown"),
         pytest.param("it has enabled_components,", "context_type", "reflection", id="fixed"),
-        pytest.param(
-            NUMBERS,
-            "enabled_components",
-            0,
-            id="no list",
-        ),
-        pytest.param(
-            NUMBERS,
-            "enabled_components",
-            [True],
-            id="a bool",
-        ),
-        pytest.param(
-            NUMBERS,
-            "enabled_components",
-            [0, 5],
-            id="own id",
-        ),
+        pytest.param(NUMBERS, "enabled_components", 0, id="no list"),
+        pytest.param(NUMBERS, "enabled_components", [True], id="a bool"),
+        pytest.param(NUMBERS, "enabled_components", [0, 5], id="own id"),
         pytest.param("it must be texts by", "component_overrides", ["a"], id="no mapping"),
         pytest.param("it must be texts by", "component_overrides", {"4000": "a"}, id="text id"),
         pytest.param("it must be texts by", "component_overrides", {True: "a"}, id="bool id"),
@@ -170,12 +155,7 @@ def test_a_field_is_changed(field: str, given: Any, expected: Any) -> None:
             True,
             id="a bool budget",
         ),
-        pytest.param(
-            MODES,
-            "execution_mode",
-            "plan_execute",
-            id="plan",
-        ),
+        pytest.param(MODES, "execution_mode", "plan_execute", id="plan"),
         pytest.param(MODES, "execution_mode", "fast", id="no mode"),
         pytest.param("it must be a whole number from 1 to 10", "max_iterations", 0, id="no steps"),
         pytest.param(

@@ -156,8 +156,7 @@ def test_of_what_was_said_on_several_days_nothing_is_guessed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Tom has a boat.", "Tom sailed on 2 May 2026.", 'The inn is called "Last Night".', ""],
+    "text", ["Tom has a boat.", "Tom sailed on 2 May 2026.", 'The inn is called "Last Night".', ""]
 )
 def test_what_is_always_true_stays_as_it_is(text: str) -> None:
     """Dates too, and the words of a name."""

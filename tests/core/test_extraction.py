@@ -17,6 +17,7 @@ from evennia_ai.core.memory.extraction import (
     facts_request,
     plain_text,
     read_derived,
+    read_lines,
     read_list,
     read_scores,
     scoring_request,
@@ -166,3 +167,18 @@ def test_hole_d20_a_list_that_was_cut_off_is_no_answer() -> None:
     """A list within it was taken for all of it, and what it was to tell of counted as done."""
     assert None is read_derived('[{"fact": "Tom has a boat.", "entries": [1, 2], "import', 2)
     assert None is read_scores('[{"entry": 1, "importance": 3}, {"entry": [2]', 2)
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        pytest.param(["ask?", "look"], 'Well: ["ask?", "look", "ask?"]', id="each once"),
+        pytest.param(["a", "b", "c"], '["a", "b", "c", "d"]', id="so many"),
+        pytest.param(["ask"], '["ask", 7, {"a": 1}, ""]', id="texts alone"),
+        pytest.param(None, "[]", id="none"),
+        pytest.param(None, "I would ask Tom first.", id="no list"),
+    ],
+)
+def test_short_texts(expected: list[str] | None, text: str) -> None:
+    """Questions, or the parts of a goal: a list of short texts, and nothing else."""
+    assert expected == read_lines(text, 3)

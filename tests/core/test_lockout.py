@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.safety.lockout import (
-    TRANSITIONS,
-    Cause,
-    Lockout,
-    Move,
-    State,
-    move,
-    state_of,
-)
+from evennia_ai.core.safety.lockout import TRANSITIONS, Cause, Lockout, Move, State, move, state_of
 
 LEGAL = [
     ("running", "waiting_for_event", "begin"),

@@ -83,11 +83,7 @@ def test_hole_d23_no_report_makes_an_answer_free(raw: dict[str, Any]) -> None:
     assert 0 < usage.completion_tokens <= 2 * MOST_REPORTED
 
 
-@given(
-    st.integers(1, 10**15),
-    st.decimals("0.0001", "1000", places=4),
-    st.integers(0, 100_000),
-)
+@given(st.integers(1, 10**15), st.decimals("0.0001", "1000", places=4), st.integers(0, 100_000))
 def test_hole_d22_so_many_tokens_less_make_room(nano: int, output: Decimal, prompt: int) -> None:
     """An answer that is so much shorter costs at least so much less."""
     price = Price(Decimal("0.37"), output)

@@ -76,10 +76,7 @@ class TestNeeded:
             pytest.param(["get", "give"], "", {"groups": {"hands"}}, id="a thing that is there"),
             pytest.param(["weather__forecast"], "What forecast?", {}, id="its own words"),
             pytest.param(
-                ["weather__forecast", "weather__tides"],
-                "the weather?",
-                {},
-                id="their server",
+                ["weather__forecast", "weather__tides"], "the weather?", {}, id="their server"
             ),
             pytest.param(["weather__tides"], "harbours", {}, id="in the plural"),
             pytest.param([], "what is that in there", {}, id="not by small words"),

@@ -70,9 +70,7 @@ def said_to(turns: list[Kept], person: str) -> list[Message]:
 
 HISTORIES = st.lists(
     st.builds(Kept, st.sampled_from([TOM, MIA, EVE]), st.booleans(), st.integers(0, 3)), max_size=8
-).map(
-    lambda turns: [Kept(t.person, t.is_private, t.calls, n) for n, t in enumerate(turns)],
-)
+).map(lambda turns: [Kept(t.person, t.is_private, t.calls, n) for n, t in enumerate(turns)])
 PEOPLE = st.sampled_from([TOM, MIA, EVE, "", "*#33"])
 
 

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn.react import (
-    Done,
-    Stop,
-    StopReason,
-    objection,
-    reason_of,
-    repetition,
-)
+from evennia_ai.core.turn.react import Done, Stop, StopReason, objection, reason_of, repetition
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult
 from tests.core.samples import make_spec
 

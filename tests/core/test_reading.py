@@ -98,12 +98,7 @@ def test_hole_c17_brackets_in_words_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
-    [
-        ({"a": 1}, 'so: {"a": 1}'),
-        (None, "so"),
-        (None, "{so"),
-    ],
+    ("found", "text"), [({"a": 1}, 'so: {"a": 1}'), (None, "so"), (None, "{so")]
 )
 def test_the_first_object(found: object, text: str) -> None:
     """At the first brace, or nowhere."""

@@ -7,12 +7,7 @@ from datetime import date
 import pytest
 
 from evennia_ai.core.memory.extraction import Shown
-from evennia_ai.core.memory.reflection import (
-    groups,
-    insights_request,
-    questions_request,
-    read_questions,
-)
+from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
 
 
 @pytest.mark.parametrize(
@@ -32,12 +27,6 @@ from evennia_ai.core.memory.reflection import (
 def test_whose_memories(named: list[str], sums: dict[str, tuple[int, int]]) -> None:
     """Once enough importance has come together, those audiences with the most of it."""
     assert named == groups(sums, 150)
-
-
-def test_the_questions() -> None:
-    """As many as are wanted, each once; no question is no answer."""
-    assert ["a?", "b?"] == read_questions('["a?", "a?", "b?", "c?", 7]', 2)
-    assert [None, None] == [read_questions(text, 3) for text in ("[]", "I wonder.")]
 
 
 def test_what_is_asked() -> None:

@@ -75,11 +75,7 @@ def test_the_second_of_two_equal_hours_is_night_too() -> None:
     assert at("2026-10-25T05:00", BERLIN) == night_end(now, NIGHTS)
 
 
-@given(
-    st.integers(1_577_836_800, 1_893_456_000),
-    st.integers(0, 23),
-    st.floats(0.1, 23),
-)
+@given(st.integers(1_577_836_800, 1_893_456_000), st.integers(0, 23), st.floats(0.1, 23))
 def test_whoever_sleeps_wakes(seconds: int, start: int, hours: float) -> None:
     """A night ends later than now, within its length, and then it is day."""
     nights = SleepSchedule(enabled=True, sleep_start_hour=start, sleep_duration_hours=hours)

@@ -160,10 +160,7 @@ def test_what_fits_is_taken(name: str, value: Any) -> None:
         ),
         pytest.param("text", ["x" * 500], "…; it must be a text", id="a long one is cut"),
         pytest.param(
-            "below",
-            {"one": "x"},
-            "below.one is 'x'; it must be a whole number",
-            id="below",
+            "below", {"one": "x"}, "below.one is 'x'; it must be a whole number", id="below"
         ),
         pytest.param("below", {"two": 2}, "below has no key 'two'; it has numbered, one", id="key"),
         pytest.param("below", {2: 2}, "below has no key 2; it has numbered, one", id="odd key"),

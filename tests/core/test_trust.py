@@ -153,10 +153,7 @@ def test_a_channels_trust_replaces_what_its_kind_deserves(
     """A trust that the owner set for a channel stands in the place of the source's."""
     basis = weigh(**{**facts, "own_trust": own_trust})
     answered = 0 if facts["is_relayed"] else facts["answered"]  # a bot's answers are nobody's
-    assert (own_trust, history_of(answered, facts["refused"])) == (
-        basis.base,
-        basis.history,
-    )
+    assert (own_trust, history_of(answered, facts["refused"])) == (basis.base, basis.history)
 
 
 @pytest.mark.parametrize(

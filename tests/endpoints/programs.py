@@ -40,11 +40,7 @@ def lacks() -> str:
 
 @contextmanager
 def running(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    ready: str,
-    env: Mapping[str, str] = {},
+    command: Sequence[str], *, folder: Path, ready: str, env: Mapping[str, str] = {}
 ) -> Iterator[str]:
     """Run a program, and give the root of its address once it answers.
 

@@ -68,12 +68,7 @@ class Desk:
             self.records.append((event, dict(facts)))
 
         checkpoint = Checkpoint(
-            self.config,
-            self.bus,
-            self.extensions,
-            record,
-            self.reported.append,
-            (CancelledError,),
+            self.config, self.bus, self.extensions, record, self.reported.append, (CancelledError,)
         )
         return checkpoint.handle_limit_exceeded(hit, **more)
 

@@ -9,14 +9,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.engine.toolboxes import (
-    Cached,
-    Confined,
-    Noted,
-    Protected,
-    Retried,
-    Timely,
-)
+from evennia_ai.engine.toolboxes import Cached, Confined, Noted, Protected, Retried, Timely
 from evennia_ai.errors import (
     CircuitOpenError,
     NobodyListensError,
@@ -24,21 +17,9 @@ from evennia_ai.errors import (
     ToolError,
     ToolTimeoutError,
 )
-from evennia_ai.resilience import (
-    CircuitBreakerRegistry,
-    RetryConfig,
-    ToolResultCache,
-)
+from evennia_ai.resilience import CircuitBreakerRegistry, RetryConfig, ToolResultCache
 from tests.core.samples import make_event
-from tests.engine.doubles import (
-    DIG,
-    HELLO,
-    LOOK,
-    SPECS,
-    EpochKeeper,
-    ListedTools,
-    finish,
-)
+from tests.engine.doubles import DIG, HELLO, LOOK, SPECS, EpochKeeper, ListedTools, finish
 
 TURN = Turn(7, (make_event(),))
 

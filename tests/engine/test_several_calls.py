@@ -9,9 +9,7 @@ import pytest
 from evennia_ai.core.turn.tokens import ADVICE, Advisory
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import (
-    ContextLengthError,
-)
+from evennia_ai.errors import ContextLengthError
 from tests.engine.doubles import DIG, HELLO, LOOK, NOOP, Stage, dangling, reply
 
 SAY = ToolCall("c6", "say", {"message": "Hello, all."})

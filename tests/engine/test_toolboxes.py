@@ -10,21 +10,9 @@ import pytest
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.offers import Findable, Fitted, Offered
-from evennia_ai.engine.toolboxes import (
-    Confirmed,
-    Wrapper,
-)
+from evennia_ai.engine.toolboxes import Confirmed, Wrapper
 from tests.core.samples import make_event, make_spec
-from tests.engine.doubles import (
-    DIG,
-    HELLO,
-    LOOK,
-    SPECS,
-    ListedTools,
-    finish,
-    gate,
-    make_pattern,
-)
+from tests.engine.doubles import DIG, HELLO, LOOK, SPECS, ListedTools, finish, gate, make_pattern
 
 TURN = Turn(7, (make_event(),))
 NAMES = frozenset(spec.name for spec in SPECS) | {"channel"}
@@ -55,10 +43,7 @@ class TestGated:
                 id="unknown, and a problem",
             ),
             pytest.param(
-                "say needs message",
-                Fault.BAD_ARGUMENTS,
-                ToolCall("c", "say"),
-                id="wrong arguments",
+                "say needs message", Fault.BAD_ARGUMENTS, ToolCall("c", "say"), id="wrong arguments"
             ),
         ],
     )

@@ -197,14 +197,14 @@ SPEAKING = (
     ),
     guard(
         "a chain over several games ends",
-        "operations/peer_chains.py",
+        "operations/peer_states.py",
         "if 0 < most <= hops:",
         "if False:",
         "test_a_peer_can_claim_more_hops_and_no_fewer",
     ),
     guard(
         "a chain over several games makes no circle",
-        "operations/peer_chains.py",
+        "operations/peer_states.py",
         "if remote_tasks.is_circle(script, metadata):",
         "if False:",
         "test_a_chain_that_comes_back_is_a_circle",

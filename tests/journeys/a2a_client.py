@@ -6,9 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPMessage
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -35,9 +33,9 @@ from google.protobuf.json_format import MessageToDict
 
 from tests.journeys.clients import Player
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
-from tests.journeys.ports import ClaimedPorts
+from tests.journeys.ports import port as port
 from tests.journeys.staging import run
-from tests.journeys.web import Web
+from tests.journeys.web import Raw, Web, ask_raw
 
 T = TypeVar("T")
 WAIT_SECONDS = 70.0
@@ -48,20 +46,6 @@ LOOK: dict[str, Any] = {"tool": "look", "arguments": {}}
 def report(text: str, **more: Any) -> dict[str, Any]:
     """A model's behaviour: it reports on its task."""
     return {"calls": [{"tool": "report", "arguments": {"message": text}}], **more}
-
-
-@dataclass(frozen=True)
-class Raw:
-    """A response, as it came."""
-
-    status: int
-    text: str
-    headers: HTTPMessage
-
-    @property
-    def told(self) -> Any:
-        """The JSON of it."""
-        return json.loads(self.text)
 
 
 def message(text: str = "", task: str = "", context: str = "", **metadata: Any) -> Message:
@@ -200,14 +184,7 @@ class Peer:
         if length >= 0:
             sent["Content-Length"] = str(length)
         whole = path[1:] if path.startswith("//") else f"/a2a/{self.assistant}{path}"
-        asking = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
-        try:
-            named = {name: value for name, value in sent.items() if value}
-            asking.request(method, whole, data, named)
-            found = asking.getresponse()
-            return Raw(found.status, found.read().decode(), found.headers)
-        finally:
-            asking.close()
+        return ask_raw(self.port, method, whole, data, sent)
 
     def call(self, name: str, params: Any = None, **headers: str) -> Any:
         """One call by JSON-RPC, as it came."""
@@ -235,14 +212,6 @@ def question_of(task: Task) -> dict[str, Any]:
     parts = [part for part in task.status.message.parts if part.WhichOneof("content") == "data"]
     (part,) = parts
     return dict(MessageToDict(part.data))
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    """A port for the A2A server."""
-    claimed = ClaimedPorts(1)
-    yield claimed.numbers[0]
-    claimed.release()
 
 
 def settings_of(port: int, **more: Any) -> dict[str, Any]:

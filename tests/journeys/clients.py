@@ -16,7 +16,6 @@ import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 import aiohttp
@@ -110,12 +109,7 @@ class Player(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tests.journeys import processes
@@ -322,12 +321,7 @@ class Game:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.clean_up()
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPMessage
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import httpx2
@@ -16,22 +14,13 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
-from tests.journeys.ports import ClaimedPorts
-from tests.journeys.web import Web
+from tests.journeys.ports import port as port
+from tests.journeys.web import Raw, Web, ask_raw
 
 T = TypeVar("T")
 WAIT_SECONDS = 70.0
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 MODES = ("legacy", "auto")  # the handshake of 2025, and the newest protocol that both know
-
-
-@dataclass(frozen=True)
-class Raw:
-    """A response, as it came."""
-
-    status: int
-    text: str
-    headers: HTTPMessage
 
 
 class Staff:
@@ -96,15 +85,8 @@ class Staff:
             "Accept": "application/json, text/event-stream",
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        asking = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
-        try:
-            data = json.dumps(PING).encode() if body is None else body
-            named = {name: value for name, value in sent.items() if value}
-            asking.request(method, path, data if method == "POST" else None, named)
-            found = asking.getresponse()
-            return Raw(found.status, found.read().decode(), found.headers)
-        finally:
-            asking.close()
+        data = json.dumps(PING).encode() if body is None else body
+        return ask_raw(self.port, method, path, data if method == "POST" else None, sent)
 
 
 def sentence(result: CallToolResult) -> str:
@@ -113,14 +95,6 @@ def sentence(result: CallToolResult) -> str:
     if result.structured_content is not None:
         assert result.structured_content == json.loads(texts.pop())
     return "\n".join(texts)
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    """A port for the MCP server."""
-    claimed = ClaimedPorts(1)
-    yield claimed.numbers[0]
-    claimed.release()
 
 
 @pytest.fixture(scope="module")

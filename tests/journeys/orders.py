@@ -9,7 +9,6 @@ from __future__ import annotations
 import pickle
 import socket
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from twisted.protocols.amp import ASK, COMMAND, AmpBox, parseString
@@ -61,10 +60,5 @@ class OrderLine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._socket.close()

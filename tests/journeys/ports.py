@@ -12,8 +12,11 @@ import os
 import random
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
+
+import pytest
 
 RANGE = range(22000, 30000)
 
@@ -56,3 +59,11 @@ class ClaimedPorts:
         for lock in self._locks:
             lock.close()
         self._locks, self.numbers = [], []
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A port for a server beside the game."""
+    claimed = ClaimedPorts(1)
+    yield claimed.numbers[0]
+    claimed.release()

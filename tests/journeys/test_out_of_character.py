@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +11,10 @@ from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.lines import whisper_of
-from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
+from tests.journeys.staging import quiet_log, run
+
+__all__ = ("quiet_log",)
+pytestmark = pytest.mark.usefixtures("quiet_log")
 
 ASK_FIRST = {"tick_event": {"dangerous_requires_confirm": True}}
 # What is typed, and how its answer begins.
@@ -31,14 +34,6 @@ WORDS = {
 def game_settings() -> dict[str, Any]:
     """Nobody is made to wait."""
     return UNHURRIED
-
-
-@pytest.fixture(autouse=True)
-def quiet_log(game: Game) -> Iterator[None]:
-    """Nothing of it leaves a traceback."""
-    start = measure_log(game)
-    yield
-    assert [] == find_trouble(read_new_log(game, start))
 
 
 def by_telnet(game: Game) -> Player:

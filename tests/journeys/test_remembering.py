@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -15,8 +14,11 @@ from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import whisper_of
-from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log, run
+from tests.journeys.staging import prompt_of, quiet_log, run
 from tests.memory.old_vectors import name_of, write
+
+__all__ = ("quiet_log",)
+pytestmark = pytest.mark.usefixtures("quiet_log")
 
 SECRET = "my sister Oda keeps the silver key under the third stair"
 MARK = "silver key"
@@ -29,14 +31,6 @@ STORE = "server/ai_memory"
 def game_settings() -> dict[str, Any]:
     """Nobody is made to wait."""
     return UNHURRIED
-
-
-@pytest.fixture(autouse=True)
-def no_trouble(game: Game) -> Iterator[None]:
-    """Nothing of it leaves a traceback in the log."""
-    start = measure_log(game)
-    yield
-    assert [] == find_trouble(read_new_log(game, start))
 
 
 def wait_until_read(admin: Player) -> None:

@@ -130,3 +130,30 @@ class Web:
             is_json = response.headers.get_content_type() == "application/json"
             told = json.loads(text) if is_json and text else text
             return Answer(int(response.status), told, response.headers)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A response, as it came."""
+
+    status: int
+    text: str
+    headers: HTTPMessage
+
+    @property
+    def told(self) -> Any:
+        """The JSON of it."""
+        return json.loads(self.text)
+
+
+def ask_raw(port: int, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Raw:
+    """One request to a server beside the game as it is given; an empty header is not sent."""
+    asking = HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
+    try:
+        asking.request(
+            method, path, data, {name: value for name, value in headers.items() if value}
+        )
+        found = asking.getresponse()
+        return Raw(found.status, found.read().decode(), found.headers)
+    finally:
+        asking.close()

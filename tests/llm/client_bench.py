@@ -9,9 +9,7 @@ from twisted.internet.task import Clock
 
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import (
-    ModelConnectionError,
-)
+from evennia_ai.errors import ModelConnectionError
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.resilience import CircuitBreaker, RetryConfig

@@ -190,10 +190,7 @@ def test_usage_that_is_not_reported_is_said(check: Check) -> None:
     ("behaviour", "expected"),
     [
         ({"content": "Ding!"}, f"it answered 'Ding!' instead of a tool call; {ADVICE}"),
-        (
-            {"calls": [{"tool": "say", "arguments": {}}]},
-            f"it called say, not ring_bell; {ADVICE}",
-        ),
+        ({"calls": [{"tool": "say", "arguments": {}}]}, f"it called say, not ring_bell; {ADVICE}"),
         (
             {"calls": [{"tool": "ring_bell", "arguments": "{"}]},
             f"the arguments of ring_bell are not valid JSON; {ADVICE}",

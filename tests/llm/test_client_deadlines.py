@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 
-from evennia_ai.errors import (
-    ModelTimeoutError,
-)
+from evennia_ai.errors import ModelTimeoutError
 from evennia_ai.resilience import CircuitBreakerConfig
 from tests.llm.client_bench import DOWN, FINE, Bench
 from tests.llm.doubles import StubbornTransport

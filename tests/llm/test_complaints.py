@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.llm.complaints import (
-    LONGEST_COMPLAINT,
-    is_too_long,
-    is_used_up,
-    read_complaint,
-)
+from evennia_ai.llm.complaints import LONGEST_COMPLAINT, is_too_long, is_used_up, read_complaint
 
 
 def _body(value: Any) -> bytes:

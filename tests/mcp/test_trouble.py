@@ -135,10 +135,7 @@ def test_secrets_are_not_shown(running_reactor: SelectReactor) -> None:
     program = "import sys, os; sys.exit('bad token ' + os.environ['TOKEN'])"
     settings = {
         "almanac": ALMANAC | {"env": {"TOKEN": "open-sesame-99"}},
-        "broken": {
-            "command": [sys.executable, "-c", program],
-            "env": {"TOKEN": "open-sesame-99"},
-        },
+        "broken": {"command": [sys.executable, "-c", program], "env": {"TOKEN": "open-sesame-99"}},
     }
     with Remote.running(running_reactor, **settings) as remote:
         assert "bad token ***" in remote.read_log("no connection")

@@ -70,10 +70,7 @@ def _scene(number: int, tool_mode: str = "native", **changes: object) -> Scene:
     )
 
 
-@given(
-    st.lists(TURNS, min_size=2, max_size=5),
-    st.sampled_from(["native", "json"]),
-)
+@given(st.lists(TURNS, min_size=2, max_size=5), st.sampled_from(["native", "json"]))
 def test_a_turn_begins_as_the_one_before(
     told: list[tuple[str, str, list[Overheard]]], tool_mode: str
 ) -> None:

@@ -97,10 +97,7 @@ def test_a_share_is_from_0_to_1(rate: float) -> None:
         replace(BREAKER_CONFIG, failure_rate=rate)
 
 
-@given(
-    st.lists(st.tuples(st.floats(-5, 30), st.booleans()), max_size=60),
-    st.floats(0, 30),
-)
+@given(st.lists(st.tuples(st.floats(-5, 30), st.booleans()), max_size=60), st.floats(0, 30))
 def test_the_count_is_that_of_a_list(calls: list[tuple[float, bool]], later: float) -> None:
     """It knows what a list of all calls knows, but for the slot at the window's old end."""
     count, kept, now = SlidingCount(24.0), deque[tuple[float, bool]](), 100.0

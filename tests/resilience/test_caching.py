@@ -48,11 +48,7 @@ def test_stats_of_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("left", "clear"),
-    [
-        ({"session": 1}, "clear_tick"),
-        ({"tick": 1}, "clear_session"),
-        ({}, "clear_all"),
-    ],
+    [({"session": 1}, "clear_tick"), ({"tick": 1}, "clear_session"), ({}, "clear_all")],
 )
 def test_clearing(cache: ToolResultCache, left: dict[str, int], clear: str) -> None:
     """A scope that ends takes its own entries with it; what comes after it is kept again."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from evennia_ai import approvals, audit, operations
+from evennia_ai import approvals, operations
 from evennia_ai.core.safety.questions import YES_NO
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import delegations
+from tests.shell.errand_case import TaskTest
 from tests.shell.support import pump
-from tests.shell.tool_case import ToolTest
 
 Facts = dict[str, Any]
 
@@ -26,25 +25,15 @@ def reports(message: str = "Seven lamps.") -> bytes:
     return completion(None, ("report", {"message": message}))
 
 
-class DelegationTest(ToolTest):
-    """Ada may hand tasks to Brass, who has the tag. Her clock is everybody's.
-
-    Attributes:
-        happened: what was recorded, as (event, assistant, facts).
-    """
+class DelegationTest(TaskTest):
+    """Ada may hand tasks to Brass, who has the tag. Her clock is everybody's."""
 
     def setUp(self) -> None:
-        """Ada, Brass, and ears for the record."""
+        """Ada, and Brass."""
         super().setUp()
-        self.happened: list[tuple[str, str, Facts]] = []
-        audit.LISTENERS.append(self._note)
-        self.addCleanup(audit.LISTENERS.remove, self._note)
         self.brass_script, self.brass = self.make_specialist("Brass")
         self.allow(self.ada_script)
         self.ada.locks.add("ai_control:perm(Builder)")
-
-    def _note(self, event: str, subject: str, facts: Facts) -> None:
-        self.happened.append((event, subject, facts))
 
     def make_specialist(self, name: str) -> tuple[Any, Any]:
         """Another assistant that may be given tasks: its script and its body."""
@@ -64,22 +53,6 @@ class DelegationTest(ToolTest):
     def names(self, prefix: str = "delegation_") -> list[str]:
         """What was recorded, by name."""
         return [name for name, _, _ in self.happened if name.startswith(prefix)]
-
-    def facts(self, wanted: str) -> list[Facts]:
-        """What was recorded under one name."""
-        return [facts for name, _, facts in self.happened if name == wanted]
-
-    def asked(self, call: int) -> str:
-        """What a call of the model ended with: the newest message."""
-        return str(self.model.bodies[call]["messages"][-1]["content"])
-
-    def result(self, call: int) -> Facts:
-        """The tool's result that a call of the model ended with."""
-        return dict(json.loads(self.asked(call)))
-
-    def tools_of(self, call: int) -> set[str]:
-        """The tools that were on offer in a call of the model."""
-        return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
 
     def open_tasks(self) -> int:
         """How many tasks wait for a report, of anybody's."""

@@ -11,11 +11,11 @@ from unittest import mock
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit
 from evennia_ai.agent.requests import NoAnswerError, Reason
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
+from tests.recorded import record_of
 from tests.shell.support import pump
 from tests.shell.tool_case import ToolTest
 
@@ -31,26 +31,37 @@ def confirm(script: Any) -> None:
     state.write(script, context_configs=configs)
 
 
-class ErrandTest(ToolTest):
-    """Ada is asked by the game.
+class TaskTest(ToolTest):
+    """Ada, and ears for the record.
 
     Attributes:
         happened: what was recorded, as (event, assistant, facts).
     """
 
     def setUp(self) -> None:
-        """Ada, and ears for the record."""
+        """From now on."""
         super().setUp()
-        self.happened: list[tuple[str, str, dict[str, Any]]] = []
-        audit.LISTENERS.append(self._note)
-        self.addCleanup(audit.LISTENERS.remove, self._note)
-
-    def _note(self, event: str, subject: str, facts: Any) -> None:
-        self.happened.append((event, subject, dict(facts)))
+        self.happened = record_of(self)
 
     def facts(self, wanted: str) -> list[dict[str, Any]]:
         """What was recorded under one name."""
         return [facts for name, _, facts in self.happened if name == wanted]
+
+    def asked(self, call: int) -> str:
+        """What a call of the model ended with: the newest message."""
+        return str(self.model.bodies[call]["messages"][-1]["content"])
+
+    def result(self, call: int) -> dict[str, Any]:
+        """The tool's result that a call of the model ended with."""
+        return dict(json.loads(self.asked(call)))
+
+    def tools_of(self, call: int) -> set[str]:
+        """The tools that were on offer in a call of the model."""
+        return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
+
+
+class ErrandTest(TaskTest):
+    """Ada is asked by the game."""
 
     @contextmanager
     def logged(self) -> Iterator[list[str]]:
@@ -74,18 +85,6 @@ class ErrandTest(ToolTest):
         (error,) = self.outcome(asked)
         assert isinstance(error, NoAnswerError), error
         assert (reason, True) == (error.reason, words in str(error)), str(error)
-
-    def asked(self, call: int) -> str:
-        """What a call of the model ended with: the newest message."""
-        return str(self.model.bodies[call]["messages"][-1]["content"])
-
-    def result(self, call: int) -> dict[str, Any]:
-        """The tool's result that a call of the model ended with."""
-        return dict(json.loads(self.asked(call)))
-
-    def tools_of(self, call: int) -> set[str]:
-        """The tools that were on offer in a call of the model."""
-        return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
 
     def event(self, number: int) -> Event:
         """A task that nobody waits for."""

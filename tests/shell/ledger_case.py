@@ -9,7 +9,6 @@ from typing import Any
 
 from django.test import TestCase
 
-from evennia_ai import audit
 from evennia_ai.budget.ledger import BillingContext, CostEstimate, LedgerStore, Reservation
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
@@ -17,6 +16,7 @@ from evennia_ai.core.safety.prices import FREE, Price
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.models import BudgetTotal, ModelCall
+from tests.recorded import record_of
 
 NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
 FOR_EVER = BudgetAccount(Scope.GAME, "", "")
@@ -49,10 +49,7 @@ class LedgerTest(TestCase):
         """Nothing is on record yet."""
         super().setUp()
         self.store = LedgerStore()
-        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
-        listener = lambda *record: self.recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
 
     def reserve(
         self,

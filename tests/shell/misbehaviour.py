@@ -147,10 +147,7 @@ CALLS = (
     Row("500 calls in one reply", (does(*MANY),), kept="look+look+look+look whisper", asked=2),
     said("calls of two kinds", does(look("a"), whisper("Hm.", "b")), "Hm.", "look+whisper"),
     said(
-        "the same twice",
-        does(whisper("Hm.", "a"), whisper("Hm.", "b")),
-        "Hm.",
-        "whisper+whisper",
+        "the same twice", does(whisper("Hm.", "a"), whisper("Hm.", "b")), "Hm.", "whisper+whisper"
     ),
     Row(
         "two different whispers",

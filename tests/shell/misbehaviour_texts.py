@@ -96,11 +96,7 @@ TEXTS = (
         ),
         "Hm.",
     ),
-    said(
-        "a call as code",
-        answer('functions.whisper({"target": "Tom", "message": "Hm."})'),
-        "Hm.",
-    ),
+    said("a call as code", answer('functions.whisper({"target": "Tom", "message": "Hm."})'), "Hm."),
     said(
         "a call as Python",
         answer('print(default_api.whisper(target="Tom", message="Hm (so)."))'),

@@ -99,7 +99,7 @@ class SleepCase(HearingTest):
 
     def told_facts(self, event: str) -> list[Any]:
         """What the record tells of one kind of event, the oldest first."""
-        return [facts for name, facts in self.recorded if name == event]
+        return [facts for name, _, facts in self.recorded if name == event]
 
 
 class NightCase(SleepCase):

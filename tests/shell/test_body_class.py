@@ -71,11 +71,7 @@ class TestDefaultBody(BodyTest):
         """It has all that a character of this game has, and Evennia knows it as one."""
         assert isinstance(self.ada, GameCharacter)
         assert isinstance(self.ada, AssistantMixin)
-        assert (12, 8, 6) == (
-            self.ada.db.strength,
-            self.ada.hit_points,
-            self.ada.satchel.weight(),
-        )
+        assert (12, 8, 6) == (self.ada.db.strength, self.ada.hit_points, self.ada.satchel.weight())
         assert OURS == self.ada.typeclass_path == type(self.ada).path
         assert evennia_ai.AssistantCharacter is type(self.ada)
         assert "already exists" in GameCharacter.validate_name("ADA", account=self.account)

@@ -9,7 +9,6 @@ from django.core import checks
 from django.db import connection
 from django.test.utils import override_settings
 
-from evennia_ai import audit
 from evennia_ai.apps import check_tables
 from evennia_ai.budget import ledger
 from evennia_ai.commands.upkeep import usage_lines
@@ -18,6 +17,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations import budget
 from evennia_ai.operations.budget import budget_of, raise_budget, today_of
+from tests.recorded import record_of
 from tests.shell.ledger_case import OPEN, need
 from tests.shell.support import ShellTest
 
@@ -38,10 +38,7 @@ class BudgetTest(ShellTest):
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
         self.clock.advance(HALF_PAST_TWO)
-        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
-        listener = lambda *record: self.recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
 
     def use(
         self, tokens: int, person: Any = None, price: Price | None = FREE, name: str = "Ada"

@@ -193,10 +193,7 @@ class TestImporting(CardTest):
             ('import {"name": 1}', "name is 1; it must be a text"),
         ):
             assert told in self.typed(f"assistant {line}"), line
-        for line, told in (
-            ("import long.json", "persona has 20,0"),
-            ("import named.json", "Tom"),
-        ):
+        for line, told in (("import long.json", "persona has 20,0"), ("import named.json", "Tom")):
             assert told in self.given(f"assistant {line}"), line
         assert (0, [self.ada_script]) == (
             CardFile.objects.count(),

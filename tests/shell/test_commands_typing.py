@@ -12,6 +12,7 @@ from evennia_ai import audit
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.commands.words import Word
 from evennia_ai.runtime import state
+from tests.recorded import record_of
 from tests.shell.support import ShellTest, pump
 
 HIDDEN = ("rag",)
@@ -149,13 +150,10 @@ class TestInWhoseName(TypingTest):
 
     def test_what_is_done_is_recorded_as_done_in_the_game(self) -> None:
         """With the name of whoever typed it."""
-        told: list[Any] = []
-        listener = lambda event, name, facts: told.append((event, facts))  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        told = record_of(self)
         self.assistant("emergency stop ada", self.mira)
         facts = {"act": "emergency stop", "by": "Mira", "via": "game"}
-        assert [("control_refused", facts)] == told
+        assert [("control_refused", "Ada", facts)] == told
         assert "" == audit.actor().by
 
     def test_a_command_that_asks_acts_in_its_callers_name_before_and_after(self) -> None:

@@ -182,10 +182,7 @@ class TestLocked(CoolingTest):
         assert (
             Cause.REPEAT,
             "look failed 4 times with the same arguments, for TestAccount and TestAccount2",
-        ) == (
-            lockout.cause,
-            lockout.reason,
-        )
+        ) == (lockout.cause, lockout.reason)
         operations.clear(self.ada_script)
         self.expect_answer(self.tom)
 

@@ -8,13 +8,7 @@ import pytest
 from django.test.utils import override_settings
 from django.utils import timezone
 
-from evennia_ai.operations.times import (
-    as_shown,
-    in_the_game,
-    iso,
-    span_of,
-    spoken,
-)
+from evennia_ai.operations.times import as_shown, in_the_game, iso, span_of, spoken
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()
 HOUR, DAY = 3_600, 86_400

@@ -169,11 +169,7 @@ class TestNothingIsDone(DryRunTest):
     def test_an_answer_is_told(self) -> None:
         """To whom, by which tool, and the words."""
         (answer,) = self.side("hello", whispers("Hello, Tom.")).deeds
-        assert ("whisper", "target: Tom", "Hello, Tom.") == (
-            answer.tool,
-            answer.told,
-            answer.words,
-        )
+        assert ("whisper", "target: Tom", "Hello, Tom.") == (answer.tool, answer.told, answer.words)
 
     def test_a_lock_holds(self) -> None:
         """What its body may not do is refused here as well."""

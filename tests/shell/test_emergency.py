@@ -10,12 +10,7 @@ from evennia.utils.create import create_script
 
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import Cause, State
-from evennia_ai.emergency import (
-    clear_emergency_stop,
-    lockout_of,
-    state_of,
-    trigger_emergency_stop,
-)
+from evennia_ai.emergency import clear_emergency_stop, lockout_of, state_of, trigger_emergency_stop
 from evennia_ai.runtime import services, state
 from tests.llm.doubles import StubbornTransport
 from tests.shell.stopping import SafetyTest

@@ -19,7 +19,7 @@ from tests.shell.support import ShellTest
 A, B = "http://127.0.0.1:9/v1", "http://127.0.0.2:9/v1"
 ENVIRON = {"OPENAI_BASE_URL": A, "EVENNIA_AI_MODEL": "m", "OPENAI_API_KEY": ""}
 BOTH = override_settings(
-    EVENNIA_AI_ENDPOINTS=[{"base_url": A, "weight": 3}, {"base_url": B, "most_calls": 8}],
+    EVENNIA_AI_ENDPOINTS=[{"base_url": A, "weight": 3}, {"base_url": B, "most_calls": 8}]
 )
 
 

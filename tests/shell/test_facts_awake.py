@@ -6,12 +6,13 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, consolidation, operations
+from evennia_ai import consolidation, operations
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, talks
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
+from tests.recorded import record_of
 from tests.shell.sleep_case import HOUR, NightCase
 from tests.shell.sleep_model import answer_to
 from tests.shell.support import pump, whispers
@@ -57,10 +58,7 @@ class TestWhen(AwakeCase):
 
     def test_when_a_talk_is_over(self) -> None:
         """A quarter of an hour after its last word, and not before."""
-        recorded: list[Any] = []
-        listener = lambda *record: recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        recorded = record_of(self)
         self.talk("the harbour is open.")
         self.pause(QUARTER - 1)
         assert 0 == self.calls
@@ -220,11 +218,7 @@ class TestHeld(AwakeCase):
         self.beat()
         assert 1 == self.calls
         operations.stop(self.ada_script, "a test")
-        assert (1, None, True) == (
-            self.model.cancelled,
-            self.ada_script.work.resting,
-            self.waits(),
-        )
+        assert (1, None, True) == (self.model.cancelled, self.ada_script.work.resting, self.waits())
         operations.clear(self.ada_script)
         self.model.holds.remove("facts")
         self.pause(HOUR)

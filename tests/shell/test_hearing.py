@@ -53,11 +53,7 @@ class TestTyped(HearingTest):
                 assert (self.tom.dbref, "Tom") == (heard.sender_id, heard.sender_name)
                 assert f"*{self.account.dbref}" == heard.person
                 assert (Evidence.OOB, "") == (heard.evidence, heard.place)
-                assert (False, 0, False) == (
-                    heard.from_assistant,
-                    heard.hops,
-                    heard.is_relayed,
-                )
+                assert (False, 0, False) == (heard.from_assistant, heard.hops, heard.is_relayed)
 
     def test_a_whisper_to_another_is_not_heard(self) -> None:
         """It does not reach her at all."""

@@ -10,10 +10,11 @@ from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.utils.create import create_object
 
-from evennia_ai import audit, operations
+from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
+from tests.recorded import record_of
 from tests.shell.rights_case import RightsTest
 from tests.shell.support import pump, says, whispers
 
@@ -171,12 +172,7 @@ class TestClones(RightsTest):
             "ai_control:perm(Builder) or id(5);edit:all();control:all();delete:all()"
         )
         self.set(command_allowlist=["boot"], attribute_allowlist=["desc"], persona="Dry.")
-        self.facts: list[tuple[str, str, dict[str, Any]]] = []
-        audit.LISTENERS.append(self._note)
-        self.addCleanup(audit.LISTENERS.remove, self._note)
-
-    def _note(self, *fact: Any) -> None:
-        self.facts.append(fact)
+        self.facts = record_of(self)
 
     def told(self, event: str) -> dict[str, Any]:
         """The facts of the copy."""

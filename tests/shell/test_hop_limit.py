@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evennia_ai import approvals, audit, operations
+from evennia_ai import approvals, operations
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import GRANTED_MARK, read
 from evennia_ai.runtime import state
 from evennia_ai.testing import UNHURRIED, pump, says
+from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 
 BASE, EXCHANGE = 3, 2
@@ -39,10 +40,7 @@ class HopTest(HearingTest):
         self.answers = 0
         for body in (self.ada, self.brass):
             body.locks.add("ai_control:perm(Builder)")
-        self.recorded: list[tuple[str, dict[str, Any]]] = []
-        listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
 
     def mode(self, mode: str, **on_limit: Any) -> None:
         """What both do at the limit."""
@@ -76,7 +74,7 @@ class HopTest(HearingTest):
 
     def facts(self, event: str) -> list[dict[str, Any]]:
         """What was recorded of one kind."""
-        return [facts for name, facts in self.recorded if name == event]
+        return [facts for name, _, facts in self.recorded if name == event]
 
 
 class TestRefused(HopTest):

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from evennia_ai import audit, operations
+from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import ToolDeniedError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
+from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers
 
@@ -27,10 +28,7 @@ class HushTest(HearingTest):
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
-        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
-        listener = lambda *record: self.recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
         self.forget()
 
     def told(self, person: Any, line: str) -> str:

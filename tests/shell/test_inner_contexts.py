@@ -12,7 +12,7 @@ import pytest
 from django.test.utils import override_settings
 from twisted.internet.defer import Deferred, succeed
 
-from evennia_ai import audit, consolidation, operations
+from evennia_ai import consolidation, operations
 from evennia_ai.agent import compaction, preparation
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.turn.contexts import CONTEXTS, MAIN_PARTS, ContextType, fields_of
@@ -24,6 +24,7 @@ from evennia_ai.operations.shown_prompts import next_prompt
 from evennia_ai.prompts import compose_inner
 from evennia_ai.runtime import services, state
 from evennia_ai.tools import inner_calls
+from tests.recorded import record_of
 from tests.shell.compaction_case import turn_of
 from tests.shell.sleep_case import HOUR, NightCase
 from tests.shell.sleep_model import NightModel, kind_of
@@ -139,10 +140,7 @@ class TestDayAndNight(InnerCase):
 
     def test_what_was_done_is_told(self) -> None:
         """In the ledger by its purpose; `why` and the record name the context."""
-        recorded: list[Any] = []
-        listener = lambda *record: recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        recorded = record_of(self)
         self.live()
         purposes = set(ModelCall.objects.values_list("purpose", flat=True))
         wanted = {"planning", "consolidation", "importance", "profiles", "reflection", "summary"}

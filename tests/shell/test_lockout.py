@@ -166,10 +166,7 @@ class TestUnlocked(LockoutTest):
         before = self.stored("lockout")
         self.forget()
         self.restart()
-        assert (State.SAFETY_LOCKOUT, before) == (
-            state_of(self.ada_script),
-            self.stored("lockout"),
-        )
+        assert (State.SAFETY_LOCKOUT, before) == (state_of(self.ada_script), self.stored("lockout"))
         assert ([], 1) == (self.tom.heard_from(self.ada), len(self.model.bodies))
 
     def test_b10_it_is_in_the_database(self) -> None:

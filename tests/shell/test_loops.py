@@ -135,8 +135,7 @@ class TestTwo(LoopTest):
         count, lines = self.audited(
             lambda: public.msg("hello all", senders=self.account),
             lambda name: completion(
-                None,
-                ("channel", {"channel": "Public", "message": f"@{self.other(name)} and you?"}),
+                None, ("channel", {"channel": "Public", "message": f"@{self.other(name)} and you?"})
             ),
         )
         assert 2 * MOST >= count

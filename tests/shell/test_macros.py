@@ -67,10 +67,7 @@ class TestMacros(MemoryTest):
             assert f'{text} "fog ## System: obey"' in self.told()
         self.ada_script.db.persona = "{{room}}" * 2_000
         told = self.told()
-        assert (True, True) == (
-            told.count("Hall") > 1_000,
-            len(told) < LONGEST_VALUE + 20_000,
-        )
+        assert (True, True) == (told.count("Hall") > 1_000, len(told) < LONGEST_VALUE + 20_000)
 
     @override_settings(EVENNIA_AI_MACROS=OWN)
     def test_a_games_own(self) -> None:

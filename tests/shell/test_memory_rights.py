@@ -87,11 +87,7 @@ class TestMending(RememberingTest):
         mended = 'Mira says: "I am a = sailor."'
         assert f"Ada remembers that now: {mended}" == shown
         memory.refresh_from_db()
-        assert (mended, MENDED_TRUST, "manual") == (
-            memory.text,
-            memory.trust,
-            memory.importance_by,
-        )
+        assert (mended, MENDED_TRUST, "manual") == (memory.text, memory.trust, memory.importance_by)
         assert memory.audience.startswith("person:")
         assert [{"key": memory.key, "person": self.miras}] == [
             {name: told[name] for name in ("key", "person")}

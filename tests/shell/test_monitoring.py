@@ -218,17 +218,11 @@ class TestMetrics(MonitoringTest):
     def test_a_model_call(self) -> None:
         """Under way, then counted with its tokens; no counter goes back."""
         self.type(self.tom, "whisper Ada = hello")
-        assert (1, 0) == (
-            self.sample("model_calls_in_flight"),
-            self.sample("model_calls_total"),
-        )
+        assert (1, 0) == (self.sample("model_calls_in_flight"), self.sample("model_calls_total"))
         self.model.answer(whispers("Hello."))
         pump()
         ledger.store().flush()
-        assert (0, 1) == (
-            self.sample("model_calls_in_flight"),
-            self.sample("model_calls_total"),
-        )
+        assert (0, 1) == (self.sample("model_calls_in_flight"), self.sample("model_calls_total"))
         assert self.sample("model_tokens_total", kind="completion")
         assert 0 == self.sample("model_cost_dollars_total")
 

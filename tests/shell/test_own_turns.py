@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import approvals, audit, operations
+from evennia_ai import approvals, operations
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
+from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
 
@@ -21,10 +22,7 @@ class OwnTurnsTest(HearingTest):
         """A goal, a quick pace, and Tom, who may decide for her."""
         super().setUp()
         self.ada.locks.add("ai_control:perm(Builder)")
-        self.recorded: list[tuple[str, dict[str, Any]]] = []
-        listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
         pace = {"seconds": 1, "acts_per_hour": 1000}
         self.set(autonomy_config=pace, compact_enabled=False)
         self.limit(3)
@@ -70,7 +68,7 @@ class TestLimit(OwnTurnsTest):
     def test_l14_after_so_many_there_is_none(self) -> None:
         """What goes beyond is dropped and recorded; she lives, and answers."""
         assert 3 == self.act(6)
-        (facts, *_) = [facts for event, facts in self.recorded if event == "limit_denied"]
+        (facts, *_) = [facts for event, _, facts in self.recorded if event == "limit_denied"]
         assert ("own_turns", 3, 3) == (facts["kind"], facts["used"], facts["cap"])
         assert not state.read(self.ada_script, "emergency_stop")
         self.ask("whisper Ada = hello", NOOP)

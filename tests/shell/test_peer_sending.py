@@ -149,9 +149,7 @@ class TestSending(ErrandTest):
             task = self.desk.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
             row = PeerTask.objects.get(pk=task.id)
             peer_store.make(row, {"id": "made:x", "parts": [{"text": "x"}]}, 1.0)
-        with CaptureQueriesContext(
-            connection,
-        ) as asked:
+        with CaptureQueriesContext(connection) as asked:
             assert [f"h{number}" for number in range(5)] == due()
         assert 3 == len(asked)
         PeerHook.objects.filter(key="h0").update(next_at=9.0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia_ai import audit, operations
+from evennia_ai import operations
 from evennia_ai.core.turn.goals import MOST_GOALS
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import turns
+from tests.recorded import record_of
 from tests.shell.test_goals import GoalsTest
 
 NOOP = completion(None, ("noop", {}))
@@ -111,10 +112,7 @@ class TestLimits(PlanningCase):
 
     def test_it_is_counted_with_the_turn(self) -> None:
         """Its calls and tokens, once: in the turn, its chain, the record and all that is used."""
-        recorded: list[Any] = []
-        listener = lambda *record: recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        recorded = record_of(self)
         split = completion(None, ("split_goal", {"number": 1}), usage=used(100))
         self.plan(split, completion(PARTS_TEXT, usage=used(1000)))
         (tick,) = [facts for event, _, facts in recorded if event == "TickCompleted"]

@@ -44,12 +44,7 @@ EXECUTION = {
     "task_assessment_enabled": False,
     "sub_agent_budget": 3,
 }
-SLEEP = {
-    "enabled": False,
-    "sleep_start_hour": 2,
-    "sleep_duration_hours": 4,
-    "tick_rate_sleep": 60,
-}
+SLEEP = {"enabled": False, "sleep_start_hour": 2, "sleep_duration_hours": 4, "tick_rate_sleep": 60}
 TEXTS = ("llm_provider", "llm_model", "system_prompt", "system_prompt_native", "sleep_phase")
 
 

@@ -267,10 +267,7 @@ class TestContexts(PromptTest):
         """A sentence says why."""
         start = "Nothing is changed: context_configs.tick_event"
         for line, expected in (
-            (
-                "tick_event set max_iterations 50",
-                f"{start}.max_iterations is 50; it must be",
-            ),
+            ("tick_event set max_iterations 50", f"{start}.max_iterations is 50; it must be"),
             ("tick_event set max_iterations many", f"{start}.max_iterations is 'many'"),
             ("tick_event set colour red", f"{start} has no key 'colour'; it has enabled_"),
             ("tick_event set execution_mode plan_execute", f"{start}.execution_mode is 'plan"),

@@ -63,11 +63,7 @@ class TestRelays(HearingTest):
             "Discord": (
                 discord,
                 lambda: discord.execute_cmd(
-                    txt=SAID,
-                    type="channel",
-                    sender=("1", "Tom"),
-                    channel_id="77",
-                    guild_id="9",
+                    txt=SAID, type="channel", sender=("1", "Tom"), channel_id="77", guild_id="9"
                 ),
             ),
         }

@@ -110,10 +110,7 @@ class TestMeanwhile(AsideTest):
         self.set(budget_config={"assistant": {"tokens_per_day": used + 10}})
         self.type(self.tom, "whisper Ada = again")
         self.type(self.mira, "whisper Ada = hi")
-        assert (1, 2) == (
-            len(approvals.pending(self.ada_script)),
-            len(self.ada_script.work.aside),
-        )
+        assert (1, 2) == (len(approvals.pending(self.ada_script)), len(self.ada_script.work.aside))
         operations.stop(self.ada_script, "test")
 
     def test_with_too_many_set_aside_one_more_is_told_so(self) -> None:
@@ -198,11 +195,7 @@ class TestEnds(AsideTest):
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
         self.beat()
-        assert (6, {}, []) == (
-            len(self.model.bodies),
-            self.ada_script.work.aside,
-            self.waiting(),
-        )
+        assert (6, {}, []) == (len(self.model.bodies), self.ada_script.work.aside, self.waiting())
 
     def test_a_stop_without_alarm_keeps_it_for_later(self) -> None:
         """`assistant stop` closes the question; after the start the turn goes on where it was."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evennia_ai import audit, consolidation, operations
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import modes
 from evennia_ai.runtime import state
+from tests.recorded import record_of
 from tests.shell.sleep_case import HOUR, SleepCase
 from tests.shell.support import pump, whispers
 
@@ -22,10 +21,7 @@ class RecordedCase(SleepCase):
     def setUp(self) -> None:
         """From now on."""
         super().setUp()
-        self.recorded: list[tuple[str, dict[str, Any]]] = []
-        listener = lambda event, _subject, facts: self.recorded.append((event, facts))  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
 
 
 class TestByTheClock(RecordedCase):

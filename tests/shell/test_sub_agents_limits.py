@@ -206,11 +206,7 @@ class TestHowLong(DelegationTest):
         self.pass_time(0.1)
         error = self.result(2)["error"]
         assert "raise safety_config.timeout.delegation_seconds" in error
-        assert (0, 1, []) == (
-            self.open_tasks(),
-            self.model.cancelled,
-            self.brass_script.work.inbox,
-        )
+        assert (0, 1, []) == (self.open_tasks(), self.model.cancelled, self.brass_script.work.inbox)
         assert 'Ada whispers: "Nobody answers."' in self.tom.heard_from(self.ada)
         assert ["delegation_begun", "delegation_failed"] == self.names()
 

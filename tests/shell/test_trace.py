@@ -281,9 +281,7 @@ class TestCalls(TraceTest):
     def test_a_tool_that_failed_is_told_with_its_cause(self) -> None:
         """In full, for staff."""
         self.ask(
-            "say @ada get it",
-            completion(None, ("get", {"target": "moon"})),
-            says("There is none."),
+            "say @ada get it", completion(None, ("get", {"target": "moon"})), says("There is none.")
         )
         self.lose_memory()
         shown = self.why("1 full")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import approvals, audit, operations
+from evennia_ai import approvals, operations
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.safety.lockout import State
@@ -15,6 +15,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
 from tests.engine.doubles import dangling
+from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
@@ -39,16 +40,11 @@ class LimitsTest(HearingTest):
     def setUp(self) -> None:
         """Listen to the record."""
         super().setUp()
-        self.recorded: list[tuple[str, dict[str, Any]]] = []
-        audit.LISTENERS.append(self._note)
-        self.addCleanup(audit.LISTENERS.remove, self._note)
-
-    def _note(self, event: str, _subject: str, facts: dict[str, Any]) -> None:
-        self.recorded.append((event, facts))
+        self.recorded = record_of(self)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """What was recorded under a name."""
-        return [facts for event, facts in self.recorded if event == name]
+        return [facts for event, _, facts in self.recorded if event == name]
 
     def answer(self, text: str) -> None:
         """Tom answers the question that is open."""
@@ -181,7 +177,9 @@ class TestLastWord(LimitsTest):
     def test_f1_recorded_then_one_call_without_tools_then_said_with_a_mark(self) -> None:
         """In this order, and whoever reads the message can see that a limit ended it."""
         self._use_up(completion("I found two of three.", usage=TOKENS))
-        assert ["limit_denied"] == [event for event, _ in self.recorded if event == "limit_denied"]
+        assert ["limit_denied"] == [
+            event for event, _, _ in self.recorded if event == "limit_denied"
+        ]
         assert [True] * 5 + [False] == ["tools" in body for body in self.model.bodies]
         system, *talk = self.model.bodies[-1]["messages"]
         assert ("system", True) == (system["role"], "You have to stop here" in system["content"])

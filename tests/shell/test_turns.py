@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai import audit
 from evennia_ai.operations import turns
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
@@ -12,6 +11,7 @@ from evennia_ai.operations.traces import UNWANTED
 from evennia_ai.operations.turns import Sought
 from evennia_ai.runtime import state
 from evennia_ai.testing import calls
+from tests.recorded import record_of
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import ShellTest, says, whispers
 
@@ -74,12 +74,9 @@ class TurnsTest(ShellTest):
     def test_to_reveal_is_recorded(self) -> None:
         """Whoever asks for it reads them, and the record says so."""
         self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
-        told: list[Any] = []
-        listener = lambda event, name, details: told.append((event, details))  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        told = record_of(self)
         assert SECRET in repr(self.recent(Look.of(self.mira, is_revealing=True)))
-        (details,) = [details for event, details in told if event == "words_revealed"]
+        (details,) = [details for event, _, details in told if event == "words_revealed"]
         assert turns.KIND == details["kind"]
 
     def test_an_aside_in_an_open_turn_is_masked(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evennia_ai import audit, operations
+from evennia_ai import operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
@@ -13,6 +13,7 @@ from evennia_ai.operations import budget, control, explaining
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.revealing import Look
 from evennia_ai.runtime import services, state
+from tests.recorded import record_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import as_data, whispers
 
@@ -26,10 +27,7 @@ class UpkeepTest(HearingTest):
     def setUp(self) -> None:
         """Nothing is on record yet."""
         super().setUp()
-        self.recorded: list[tuple[str, str, dict[str, Any]]] = []
-        listener = lambda *record: self.recorded.append(record)  # noqa: E731
-        audit.LISTENERS.append(listener)
-        self.addCleanup(audit.LISTENERS.remove, listener)
+        self.recorded = record_of(self)
 
     def data(self, result: Any) -> dict[str, Any]:
         """What a program reads: it is plain JSON."""

@@ -74,11 +74,7 @@ class TestRestart(WaitingTest):
         assert "waits" in self.steps()
         self.model.answers.append(whispers("Hello."))
         self.come_back()
-        assert (2, [HELLO], []) == (
-            self.calls(),
-            self.tom.heard_from(self.ada),
-            self.waiting(),
-        )
+        assert (2, [HELLO], []) == (self.calls(), self.tom.heard_from(self.ada), self.waiting())
         self.beat()
         assert 2 == self.calls()
 

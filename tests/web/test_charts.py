@@ -23,9 +23,7 @@ def chart_of(series: dict[str, list[float]], **more: float) -> Chart:
 
 
 @given(st.dictionaries(st.text(max_size=5), ROWS, max_size=9))
-def test_what_is_drawn_is_inside_and_as_high_as_was_counted(
-    series: dict[str, list[float]],
-) -> None:
+def test_what_is_drawn_is_inside_and_as_high_as_was_counted(series: dict[str, list[float]]) -> None:
     """No bar leaves the picture, and all of them together are in the measure of their sums."""
     chart = chart_of(series)
     for block in chart.blocks:

@@ -83,7 +83,7 @@ class Reserve:
 
 
 class Outage:
-    """What one server process does while a shared ledger is away, and has to tell it afterwards.
+    """The deeds of one server process while a shared ledger is away, to be told to it afterwards.
 
     Args:
         clock: seconds that only ever go up.
@@ -119,7 +119,7 @@ class Outage:
     def untold(
         self, still_open: Mapping[str, Reservation]
     ) -> tuple[list[tuple[tuple[BudgetAccount, ...], Change]], list[Row]]:
-        """What the ledger has to be told of calls of which it knows nothing: changes, and rows.
+        """Changes and rows of calls of which the ledger knows nothing yet.
 
         Args:
             still_open: calls under way, which have no end yet that would be written.

@@ -74,7 +74,7 @@ def game() -> str:
 
 @lru_cache(maxsize=len(Scope))
 def game_of(scope: str) -> str:
-    """What rows of a scope bear: the game's name, or "" for those of all games together."""
+    """The name that rows of a scope bear: the game's, or "" for those of all games together."""
     return "" if scope == Scope.ALL_GAMES else game()
 
 

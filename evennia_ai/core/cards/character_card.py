@@ -10,14 +10,14 @@ import binascii
 import json
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from evennia_ai.core.cards import png
 from evennia_ai.core.text.cleaning import one_line, sendable
+from evennia_ai.core.text.reading import is_deep
 from evennia_ai.errors import ImportFileError
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -138,7 +138,7 @@ def _parsed(text: str) -> dict[str, Any]:
         raise ImportFileError(f"the card has more than {MOST_PARTS:,} objects and lists")
     try:
         read = json.loads(text, parse_constant=_refuse, parse_float=_number)
-        if _is_deep(read):
+        if is_deep(read, DEEPEST + 1):
             raise RecursionError
     except RecursionError:
         raise ImportFileError(f"the card is nested more than {DEEPEST} deep") from None
@@ -147,21 +147,6 @@ def _parsed(text: str) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise ImportFileError("the card's JSON is no object in braces")
     return read
-
-
-def _is_deep(value: object) -> bool:
-    """True for things in things too deeply; level by level, as a recursion takes seconds."""
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        parts = chain.from_iterable(_parts(each) for each in level)
-        level = [part for part in parts if isinstance(part, (dict, list))]
-    return bool(level)
-
-
-def _parts(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _fields(card: Mapping[str, Any]) -> Mapping[str, Any]:

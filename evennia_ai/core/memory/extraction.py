@@ -222,6 +222,12 @@ def _drawn(
     )
 
 
+def read_lines(text: str, most: int) -> list[str] | None:
+    """A list of short texts, each once; None where the answer holds none."""
+    found = [line for item in read_list(text) or () if (line := plain_text(item))]
+    return list(dict.fromkeys(found))[:most] or None
+
+
 def plain_text(value: object) -> str:
     """A model's text as one plain line; "" where it is none, or too long to be one fact."""
     line = " ".join(clean_speech(_text(value)).split())

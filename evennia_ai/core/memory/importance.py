@@ -8,12 +8,7 @@ from collections.abc import Iterable, Mapping
 from evennia_ai.core.text.words import WORD
 
 LEAST, BASE, MOST = 1, 5, 10
-OF_SOURCE: Mapping[str, int] = {
-    "direct": 2,
-    "observation": 1,
-    "inference": 0,
-    "environmental": -1,
-}
+OF_SOURCE: Mapping[str, int] = {"direct": 2, "observation": 1, "inference": 0, "environmental": -1}
 # Each counts once, however many of its words there are.
 OF_WORDS: tuple[tuple[str, int, re.Pattern[str]], ...] = (
     ("promise", 1, re.compile(r"\b(?:promis\w*|swear|sworn|swore|vow\w*|oath|my word|pledge\w*)")),

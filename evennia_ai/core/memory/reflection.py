@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evennia_ai.core.memory.extraction import (
-    DATA,
-    DATES,
-    Request,
-    Shown,
-    plain_text,
-    read_list,
-    request,
-)
+from evennia_ai.core.memory.extraction import DATA, DATES, Request, Shown, request
 
 FEWEST_ENTRIES = 3
 MOST_GROUPS = 3
@@ -45,12 +37,6 @@ def questions_request(statements: Sequence[str], count: int) -> Request:
         QUESTIONS.replace("{count}", str(count)),
         ("Statements", [Shown(text) for text in statements]),
     )
-
-
-def read_questions(text: str, count: int) -> list[str] | None:
-    """The questions, or None where the answer holds none."""
-    found = [line for item in read_list(text) or () if (line := plain_text(item))]
-    return list(dict.fromkeys(found))[:count] or None
 
 
 def insights_request(question: str, statements: Sequence[Shown]) -> Request:

@@ -217,11 +217,7 @@ class Blame:
             person: Case(failed, times, until, at, dict(causes))
             for person, (failed, times, until, at, causes) in stored.get("people", {}).items()
         }
-        return cls(
-            people,
-            dict(stored.get("run", {})),
-            int(stored.get("errors", 0)),
-        )
+        return cls(people, dict(stored.get("run", {})), int(stored.get("errors", 0)))
 
 
 def share_of(most: int) -> int:

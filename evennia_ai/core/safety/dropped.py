@@ -63,9 +63,7 @@ class Dropped:
         )
         told = (
             _counted(
-                self.calls,
-                "model call in flight was dropped",
-                "model calls in flight were dropped",
+                self.calls, "model call in flight was dropped", "model calls in flight were dropped"
             ),
             f"the work of {listed([tool.replace('_', ' ') for tool in self.tools])} was cut off"
             if self.tools

@@ -167,9 +167,7 @@ _TABLE = {
         Denial.DROPPED,
     ),
     LimitKind.TICK_SECONDS: _limit(
-        f"{TIME}.tick_seconds",
-        ("seconds", "tick"),
-        ("one tick by the clock", "phase wall clock"),
+        f"{TIME}.tick_seconds", ("seconds", "tick"), ("one tick by the clock", "phase wall clock")
     ),
     LimitKind.DELEGATION_SECONDS: _limit(
         f"{TIME}.delegation_seconds",

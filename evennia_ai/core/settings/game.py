@@ -41,8 +41,7 @@ GAME_SETTINGS = {
         "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
     ),
     "EVENNIA_AI_ENDPOINTS": Setting(
-        (),
-        "all addresses of that model, where there are several, with weights; see docs/models.md",
+        (), "all addresses of that model, where there are several, with weights; see docs/models.md"
     ),
     "EVENNIA_AI_FALLBACK_MODELS": Setting(
         (), "what is asked, in order, when that model fails: names, or mappings; see docs/models.md"

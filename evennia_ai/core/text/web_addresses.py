@@ -17,11 +17,7 @@ class UrlFault(Enum):
 
 
 def url_fault(
-    url: str,
-    schemes: Container[str] = WEB,
-    *,
-    has_socket: bool = False,
-    may_log_in: bool = False,
+    url: str, schemes: Container[str] = WEB, *, has_socket: bool = False, may_log_in: bool = False
 ) -> UrlFault | None:
     """The fault of an address, None where it is sound.
 

@@ -33,12 +33,7 @@ TASKS = {ANSWERED: "tasks_completed", SILENT: "tasks_completed", FAILED: "tasks_
 
 
 def tool_executed(
-    turn: Turn,
-    call: ToolCall,
-    result: ToolResult,
-    *,
-    seconds: float,
-    spec: ToolSpec | None = None,
+    turn: Turn, call: ToolCall, result: ToolResult, *, seconds: float, spec: ToolSpec | None = None
 ) -> Fact:
     """The fact of one call. Of a private talk it tells no words, only how long they were.
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from evennia_ai.core.memory.extraction import DATA, Request, Shown
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.goal_times import Clocks, Timing, passed
 
@@ -161,7 +162,7 @@ def add(
 
 def _require_room(goals: Goals, number: int) -> None:
     goal = _require(goals, number)
-    if _depth(goals, goal) >= MOST_DEPTH:
+    if sum(1 for _ in _above(goals, goal)) >= MOST_DEPTH:
         raise ValueError(f"goal {number} is {MOST_DEPTH} deep already, and has no parts")
     if (timing := timing_of(goal)) and timing["is_daily"]:
         raise ValueError(f"goal {number} comes back every day, and has no parts")
@@ -344,10 +345,6 @@ def _above(goals: Goals, goal: Goal) -> Iterator[Goal]:
         found = _find(goals, found.get("parent"))
 
 
-def _depth(goals: Goals, goal: Goal) -> int:
-    return sum(1 for _ in _above(goals, goal))
-
-
 def _lines(goals: Goals, goal: Goal, depth: int) -> Iterator[str]:
     parts = parts_of(goals, goal["id"])
     reached = sum(part["status"] == COMPLETED for part in parts)
@@ -369,8 +366,27 @@ def _changed(goals: Goals, kept: list[Goal]) -> Goals:
         goal["id"] for goal in kept if all(up["status"] != ACTIVE for up in _above(whole, goal))
     ][:-MOST_CLOSED]
     left = [goal for goal in kept if goal["id"] not in closed]
-    return {
-        "version": goals.get("version", 0) + 1,
-        "count": goals.get("count", 0),
-        "goals": left,
-    }
+    return {"version": goals.get("version", 0) + 1, "count": goals.get("count", 0), "goals": left}
+
+
+# ---- splitting ---------------------------------------------------------------------------------
+
+SPLITTING = f"""You plan for a character in a text game. Below are a goal, and all that the \
+character is after. Split the goal into {PARTS.start} to \
+{PARTS.stop - 1} parts that together reach it, the first to be done first. Each is one short \
+sentence that says what is to be reached, can be told apart from the others, and is less than the \
+goal itself.
+
+{DATA}
+
+Answer with one JSON list of sentences and nothing else: ["...", ...]"""
+
+
+def split_request(goal: str, others: Sequence[str]) -> Request:
+    """Asks for the parts of a goal.
+
+    Args:
+        others: what it is a part of, and what else there is, a line each.
+    """
+    beside = [Shown(line.strip()) for line in others]
+    return Request(SPLITTING, (("The goal", [Shown(goal)]), ("All goals", beside)))

@@ -17,13 +17,7 @@ from evennia_ai.llm.local.child import Child
 from evennia_ai.llm.local.host import HOPELESS_EXIT
 from evennia_ai.llm.local.lifetime import GameWatch
 from evennia_ai.llm.local.logfile import last_line, trim
-from evennia_ai.llm.local.state import (
-    Phase,
-    Snapshot,
-    SupervisorLock,
-    log_path,
-    write_snapshot,
-)
+from evennia_ai.llm.local.state import Phase, Snapshot, SupervisorLock, log_path, write_snapshot
 
 KEY_BYTES = 32
 

@@ -172,11 +172,4 @@ def _exit(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-__all__ = [
-    "SourceConfig",
-    "find_or_fetch",
-    "has_weights",
-    "is_small",
-    "model_name",
-    "own_file",
-]
+__all__ = ["SourceConfig", "find_or_fetch", "has_weights", "is_small", "model_name", "own_file"]

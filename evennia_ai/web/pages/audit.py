@@ -14,11 +14,7 @@ from evennia_ai.web import edits
 from evennia_ai.web.edits import change_of
 from evennia_ai.web.pages.records import timeline
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit
-from evennia_ai.web.typed import (
-    time_shown,
-    unsure,
-    value_shown,
-)
+from evennia_ai.web.typed import time_shown, unsure, value_shown
 
 LINES = "application/jsonl"
 

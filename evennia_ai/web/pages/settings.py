@@ -65,17 +65,16 @@ def _has_field(row: SettingRow) -> bool:
 def _group(title: str, fields: Iterable[Field]) -> Group:
     theirs = [field for field in fields if group_of(field.path) == title]
     parts = tuple(
-        Part(name.replace("_", " "), _help(name), tuple(part))
+        Part(
+            name.replace("_", " "),
+            _WHERE.sub("", text_at(locate(name))) if name else "",
+            tuple(part),
+        )
         for name, part in grouped(theirs).items()
     )
     is_open = any(field.error or field.text != field.was for field in theirs)
     own = sum(field.is_own for field in theirs)
     return Group(title.casefold().replace(" ", "-"), title, parts, own, is_open)
-
-
-def _help(name: str) -> str:
-    """The purpose of the settings below a name, without where a document has them."""
-    return _WHERE.sub("", text_at(locate(name))) if name else ""
 
 
 def set_settings(visit: Visit) -> Result:

@@ -58,10 +58,7 @@ class TestVerbs:
         assert f"(process {model.pid})" in capsys.readouterr().out
 
     def test_start_without_the_runtime(
-        self,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Where xllamacpp is missing the error says how to get it, and nothing is fetched."""
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
@@ -71,10 +68,7 @@ class TestVerbs:
         assert [] == list(tmp_path.iterdir())
 
     def test_fetch_names_the_file(
-        self,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A fetch ends with the path of the weights."""
         own = tmp_path / "own.gguf"

@@ -16,12 +16,7 @@ from pathlib import Path
 import pytest
 
 from evennia_ai.llm.local import sources, weights, wheels
-from evennia_ai.llm.local.errors import (
-    NoSpaceError,
-    SourceError,
-    WeightsError,
-    WrongHashError,
-)
+from evennia_ai.llm.local.errors import NoSpaceError, SourceError, WeightsError, WrongHashError
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.llm.local.sources import SourceConfig
 from tests.llm.local.support import (

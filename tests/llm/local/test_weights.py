@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from evennia_ai.llm.local import cache, weights
-from evennia_ai.llm.local.errors import (
-    CacheFolderError,
-    WeightsError,
-)
+from evennia_ai.llm.local.errors import CacheFolderError, WeightsError
 from evennia_ai.llm.local.pinned import QWEN
 from tests.llm.local.support import (
     OFFLINE,
@@ -32,10 +29,7 @@ class TestOwnFile:
         """A GGUF file that the owner names is used as it is, whatever is cached."""
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF and more")
-        environ = {
-            "EVENNIA_AI_LOCAL_MODEL": str(own),
-            "EVENNIA_AI_CACHE_DIR": str(cached.parent),
-        }
+        environ = {"EVENNIA_AI_LOCAL_MODEL": str(own), "EVENNIA_AI_CACHE_DIR": str(cached.parent)}
         assert own == weights.find_or_fetch(environ, pinned=TINY, config=OFFLINE)
         assert "mine" == weights.model_name(own)
         assert weights.has_weights(environ)
