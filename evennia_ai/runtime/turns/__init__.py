@@ -48,6 +48,7 @@ def set_down(script: Assistant) -> tuple[Event, ...]:
     stored = [item for item in work.inbox if item["id"] in noted["events"]]
     if not stored or len(stored) != len(noted["events"]):
         write(script, current_tool_call=None)
+        let_go(work)
         return ()
     return tuple(Event.from_stored(item) for item in stored)
 
