@@ -215,15 +215,16 @@ def _bringing(
     shown, same = _judged(bundle, key, people)
     if shown.problems:
         return Result(False, "\n".join(_lines(shown)))
-    try:
-        record = _save_record(shown.key, bundle)
-    except ImportFileError as error:
-        return Result.unavailable(f"Nothing is stored: {error}.")
-    ids, made, number = Ids(bundle.who, same), None, arriving.begin()
+    ids, number = Ids(bundle.who, same), arriving.begin()
+    made: Result[Made] | None = None
+    record: Path | None = None
     try:
         yield from storing(number, bundle, ids)
+        record = _save_record(shown.key, bundle)
         with signed(by):
             made = _made(shown, bundle, ids, number, record, given)
+    except ImportFileError as error:
+        return Result.unavailable(f"Nothing is stored: {error}.")
     finally:
         if record is not None and (made is None or not made.ok):
             with suppress(OSError):

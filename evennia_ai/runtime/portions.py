@@ -13,7 +13,7 @@ from typing import TypeVar
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-SLICE_SECONDS = 0.004
+SLICE_SECONDS = 0.002
 T = TypeVar("T")
 Steps = Generator[None, None, T]
 
