@@ -345,8 +345,7 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
     """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
 
     Args:
-        is_final: settle also what was set down between two steps, if others noticed any of it: it
-            is not taken up again.
+        is_final: settle for good also what was set down between two steps, if others noticed any.
 
     Returns:
         What was interrupted, in words for the log, or "".
