@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai.operations import bundle_file, bundle_parts
+from evennia_ai.runtime.portions import finish
 
 
 def empty(name: str = "Edda") -> bytes:
@@ -14,4 +15,4 @@ def empty(name: str = "Edda") -> bytes:
     del parts[bundle_parts.CARD]
     parts[bundle_parts.SETTINGS] = b"{}"
     parts[bundle_parts.STATE] = bundle_file.json_of(state)
-    return bundle_file.write(head, parts)
+    return finish(bundle_file.writing(head, parts))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
-from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -18,6 +17,7 @@ from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ToolError
 from evennia_ai.mcp.pins import HeldTool, Pins
+from evennia_ai.mcp.servers import Bridge
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig, CircuitBreakerRegistry
 
 # Where a card was looked at within so many seconds it is not looked at again before a task.
@@ -27,14 +27,6 @@ PREFIX = "a2a:"
 MOST_PROBLEM, KEY_CHARS, MOST_TOLD = 200, 32, 160
 HELD = "{name} is not asked: its card is not as it was allowed; your staff have to look at it first"
 UNREACHABLE = "it cannot be reached: {why}"
-T = TypeVar("T")
-
-
-class Bridge(Protocol):
-    """Runs a coroutine on the asyncio lane; cancelling the Deferred cancels it."""
-
-    def __call__(self, coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
-        """Start it; its outcome comes back in the reactor's thread."""
 
 
 class RemoteStatus(TypedDict):

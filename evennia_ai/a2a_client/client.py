@@ -31,11 +31,11 @@ from evennia_ai.core.settings.remote import SETTING, Remote
 MOST_BYTES = 1_000_000
 REQUEST_SECONDS = 20.0
 PROTOCOL = "1.0"
-# Of the answers that are no yes these may be another one later.
-LATER = (408, 425, 429)
-NO_ENTRY = (401, 403)
-# It has not looked at what it was asked.
-NOT_NOW = (425, 429)
+# Of the answers of HTTP that are no yes: it does not let this game in; it has not looked at what it
+# was asked; it is to be asked elsewhere, or cannot do that. By none of them anything was begun, nor
+# by another 4xx, but for 408, which gateways also say of what was under way.
+NO_ENTRY, NOT_NOW, ELSEWHERE, CANNOT = (401, 403), (425, 429), (307, 308), (501, 505)
+UNKNOWN = 408
 REDIRECTS = "it answers {status}, to be asked elsewhere; nothing is sent to where it points"
 REFUSES = "it does not let this game in (HTTP {status})"
 
@@ -86,11 +86,11 @@ class Client:
         told = await self._asked(request_of(card, call, params), seconds, is_secret=True)
         if told.status in NO_ENTRY:
             raise NoEntryError(REFUSES.format(status=told.status))
-        if 400 <= told.status < 500 and told.status not in LATER:
-            why = self._remote.without_token(complaint_of(told.body))
-            raise RefusedError(why or f"it refuses that (HTTP {told.status})")
         if told.status in NOT_NOW:
             raise NotSentError(f"it takes nothing now (HTTP {told.status})", may_pass=False)
+        if told.status in CANNOT or (400 <= told.status < 500 and told.status != UNKNOWN):
+            why = self._remote.without_token(complaint_of(told.body))
+            raise RefusedError(why or f"it refuses that (HTTP {told.status})")
         if told.status != 200:
             raise ConnectionError(f"it answered HTTP {told.status}")
         standing = read_standing(card, read_json(told.body))
@@ -126,6 +126,8 @@ class Client:
             )
         except TimeoutError:
             raise ConnectionError(f"no answer within {seconds:g} s") from None
+        if told.status in ELSEWHERE:
+            raise NotSentError(REDIRECTS.format(status=told.status), may_pass=False)
         if 300 <= told.status < 400:
             raise ConnectionError(REDIRECTS.format(status=told.status))
         return told

@@ -29,8 +29,11 @@ STATES = {
     "TASK_STATE_AUTH_REQUIRED": AUTH_REQUIRED,
 }
 MOST_TEXT, MOST_ERROR, MOST_ID, MOST_PARTS = 8_000, 300, 128, 200
-# Of JSON-RPC: the agent is at fault, not what it was asked.
-OF_THE_AGENT = (-32603, -32700, -32600)
+# Errors of JSON-RPC and of A2A by which nothing was begun. Not among them are an error inside the
+# agent (-32603, -32006), and codes that neither names: nobody knows what came before those.
+NOT_BEGUN = frozenset(
+    (-32700, *range(-32602, -32599), *range(-32009, -32006), *range(-32005, -32000))
+)
 SEND, GET, CANCEL = "SendMessage", "GetTask", "CancelTask"
 # Besides words only their number and their kind are told of what it made.
 A_FILE = "[a file that is not shown]"
@@ -168,9 +171,9 @@ def _result(told: Any) -> Any:
     """The result of JSON-RPC."""
     if error := told.get("error"):
         text = bounded(str(error.get("message", "")), MOST_ERROR) or "it says not why"
-        if error.get("code") in OF_THE_AGENT:
-            raise ConnectionError(f"it failed: {text}")
-        raise RefusedError(text)
+        if error.get("code") in NOT_BEGUN:
+            raise RefusedError(text)
+        raise ConnectionError(f"it failed: {text}")
     return told["result"]
 
 

@@ -274,7 +274,7 @@ def _why(error: BaseException) -> str:
     if isinstance(error, ToolTimeoutError):
         return "it was late"
     if isinstance(error, NotSentError):
-        return "it could not be reached"
+        return "it could not be reached, or took nothing"
     if isinstance(error, ConnectionError):
         return "it failed"
     return "it refused" if isinstance(error, ToolError) else CUT_OFF

@@ -188,6 +188,13 @@ class ApiView(APIView):
         return Response(payload, status=status, headers=headers)
 
 
+def taking(most_bytes: int, most_parts: int = 0) -> type[ApiView]:
+    """A view to whose address long bodies are sent, as `JsonParser` has them."""
+    bounds = {"most_bytes": most_bytes, "most_parts": most_parts}
+    parser = type("LongParser", (JsonParser,), bounds)
+    return type("LongView", (ApiView,), {"parser_classes": (parser,)})
+
+
 def _only_reads(auth: object) -> bool:
     return isinstance(auth, AccessToken) and auth.scope == TokenScope.READ.value
 

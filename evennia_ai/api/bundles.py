@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Annotated, Any
 
 from rest_framework.exceptions import ValidationError
+from twisted.internet.defer import Deferred
 
 from evennia_ai.api.assistants import MadeAssistant, made, with_room
-from evennia_ai.api.base import ApiView
-from evennia_ai.api.bodies import JsonParser
-from evennia_ai.api.cards import FileText
+from evennia_ai.api.base import taking
+from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
 from evennia_ai.api.fields import Flag, Name, Plain, Strict, Text
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
 from evennia_ai.operations import Result, bundle_in, bundle_out
 from evennia_ai.operations.bundle_parts import Bundle
-from evennia_ai.operations.result import note
+from evennia_ai.operations.result import Problem, note
+from evennia_ai.runtime.portions import Steps, paced
 
 TAG = "Moving"
 MOST_SENT = 16_000_000
@@ -26,17 +28,9 @@ LONGEST_FILE = -(-MOST_SENT // 3) * 4
 FILE = b64encode(b"PK\x03\x04").decode()
 
 
-class BundleParser(JsonParser):
-    """Reads JSON with a whole file in it: one object; a name may have a bracket."""
-
-    most_bytes = LONGEST_FILE + 100_000
-    most_parts = 1_000
-
-
-class BundleView(ApiView):
-    """An address to which assistants are sent."""
-
-    parser_classes = (BundleParser,)
+BundleView = taking(LONGEST_FILE + 100_000, 1_000)
+# Letters of base64 in one step.
+PIECE = 1 << 18
 
 
 class People(Plain):
@@ -88,61 +82,70 @@ class BundleSent:
     file: Annotated[str, note("A zip in base64, with every private word the assistant knows.")]
 
 
-def _with(call: Call, do: Callable[[Bundle], Result]) -> Result:
+async def _read(call: Call) -> Result[Bundle]:
     try:
-        found = bundle_in.read(b64decode(call.body["file"], validate=True))
+        raw = await paced(_decoding(call.body["file"]))
     except binascii.Error:
-        found = Result(False, "This is no base64.")
+        return wrong_file(NO_BASE64)
+    found: Result[Bundle] = await bundle_in.read(raw)
+    return found if found.ok or found.problem is not Problem.INVALID else wrong_file(found.message)
+
+
+def _decoding(text: str) -> Steps[bytes]:
+    raw = BytesIO()
+    for start in range(0, len(text), PIECE):
+        raw.write(b64decode(text[start : start + PIECE], validate=True))
+        yield
+    return raw.getvalue()
+
+
+async def _show(call: Call) -> Result:
+    found = await _read(call)
     if not found.ok:
-        return Result(False, found.message, errors={"file": found.message})
-    return do(found.data)
+        return found
+    shown = bundle_in.show_bundle(found.data, call.body.get("key", ""), call.body.get("people"))
+    # What stands in its way is part of the answer.
+    return Result(True, shown.message, shown.data)
 
 
-def _show(call: Call) -> Result:
-    def show(bundle: Bundle) -> Result:
-        shown = bundle_in.show_bundle(bundle, call.body.get("key", ""), call.body.get("people"))
-        # What stands in its way is part of the answer.
-        return Result(True, shown.message, shown.data)
-
-    return _with(call, show)
-
-
-def _create(call: Call) -> Result:
+async def _create(call: Call) -> Result:
     given = with_room(call)
     if isinstance(given, Result):
         return given
-
-    def create(bundle: Bundle) -> Result:
-        return bundle_in.import_bundle(
-            bundle,
-            key=given.get("key", ""),
-            location=given.get("location"),
-            people=given.get("people"),
-            enable=given.get("enable", False),
-            by=call.by,
-            maker=call.account,
-        )
-
-    return made(call, _with(call, create))
-
-
-def _send(call: Call) -> Result:
-    found = bundle_out.export_assistant(call.script, by=call.by)
+    found = await _read(call)
     if not found.ok:
         return found
-    if len(found.data) > MOST_SENT:
+    coming = bundle_in.import_bundle(
+        found.data,
+        key=given.get("key", ""),
+        location=given.get("location"),
+        people=given.get("people"),
+        enable=given.get("enable", False),
+        by=call.by,
+        maker=call.account,
+    )
+    return made(call, await coming)
+
+
+async def _send(call: Call) -> Result:
+    found: Result[bytes] = await bundle_out.export_assistant(call.script, by=call.by)
+    if found.ok and len(found.data) > MOST_SENT:
         return Result.unavailable(
             f"{call.script.key} has {len(found.data):,} bytes, and {MOST_SENT:,} can be sent at "
             "once; have it written into a file of the game instead."
         )
-    return found.holding(BundleSent(b64encode(found.data).decode()))
+    return found.handing_on(lambda raw: BundleSent(b64encode(raw).decode()))
+
+
+def _later(do: Callable[[Call], Coroutine[Any, Any, Result]]) -> Operation:
+    return lambda call: Deferred.fromCoroutine(do(call))
 
 
 ROWS = (
     Row(
         # No GET: a token that only reads gets no private word.
         Route("POST", f"{ONE}export/", "bundle", "export assistant", TAG),
-        _send,
+        _later(_send),
         "Get the whole assistant as a file",
         "With every private word it knows; that it was had is on record.",
         result=BundleSent,
@@ -151,7 +154,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "imports/", "bundles", "import assistant", TAG),
-        _create,
+        _later(_create),
         "Bring in an assistant of another game",
         "All of it or nothing. It arrives silent, with this game's caps, powers and models.",
         result=MadeAssistant,
@@ -165,7 +168,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "imports/preview/", "bundle-preview", "import assistant", TAG),
-        _show,
+        _later(_show),
         "See what would come of an assistant's file",
         "And who of its people is called like somebody here. Nothing is stored.",
         result=bundle_in.BundleShown,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from evennia_ai.api.assistants import with_room
-from evennia_ai.api.base import ApiView, existing, locate
-from evennia_ai.api.bodies import JsonParser
+from evennia_ai.api.base import existing, locate, taking
 from evennia_ai.api.fields import Name, Plain, Strict, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
@@ -34,32 +33,12 @@ PACK = {
     "pack": "harbour",
     "entries": [{"id": "oil", "text": "The beacon burns oil.", "keywords": ["beacon"]}],
 }
+NO_BASE64 = "This is no base64."
 CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
 
 
-class CardParser(JsonParser):
-    """Reads JSON with a whole file in it: one object; a name may have a bracket."""
-
-    most_bytes = LONGEST_FILE + 10_000
-    most_parts = 100
-
-
-class CardView(ApiView):
-    """An address to which cards are sent."""
-
-    parser_classes = (CardParser,)
-
-
-class PackParser(JsonParser):
-    """Reads a lore pack."""
-
-    most_bytes = LONGEST_PACK
-
-
-class PackView(ApiView):
-    """An address to which lore packs are sent."""
-
-    parser_classes = (PackParser,)
+# JSON with a whole file in it is one object, with few parts; a name may have a bracket.
+CardView, PackView = taking(LONGEST_FILE + 10_000, 100), taking(LONGEST_PACK)
 
 
 class FileText(Text):
@@ -127,14 +106,17 @@ class CardSent:
     file: Annotated[str, note("In base64, as it is taken.")]
 
 
+def wrong_file(told: str) -> Result[Any]:
+    """The refusal of the file in a body."""
+    return Result(False, told, errors={"file": told})
+
+
 def _read(call: Call) -> Result[CharacterCard]:
     try:
-        raw = b64decode(call.body["file"], validate=True)
+        found = cards.read(b64decode(call.body["file"], validate=True))
     except binascii.Error:
-        told = "This is no base64."
-        return Result(False, told, errors={"file": told})
-    found = cards.read(raw)
-    return found if found.ok else Result(False, found.message, errors={"file": found.message})
+        return wrong_file(NO_BASE64)
+    return found if found.ok else wrong_file(found.message)
 
 
 def _create(call: Call) -> Result:

@@ -65,7 +65,7 @@ def _sent(row: Remembered) -> LoreEntry:
 
 
 def _told(result: Result[lore.OneLore]) -> Result[Any]:
-    return result.holding(LoreKept(_sent(result.data.lore))) if result.ok else result
+    return result.handing_on(lambda data: LoreKept(_sent(data.lore)))
 
 
 def _list(call: Call) -> LorePage:

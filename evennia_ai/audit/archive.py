@@ -118,8 +118,12 @@ def told_where(whom: Subject, version: int) -> str:
 
 def export(whom: Subject, mapper: Mapper[UUID], stream: TextIO) -> int:
     """Write all that the database has of a record. Returns how many events that is."""
-    first, last = _ends(whom.id)
-    return sum(map(len, _write(whom, mapper, stream, first, last)))
+    return sum(exporting(whom, mapper, stream, STEP))
+
+
+def exporting(whom: Subject, mapper: Mapper[UUID], stream: TextIO, step: int) -> Iterator[int]:
+    """Do the same, so many events at a time; gives how many each."""
+    return map(len, _write(whom, mapper, stream, *_ends(whom.id), step))
 
 
 def _ends(id_: UUID) -> tuple[int, int]:
@@ -135,16 +139,16 @@ def oldest_of(id_: UUID) -> int:
 
 
 def _write(
-    whom: Subject, mapper: Mapper[UUID], stream: TextIO, first: int, last: int
+    whom: Subject, mapper: Mapper[UUID], stream: TextIO, first: int, last: int, step: int = STEP
 ) -> Iterator[list[RecordedEvent]]:
-    """Write a first line and the events, STEP of them at a time."""
+    """Write a first line and the events, so many of them at a time."""
     head: dict[str, Any] = {"format": FORMAT, "assistant": whom.name, "stream": str(whom.id)}
     head |= {"first": first, "last": last, "state_before": _state_at(whom.id, first - 1)}
     stream.write(json.dumps(head, ensure_ascii=False) + "\n")
     done = first - 1
     while done < last:
         some = rows_of(whom.id).filter(originator_version__gt=done, originator_version__lte=last)
-        rows = list(some.order_by("originator_version")[:STEP])
+        rows = list(some.order_by("originator_version")[:step])
         if not rows:
             return
         stream.writelines(_line(mapper, row) for row in rows)

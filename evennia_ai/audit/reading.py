@@ -6,7 +6,7 @@ Nothing here takes longer for a longer record: what is read is found by its inde
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -183,6 +183,10 @@ class AssistantApplication(Application[UUID]):
     def export(self, key: Script | str, stream: TextIO) -> int:
         """Write all that the database has of a record as lines of JSON. Returns how many events."""
         return archive.export(_known(key), self.mapper, stream)
+
+    def exporting(self, key: Script | str, stream: TextIO, step: int) -> Iterator[int]:
+        """Do the same, so many events at a time; gives how many each."""
+        return archive.exporting(_known(key), self.mapper, stream, step)
 
     def archive(
         self, key: Script | str, config: AuditConfig | None = None, *, folder: Path | None = None

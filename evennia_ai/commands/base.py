@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from evennia import default_cmds
 from evennia.utils.evmore import EvMore
@@ -24,8 +24,12 @@ MOST_NAMES = 20
 MOST_DIGITS = 9
 YES = ("yes", "y")
 REVEAL = "reveal"
+# Between two looks whether something is over: at each turn of the reactor.
+LOOK_SECONDS = 0.0
 
-Steps = Generator[str, str, None]
+# Questions, and seconds to wait, as Evennia takes them; what comes back is an answer.
+Steps = Generator[str | float, str, None]
+T = TypeVar("T")
 
 
 def number_of(text: str) -> int | None:
@@ -71,6 +75,21 @@ class AssistantCommand(default_cmds.MuxCommand):
                 except StopIteration:
                     return
             answer = yield question
+
+    def waited(self, running: Deferred[T]) -> Generator[float, str, T]:
+        """What comes of something; use it by `yield from`. Meanwhile others act.
+
+        Raises:
+            Exception: it broke, as it did.
+        """
+        outcomes: list[T | Failure] = []
+        running.addBoth(outcomes.append)
+        while not outcomes:
+            yield LOOK_SECONDS
+        (outcome,) = outcomes
+        if isinstance(outcome, Failure):
+            outcome.raiseException()
+        return outcome
 
     def confirmed(self, question: str) -> Generator[str, str, bool]:
         """True where the caller answers yes; use it by `yield from`."""

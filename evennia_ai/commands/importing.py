@@ -9,10 +9,10 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import AssistantScript, bundle_in, bundle_out, cards, lore_packs
+from evennia_ai.operations import AssistantScript, Result, bundle_in, bundle_out, cards, lore_packs
 from evennia_ai.operations.bundle_in import BundleShown
 from evennia_ai.operations.bundle_out import ENDING
-from evennia_ai.operations.bundle_parts import MOST_PACKED
+from evennia_ai.operations.bundle_parts import MOST_PACKED, Bundle
 from evennia_ai.operations.imports import read_import, typed_and_rest
 
 IMPORT, EXPORT, ALL = "import", "export", "all"
@@ -71,7 +71,8 @@ class ImportingWords(WordCommand):
     def _take_bundle(self, rest: str) -> Steps:
         try:
             file, new, people = _bundle_order(rest)
-            found = bundle_in.read(read_import(file, MOST_PACKED))
+            raw = read_import(file, MOST_PACKED)
+            found: Result[Bundle] = yield from self.waited(bundle_in.read(raw))
         except ImportFileError as error:
             self.show_how(f"{error}.")
             return
@@ -88,11 +89,10 @@ class ImportingWords(WordCommand):
             self.msg("Nothing is stored.")
         elif self.may(IMPORT_ALL):  # meanwhile the right may have been taken away
             where, me = getattr(self.caller, "location", None), self.caller
-            self.show(
-                bundle_in.import_bundle(
-                    found.data, key=new, location=where, people=people, maker=me
-                )
+            coming = bundle_in.import_bundle(
+                found.data, key=new, location=where, people=people, maker=me
             )
+            self.show_later(coming)
 
     def _same_people(self, shown: BundleShown) -> Generator[str, str, dict[str, str]]:
         """Those who are the account of the same name here, asked one by one."""
@@ -144,7 +144,7 @@ class ImportingWords(WordCommand):
         if last.casefold() != ALL:
             self._give_card(rest)
         elif (script := self.pick(name)) is not None and self.may("export assistant", script):
-            self.show(bundle_out.save_assistant(script, by=str(self.caller.key)))
+            self.show_later(bundle_out.save_assistant(script, by=str(self.caller.key)))
 
     def _give_card(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")

@@ -30,7 +30,7 @@ from evennia_ai.llm.answer_limits import MOST_TRIES, OWNED, PLAIN, AnswerLimit, 
 from evennia_ai.llm.endpoints import LOCAL, LOCAL_MODEL, PRESETS, SCRIPTED
 from evennia_ai.llm.local_transport import LocalTransport, places_of_game
 from evennia_ai.llm.offers import offered
-from evennia_ai.llm.payments import UNPAID, Payment
+from evennia_ai.llm.payments import UNPAID, Asked, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
@@ -262,36 +262,36 @@ class UnifiedLLMClient:
             self.circuit_breaker.acquire().release()
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
-            return await self.answer_within(
-                ends_at - self._reactor.seconds(), messages, specs, extra, payment
-            )
+            asked = Asked(messages, specs, extra, payment)
+            return await self.answer_within(ends_at - self._reactor.seconds(), asked)
         finally:
             self._slots.release()
 
-    async def answer_within(
-        self,
-        seconds: float,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        extra: Mapping[str, Any],
-        payment: Payment = UNPAID,
-        name: str = "",
-        *,
-        is_last: bool = True,
-    ) -> Reply:
+    @property
+    def may_begin(self) -> bool:
+        """True where it would be asked now."""
+        return self.circuit_breaker.is_available
+
+    def with_clients(
+        self, made: Callable[[UnifiedLLMClient], UnifiedLLMClient]
+    ) -> UnifiedLLMClient:
+        """Another client that is made of this one."""
+        return made(self)
+
+    async def answer_within(self, seconds: float, asked: Asked, *, is_last: bool = True) -> Reply:
         """Ask for one completion without waiting for a slot, for who has one already.
 
         Args:
             seconds: for all attempts and the waits between them.
-            name: what replies call this model.
             is_last: False: the next attempt is made elsewhere, so that this is the only one here.
         """
+        messages = asked.messages
         if WANTS_CLOSED_TURNS.search(self.model):
             messages = closed(messages)
-        body = {"model": self.model, **REQUESTS[self.tool_mode](messages, tools)}
-        body |= {**self._generation.as_body(), **extra}
+        body = {"model": self.model, **REQUESTS[self.tool_mode](messages, asked.tools)}
+        body |= {**self._generation.as_body(), **asked.extra}
         body.pop(PLAIN, None)  # told per attempt, by the name that the endpoint takes
-        call = _Call(body, self.wanted(extra).tokens, payment, name)
+        call = _Call(body, self.wanted(asked.extra).tokens, asked.payment, asked.name)
         permit = self.circuit_breaker.acquire()
         try:
             tried = self._tried(call, seconds) if is_last else self._attempt(call, seconds)

@@ -17,15 +17,13 @@ from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ModelError
 from evennia_ai.llm.answer_limits import Wanted
 from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient
-from evennia_ai.llm.payments import UNPAID, Payment
-from evennia_ai.llm.rate_limits import RateLimitInfo
+from evennia_ai.llm.payments import UNPAID, Asked, Payment
 from evennia_ai.llm.slots import Slot
-from evennia_ai.llm.spread import Refusal, SpreadModel, gravest, notice_of
+from evennia_ai.llm.spread import OfFirst, Refusal, SpreadModel, gravest, notice_of
 from evennia_ai.llm.transport import Transport
-from evennia_ai.resilience import CircuitBreaker
 
 
-class FallbackClient:
+class FallbackClient(OfFirst):
     """Asks the first model, and where it fails the next. To the engine it is one model.
 
     Every model but the last gets at most half of the time that is left, so that there is always
@@ -57,36 +55,6 @@ class FallbackClient:
         """The client of the first choice."""
         return self.models[0][1]
 
-    @property
-    def provider_name(self) -> str:
-        """The provider of the first choice."""
-        return self.first.provider_name
-
-    @property
-    def model(self) -> str:
-        """The name of the first choice."""
-        return self.first.model
-
-    @property
-    def tool_mode(self) -> str:
-        """The first choice's way to call tools; each other is asked in its own way."""
-        return self.first.tool_mode
-
-    @property
-    def supports_tools(self) -> bool:
-        """True where the first choice's tool calls go over the API as such."""
-        return self.first.supports_tools
-
-    @property
-    def circuit_breaker(self) -> CircuitBreaker:
-        """The breaker of the first choice."""
-        return self.first.circuit_breaker
-
-    @property
-    def rate_limit_info(self) -> RateLimitInfo | None:
-        """The rate limits that the service of the first choice last told."""
-        return self.first.rate_limit_info
-
     def wanted(self, extra: Mapping[str, Any]) -> Wanted:
         """The longest answer of a call: as long as any of the models wants it."""
         return max((client.wanted(extra) for _, client in self.models), key=lambda one: one.tokens)
@@ -116,46 +84,31 @@ class FallbackClient:
             ModelError: none answered; the text says what came of each.
             CircuitOpenError: none is being asked now; of the one that may be asked again first.
         """
-        return Deferred.fromCoroutine(self._in_slot(messages, tools, extra, payment))
+        return Deferred.fromCoroutine(self._in_slot(Asked(messages, tools, extra, payment)))
 
-    async def _in_slot(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        extra: Mapping[str, Any],
-        payment: Payment,
-    ) -> Reply:
+    async def _in_slot(self, asked: Asked) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
         slot = Slot(self._slots, ends_at, self._reactor)
         try:
-            return await self._in_turn(messages, tools, extra, ends_at, payment, slot)
+            return await self._in_turn(asked, ends_at, slot)
         finally:
             slot.give_back()
 
-    async def _in_turn(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        extra: Mapping[str, Any],
-        ends_at: float,
-        payment: Payment,
-        slot: Slot,
-    ) -> Reply:
+    async def _in_turn(self, asked: Asked, ends_at: float, slot: Slot) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
             if refusals and self._reactor.seconds() >= ends_at:
                 break
             is_last = client is self.models[-1][1]
             try:
-                if _may_begin(client):  # else nobody waits for a slot to hear that
+                if client.may_begin:  # else nobody waits for a slot to hear that
                     await slot.take()
                 left = max(0.0, ends_at - self._reactor.seconds())
-                seconds = left if is_last else left / 2
-                call = (seconds, messages, tools, extra, payment, name)
+                seconds, call = left if is_last else left / 2, replace(asked, name=name)
                 if isinstance(client, SpreadModel):
-                    reply = await client.answer_within(*call, slot=slot, is_last=is_last)
+                    reply = await client.answer_within(seconds, call, slot=slot, is_last=is_last)
                 else:
-                    reply = await client.answer_within(*call)
+                    reply = await client.answer_within(seconds, call)
             except (ModelError, CircuitOpenError) as error:
                 refusals.append((name, error))
             else:
@@ -163,13 +116,6 @@ class FallbackClient:
                 notices = (notice_of(name, refusals), reply.notice)
                 return replace(reply, model=name, notice="; ".join(filter(None, notices)))
         raise gravest(refusals)
-
-
-def _may_begin(client: UnifiedLLMClient | SpreadModel) -> bool:
-    """True where a call would be sent now."""
-    if isinstance(client, SpreadModel):
-        return client.may_begin
-    return client.circuit_breaker.is_available
 
 
 # What asks an assistant's model, with those that stand in for it or without.
@@ -182,24 +128,14 @@ def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
     Args:
         carry: makes what carries them of what does so now.
     """
-    if isinstance(client, FallbackClient):
-        other = copy(client)
-        other.models = tuple((name, _carried(each, carry)) for name, each in client.models)
+
+    def carried(each: UnifiedLLMClient) -> UnifiedLLMClient:
+        other = copy(each)
+        other.transport = carry(each.transport)
         return other
-    return _carried_alone(client, carry)
 
-
-def _carried(
-    client: UnifiedLLMClient | SpreadModel, carry: Callable[[Transport], Transport]
-) -> UnifiedLLMClient | SpreadModel:
-    if isinstance(client, SpreadModel):
-        return client.with_clients(lambda each: _carried_alone(each, carry))
-    return _carried_alone(client, carry)
-
-
-def _carried_alone(
-    client: UnifiedLLMClient, carry: Callable[[Transport], Transport]
-) -> UnifiedLLMClient:
+    if isinstance(client, UnifiedLLMClient):
+        return carried(client)
     other = copy(client)
-    other.transport = carry(client.transport)
+    other.models = tuple((name, each.with_clients(carried)) for name, each in client.models)
     return other

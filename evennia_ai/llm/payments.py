@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from evennia_ai.core.turn.conversation import Message
+from evennia_ai.core.turn.toolspec import ToolSpec
 
 
 class Payment(Protocol):
@@ -63,3 +66,20 @@ class Counted:
     def spoil(self, error: BaseException) -> None:
         """Tell the payer."""
         self.payment.spoil(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The request of one completion, of whichever model.
+
+    Attributes:
+        extra: further members of the request body.
+        payment: is told of each attempt.
+        name: what replies call the model.
+    """
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    extra: Mapping[str, Any]
+    payment: Payment
+    name: str = ""

@@ -15,8 +15,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.turn.conversation import Message
-from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
@@ -30,7 +28,7 @@ from evennia_ai.errors import (
 from evennia_ai.llm.answer_limits import Wanted
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Replica
-from evennia_ai.llm.payments import UNPAID, Counted, Payment
+from evennia_ai.llm.payments import Asked, Counted
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.slots import Slot
 from evennia_ai.resilience import CircuitBreaker
@@ -149,7 +147,46 @@ class Spread:
         self.shared.wake()
 
 
-class SpreadModel:
+class OfFirst:
+    """Several that are one model to whoever asks: what is said of it is said of the first."""
+
+    @property
+    def first(self) -> UnifiedLLMClient | OfFirst:
+        """The first of them."""
+        raise NotImplementedError
+
+    @property
+    def provider_name(self) -> str:
+        """The provider."""
+        return self.first.provider_name
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.first.model
+
+    @property
+    def tool_mode(self) -> str:
+        """The way to call tools; each of the others is asked in its own."""
+        return self.first.tool_mode
+
+    @property
+    def supports_tools(self) -> bool:
+        """True where tool calls go over the API as such."""
+        return self.first.supports_tools
+
+    @property
+    def circuit_breaker(self) -> CircuitBreaker:
+        """Its breaker."""
+        return self.first.circuit_breaker
+
+    @property
+    def rate_limit_info(self) -> RateLimitInfo | None:
+        """The rate limits that its service last told."""
+        return self.first.rate_limit_info
+
+
+class SpreadModel(OfFirst):
     """Asks one model at the address that is least busy.
 
     What may be tried again, and what an address alone is to blame for, goes on at another address,
@@ -183,26 +220,6 @@ class SpreadModel:
         return SpreadModel(self._spread, places, reactor=self._reactor)
 
     @property
-    def provider_name(self) -> str:
-        """The provider at the first address."""
-        return self.first.provider_name
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self.first.model
-
-    @property
-    def tool_mode(self) -> str:
-        """The way to call tools."""
-        return self.first.tool_mode
-
-    @property
-    def supports_tools(self) -> bool:
-        """True where tool calls go over the API as such."""
-        return self.first.supports_tools
-
-    @property
     def circuit_breaker(self) -> CircuitBreaker:
         """The breaker that lets a call through soonest."""
         return soonest([client.circuit_breaker for _, client in self._places])
@@ -215,26 +232,12 @@ class SpreadModel:
             for replica, client in self._places
         )
 
-    @property
-    def rate_limit_info(self) -> RateLimitInfo | None:
-        """The rate limits that the service at the first address last told."""
-        return self.first.rate_limit_info
-
     def wanted(self, extra: Mapping[str, Any]) -> Wanted:
         """The longest answer of a call."""
         return self.first.wanted(extra)
 
     async def answer_within(
-        self,
-        seconds: float,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        extra: Mapping[str, Any],
-        payment: Payment = UNPAID,
-        name: str = "",
-        *,
-        slot: Slot,
-        is_last: bool = True,
+        self, seconds: float, asked: Asked, *, slot: Slot, is_last: bool = True
     ) -> Reply:
         """Ask for one completion, wherever; as a client of one address does.
 
@@ -259,8 +262,8 @@ class SpreadModel:
             left.remove((replica, client))
             alone = not any(each.circuit_breaker.is_available for _, each in left)
             within = max(0.0, ends_at - self._reactor.seconds()) / (1 if alone else 2)
-            paid = Counted(payment, partial(self._spread.count, replica))
-            asking = client.answer_within(within, messages, tools, extra, paid, name, is_last=alone)
+            paid = Counted(asked.payment, partial(self._spread.count, replica))
+            asking = client.answer_within(within, replace(asked, payment=paid), is_last=alone)
             try:
                 reply = await self._counted_in(replica, asking)
             except (ModelError, CircuitOpenError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -77,13 +78,13 @@ def create_assistant(
     settings: Mapping[str, Any] | None = None,
     by: str = "",
     maker: Being | None = None,
+    number: int | None = None,
 ) -> Result[Made]:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
     Args:
         key: its name, unique among assistants and characters.
-        location: the room it stands in.
-        desc: what people see when they look at it.
+        location, desc: the room it stands in; what people see when they look at it.
         persona: who it is and what it knows, for the model.
         lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
             "examples", pairs of what is asked and how it answers, which help a small model.
@@ -92,6 +93,7 @@ def create_assistant(
         settings: further settings by path, as `update_settings` takes them.
         by: who makes it, for the record; its maker, unless it is said.
         maker: a character or an account, which has Evennia's rights over the body, as admins have.
+        number: of its script, where rows stand under it already: see `memory.arriving`.
     """
     name = " ".join(key.split())
     refused: Result = _refusal(name, aliases) or check_body(typeclass)
@@ -104,7 +106,7 @@ def create_assistant(
     with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
         close_record_before(name)
         character = _make_body(name, typeclass, location, desc, aliases, maker)
-        script = attach_script(name, character, found.values)
+        script = attach_script(name, character, found.values, number)
     where = f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
     greeting = f"{name} is awake{where}. Try: whisper {name} = hello"
     told = "\n".join(filter(None, (greeting, brain_hint(script))))
@@ -200,11 +202,17 @@ def plain_desc(body: GameObject) -> str:
     return PLAIN_DESC.format(name=body.key)
 
 
-def attach_script(name: str, character: GameObject, own: Mapping[str, Any]) -> AssistantScript:
-    """The script that makes an assistant of a body, begun with settings and state of its own."""
+def attach_script(
+    name: str, character: GameObject, own: Mapping[str, Any], number: int | None = None
+) -> AssistantScript:
+    """The script that makes an assistant of a body, begun with settings and state of its own.
+
+    Args:
+        number: of its row; None: the next that is free.
+    """
     given = [(setting, value) for setting, value in own.items() if value is not None]
     script: AssistantScript = create_script(
-        AssistantScript,
+        AssistantScript if number is None else partial(AssistantScript, id=number),
         key=name,
         obj=character,
         attributes=[("assistant_key", name), *given],

@@ -4,6 +4,8 @@ Its reader trusts nothing: names, sizes, hashes, counts and every line are check
 of it is used. People and places stand in it as numbers of its own list `who.jsonl`; in what is used
 of it is no id of the game it comes from, since here the same id is somebody else's. Its record,
 `record.jsonl`, has the ids of that game: it is put aside as it is, for people to read.
+
+It may hold hundreds of thousands of lines: it is written and read in steps of `runtime.portions`.
 """
 
 from __future__ import annotations
@@ -11,17 +13,21 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from evennia_ai.core.cards import png
+from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.goals import MOST_DEPTH
 from evennia_ai.errors import ImportFileError
+from evennia_ai.memory import lore
 from evennia_ai.operations.bundle_parts import (
     CARD,
     FORMAT,
@@ -42,7 +48,9 @@ from evennia_ai.operations.bundle_parts import (
     Card,
     GoalsKept,
     Manifest,
+    Member,
     MemoryLine,
+    MemoryLines,
     Owned,
     Plain,
     ProfileLine,
@@ -50,14 +58,16 @@ from evennia_ai.operations.bundle_parts import (
     Strict,
     Who,
 )
+from evennia_ai.runtime.portions import Steps
 
-MAGIC = b"PK\x03\x04"
 # The only ways of packing whose unpacking stops where it is told to: bzip2 and LZMA give as much as
 # one block holds, hundreds of megabytes of a few hundred bytes.
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # The same bytes for the same content, whenever and wherever it is written.
 _DATE = (1980, 1, 1, 0, 0, 0)
 M = TypeVar("M", bound=Strict)
+# Bytes and lines of one step: a few milliseconds.
+PIECE, AT_ONCE = 1 << 17, 50
 
 
 # ---- writing -----------------------------------------------------------------------------------
@@ -75,7 +85,7 @@ def lines_of(values: Iterable[object]) -> bytes:
     return b"".join(json_of(value) + b"\n" for value in values)
 
 
-def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
+def writing(head: Mapping[str, Any], members: Mapping[str, bytes]) -> Steps[bytes]:
     """The file of a head (the manifest without `files` and `format`) and its members.
 
     Raises:
@@ -83,10 +93,13 @@ def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
     """
     if sum(map(len, members.values())) > MOST_UNPACKED:
         raise ImportFileError(f"it has more than {MOST_UNPACKED // MEGABYTE} MB")
-    files = {
-        name: {"sha256": _hash(raw), "bytes": len(raw), "count": _count(name, raw)}
-        for name, raw in members.items()
-    }
+    files = {}
+    for name, raw in members.items():
+        files[name] = {
+            "sha256": (yield from _hashing(raw)),
+            "bytes": len(raw),
+            "count": _count(name, raw),
+        }
     manifest = json_of({"format": FORMAT, **head, "files": files})
     _one(Manifest, MANIFEST, manifest)
     stream = BytesIO()
@@ -94,11 +107,27 @@ def write(head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
         for name, raw in {MANIFEST: manifest, **members}.items():
             info = zipfile.ZipInfo(name, _DATE)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
-            archive.writestr(info, raw)
+            with archive.open(info, "w") as member:
+                for piece in _pieces(raw):
+                    member.write(piece)
+                    yield
         archive.comment = _hash(manifest).encode()
     if stream.tell() > MOST_PACKED:
         raise ImportFileError(f"its file has more than {MOST_PACKED // MEGABYTE} MB")
     return stream.getvalue()
+
+
+def _pieces(raw: bytes) -> Iterator[memoryview]:
+    whole = memoryview(raw)
+    return (whole[start : start + PIECE] for start in range(0, len(raw), PIECE))
+
+
+def _hashing(raw: bytes) -> Steps[str]:
+    digest = sha256()
+    for piece in _pieces(raw):
+        digest.update(piece)
+        yield
+    return digest.hexdigest()
 
 
 def _hash(raw: bytes) -> str:
@@ -112,7 +141,7 @@ def _count(name: str, raw: bytes) -> int:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def read(raw: bytes) -> Bundle:
+def reading(raw: bytes) -> Steps[Bundle]:
     """The assistant in a file, checked whole.
 
     Raises:
@@ -122,7 +151,7 @@ def read(raw: bytes) -> Bundle:
         raise ImportFileError(f"the file has more than {MOST_PACKED // MEGABYTE} MB")
     try:
         with zipfile.ZipFile(BytesIO(raw)) as archive:
-            return _read(archive)
+            return (yield from _reading(archive))
     except ImportFileError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
@@ -131,23 +160,27 @@ def read(raw: bytes) -> Bundle:
         raise ImportFileError(f"it is no zip file that can be read: {told}") from None
 
 
-def _read(archive: zipfile.ZipFile) -> Bundle:
-    manifest = _manifest(archive)
-    parts = {name: _member(archive, name, manifest) for name in manifest.files}
-    state = _one(State, STATE, parts[STATE])
-    found = Bundle(
+def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
+    manifest = yield from _manifest(archive)
+    parts = dict[str, bytes]()
+    for name, told in manifest.files.items():
+        parts[name] = yield from _member(archive, name, told)
+    state, who = _one(State, STATE, parts[STATE]), list[Who]()
+    yield from _many(Who, WHO, parts[WHO], lambda _, line: who.append(line), MOST_WHO)
+    memories = yield from _memories(parts.pop(MEMORIES), who)
+    profiles = yield from _profiles(parts[PROFILES], who, len(memories))
+    _check_state(state, who)
+    return Bundle(
         manifest,
         _settings(parts[SETTINGS]),
         state,
-        _many(Who, WHO, parts[WHO], MOST_WHO),
-        _many(MemoryLine, MEMORIES, parts[MEMORIES]),
-        _many(ProfileLine, PROFILES, parts[PROFILES]),
-        _one(Card, CARD, parts[CARD]) if CARD in parts else None,
+        who,
+        memories,
+        profiles,
+        _card(parts[CARD]) if CARD in parts else None,
         parts[RECORD],
-        _hash(b"".join(_hash(each).encode() for each in parts.values())),
+        _hash("".join(told.sha256 for told in manifest.files.values()).encode()),
     )
-    _check_refs(found)
-    return found
 
 
 def _names(archive: zipfile.ZipFile) -> set[str]:
@@ -170,9 +203,9 @@ def _names(archive: zipfile.ZipFile) -> set[str]:
     return names
 
 
-def _manifest(archive: zipfile.ZipFile) -> Manifest:
+def _manifest(archive: zipfile.ZipFile) -> Steps[Manifest]:
     names = _names(archive)
-    raw = _unpacked(archive, MANIFEST, MEGABYTE)
+    raw = yield from _unpacked(archive, MANIFEST, MEGABYTE)
     if archive.comment.decode("ascii", "replace") != _hash(raw):
         raise ImportFileError(f"{MANIFEST} is not as it was written")
     version = _json(MANIFEST, raw).get("format")
@@ -188,23 +221,25 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     return manifest
 
 
-def _member(archive: zipfile.ZipFile, name: str, manifest: Manifest) -> bytes:
-    told = manifest.files[name]
-    raw = _unpacked(archive, name, told.bytes)
-    if len(raw) != told.bytes or _hash(raw) != told.sha256:
+def _member(archive: zipfile.ZipFile, name: str, told: Member) -> Steps[bytes]:
+    raw = yield from _unpacked(archive, name, told.bytes)
+    if len(raw) != told.bytes or (yield from _hashing(raw)) != told.sha256:
         raise ImportFileError(f"{name} is not as it was written: its hash is another")
     if _count(name, raw) != told.count:
         raise ImportFileError(f"{name} has {_count(name, raw)} lines; {told.count} were written")
     return raw
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+def _unpacked(archive: zipfile.ZipFile, name: str, most: int) -> Steps[bytes]:
     """A part, of which no more is unpacked than it may have, whatever the zip says of it."""
+    raw = BytesIO()
     with archive.open(name) as stream:
-        raw = stream.read(most + 1)
-    if len(raw) > most:
-        raise ImportFileError(f"{name} has more than the {most:,} bytes that it may have")
-    return raw
+        while piece := stream.read(PIECE):
+            raw.write(piece)
+            if raw.tell() > most:
+                raise ImportFileError(f"{name} has more than the {most:,} bytes that it may have")
+            yield
+    return raw.getvalue()
 
 
 def _json(name: str, raw: bytes) -> Plain:
@@ -234,53 +269,83 @@ def _one(kind: type[M], place: str, raw: bytes) -> M:
         raise ImportFileError(f"{one_line(where, 120)}: {one_line(first['msg'], 200)}") from None
 
 
-def _many(kind: type[M], name: str, raw: bytes, most: int = MOST_LINES) -> list[M]:
+def _card(raw: bytes) -> Card:
+    """A card, if it is one that can be given back later."""
+    card = _one(Card, CARD, raw)
+    try:
+        picture = b64decode(card.picture, validate=True)
+        if len(picture) > MOST_BYTES:
+            raise ImportFileError(f"its picture has more than {MOST_BYTES:,} bytes")
+        CharacterCard(card.chara, card.ccv3, picture)
+        if picture:
+            png.read_chunks(picture)
+    except ImportFileError as error:
+        raise ImportFileError(f"{CARD}: {error}") from None
+    except ValueError:
+        raise ImportFileError(f"{CARD}: its picture is no base64") from None
+    return card
+
+
+def _many(
+    kind: type[M], name: str, raw: bytes, take: Callable[[str, M], object], most: int = MOST_LINES
+) -> Steps[list[bytes]]:
+    """The lines of a part, each of which something takes, with the words for where it stands."""
     if raw.count(b"\n") > most:
         raise ImportFileError(f"{name} has more than {most:,} lines")
-    *lines, rest = raw.split(b"\n")
-    if rest:
+    if raw and not raw.endswith(b"\n"):
         raise ImportFileError(f"{name} does not end with the end of a line")
-    return [_one(kind, f"{name} line {number}", line) for number, line in enumerate(lines, 1)]
+    lines = list[bytes]()
+    for number, line in enumerate(BytesIO(raw), 1):
+        place = f"{name} line {number}"
+        take(place, _one(kind, place, line))
+        lines.append(line)
+        if not number % AT_ONCE:
+            yield
+    return lines
 
 
-def ref_of(audience: str) -> int:
-    """The number of whom an audience is, 0 for everybody and nobody."""
-    return int(audience.partition(":")[2] or 0)
+# ---- numbers that stand for nobody there is, and what stands there twice ------------------------
 
 
-def _check_refs(found: Bundle) -> None:
-    """Refuse numbers that stand for nobody there is, and what stands there twice."""
-    _check_memories(found)
-    _check_profiles(found)
-    _check_goals(found.state.goals)
-    kept: tuple[Owned, ...] = (*found.state.notes, *found.state.projects.slots.values())
-    owners = (each.person for each in kept)
-    for ref in (*found.state.unremembered, *found.state.muted_by, *owners):
-        _check_who(STATE, found, ref)
+def _memories(raw: bytes, who: Sequence[Who]) -> Steps[MemoryLines]:
+    count = raw.count(b"\n")
 
-
-def _check_memories(found: Bundle) -> None:
-    for number, line in enumerate(found.memories, 1):
-        place = f"{MEMORIES} line {number}"
-        _check_who(place, found, ref_of(line.audience), line.audience)
+    def check(place: str, line: MemoryLine) -> None:
+        _check_who(place, who, ref_of(line.audience), line.audience)
         for ref in (line.person, line.place):
-            _check_who(place, found, ref or 0)
-        if any(cited > len(found.memories) for cited in line.cites):
+            _check_who(place, who, ref or 0)
+        if any(cited > count for cited in line.cites):
             raise ImportFileError(f"{place}.cites names a line there is not")
+        try:
+            lore.terms_of(line.terms)
+        except ValueError:
+            raise ImportFileError(f"{place}.terms cannot be read") from None
+
+    return MemoryLines((yield from _many(MemoryLine, MEMORIES, raw, check)))
 
 
-def _check_profiles(found: Bundle) -> None:
-    known = set[int]()
-    for number, profile in enumerate(found.profiles, 1):
-        place = f"{PROFILES} line {number}"
-        _check_who(place, found, profile.who)
-        if profile.who in known:
+def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[ProfileLine]]:
+    found = dict[int, ProfileLine]()
+
+    def take(place: str, profile: ProfileLine) -> None:
+        _check_who(place, who, profile.who)
+        if profile.who in found:
             raise ImportFileError(f"{place} is of {profile.who}, as a line before is")
-        known.add(profile.who)
+        found[profile.who] = profile
         for item in profile.attributes:
-            _check_who(place, found, ref_of(item.audience), item.audience)
-        if profile.consolidated > len(found.memories):
+            _check_who(place, who, ref_of(item.audience), item.audience)
+        if profile.consolidated > memories:
             raise ImportFileError(f"{place}.consolidated names a line there is not")
+
+    yield from _many(ProfileLine, PROFILES, raw, take)
+    return list(found.values())
+
+
+def _check_state(state: State, who: Sequence[Who]) -> None:
+    _check_goals(state.goals)
+    kept: tuple[Owned, ...] = (*state.notes, *state.projects.slots.values())
+    for ref in (*state.unremembered, *state.muted_by, *(each.person for each in kept)):
+        _check_who(STATE, who, ref)
 
 
 def _check_goals(goals: GoalsKept) -> None:
@@ -303,13 +368,18 @@ def _check_goals(goals: GoalsKept) -> None:
             raise ImportFileError(f"{place} is more than {MOST_DEPTH} deep")
 
 
+def ref_of(audience: str) -> int:
+    """The number of whom an audience is, 0 for everybody and nobody."""
+    return int(audience.partition(":")[2] or 0)
+
+
 OF_AUDIENCE = {"account": "person", "object": "person", "mask": "person"}
 
 
-def _check_who(place: str, found: Bundle, ref: int, audience: str = "") -> None:
-    if ref > len(found.who):
-        raise ImportFileError(f"{place} names number {ref} of {WHO}, which has {len(found.who)}")
+def _check_who(place: str, who: Sequence[Who], ref: int, audience: str = "") -> None:
+    if ref > len(who):
+        raise ImportFileError(f"{place} names number {ref} of {WHO}, which has {len(who)}")
     if ref and audience:
-        kind = found.who[ref - 1].kind
+        kind = who[ref - 1].kind
         if audience.partition(":")[0] != OF_AUDIENCE.get(kind, kind):
             raise ImportFileError(f"{place}.audience is {audience!r}, but that is a {kind}")

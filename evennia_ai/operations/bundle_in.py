@@ -6,8 +6,6 @@ whose words nobody but staff can reach; rooms, channels and factions always do.
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,33 +14,33 @@ from typing import Annotated, Any
 
 from django.db import transaction
 from evennia.accounts.models import AccountDB
+from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
-from evennia_ai.core.cards import png
-from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
-from evennia_ai.memory import indexing, lore
+from evennia_ai.memory import arriving, indexing
 from evennia_ai.operations import bundle_file
 from evennia_ai.operations.assistants import Made, create_assistant
-from evennia_ai.operations.bundle_out import LEFT_OUT, going_along
-from evennia_ai.operations.bundle_parts import Bundle, Card, Who
+from evennia_ai.operations.bundle_out import LEFT_OUT, going_along, moving
+from evennia_ai.operations.bundle_parts import Bundle, Who
 from evennia_ai.operations.bundle_people import (
     Ids,
     accounts_alike,
     accounts_named,
     players,
 )
-from evennia_ai.operations.bundle_store import store
+from evennia_ai.operations.bundle_store import store, storing
 from evennia_ai.operations.exports import file_name, write_new
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET
 from evennia_ai.operations.settings import prepare, signed
+from evennia_ai.runtime.portions import Steps
 
 MOST_NAMED = 30
 
@@ -66,10 +64,14 @@ class BundleShown:
     problems: Annotated[list[str], note("Why it cannot be brought in; empty: it can.")]
 
 
-def read(raw: bytes) -> Result[Bundle]:
-    """The assistant in a file, checked whole."""
+def read(raw: bytes) -> Deferred[Result[Bundle]]:
+    """The assistant in a file, checked whole, a little at a time."""
+    return moving(_reading(raw))
+
+
+def _reading(raw: bytes) -> Steps[Result[Bundle]]:
     try:
-        return Result(True, "It can be read.", bundle_file.read(raw))
+        return Result(True, "It can be read.", (yield from bundle_file.reading(raw)))
     except ImportFileError as error:
         return Result(False, f"That is no assistant that can be brought in: {error}.")
 
@@ -98,7 +100,7 @@ def _judged(
     same, problems = _same_people(bundle, people)
     problems += [problem_of_name(name) or problem_of_owner(name)]
     problems += _settings_of(bundle).errors.values()
-    problems = list(filter(None, problems + _problems_of_content(bundle)))
+    problems = list(filter(None, problems))
     # What stands in a file shall not look like words of ours.
     shown = BundleShown(
         key=name,
@@ -182,35 +184,6 @@ def _settings_of(bundle: Bundle) -> Any:
     return prepare(_taken(bundle), lambda _: UNSET)
 
 
-def _problems_of_content(bundle: Bundle) -> list[str]:
-    """What only those who use it can judge: terms of lore, notes, projects, the card."""
-    problems = []
-    for number, line in enumerate(bundle.memories, 1):
-        try:
-            lore.terms_of(line.terms)
-        except ValueError:
-            problems.append(f"memories.jsonl line {number}.terms cannot be read")
-            break
-    return problems + ([_problem_of_card(bundle.card)] if bundle.card is not None else [])
-
-
-def _problem_of_card(card: Card) -> str:
-    """The problem with a card that could not be given back later, or ""."""
-    try:
-        picture = b64decode(card.picture, validate=True)
-    except (binascii.Error, ValueError):
-        return "card.json.picture is no base64"
-    if len(picture) > MOST_BYTES:
-        return f"card.json.picture has more than {MOST_BYTES:,} bytes"
-    try:
-        CharacterCard(card.chara, card.ccv3, picture)
-        if picture:
-            png.read_chunks(picture)
-    except ImportFileError as error:
-        return f"card.json: {error}"
-    return ""
-
-
 # ---- bringing in -------------------------------------------------------------------------------
 
 
@@ -223,8 +196,8 @@ def import_bundle(
     enable: bool = False,
     by: str = "",
     maker: Being | None = None,
-) -> Result[Made]:
-    """Make an assistant of a file: all of it in one transaction, or nothing.
+) -> Deferred[Result[Made]]:
+    """Make an assistant of a file: all of it or nothing, a little at a time.
 
     Args:
         key, people: as `show_bundle` takes them.
@@ -232,44 +205,67 @@ def import_bundle(
         enable: it answers from now on; else somebody starts it.
         by, maker: as `create_assistant` takes them.
     """
-    shown, same = _judged(bundle, key, people or {})
+    given = {"location": location, "enable": enable, "maker": maker}
+    return moving(_bringing(bundle, key, people or {}, by or str(getattr(maker, "key", "")), given))
+
+
+def _bringing(
+    bundle: Bundle, key: str, people: Mapping[str, str], by: str, given: Mapping[str, Any]
+) -> Steps[Result[Made]]:
+    shown, same = _judged(bundle, key, people)
     if shown.problems:
         return Result(False, "\n".join(_lines(shown)))
+    ids, number = Ids(bundle.who, same), arriving.begin()
+    made: Result[Made] | None = None
+    record: Path | None = None
     try:
+        yield from storing(number, bundle, ids)
         record = _save_record(shown.key, bundle)
+        with signed(by):
+            made = _made(shown, bundle, ids, number, record, given)
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
-    given: dict[str, Any] = {
-        "location": location,
-        "desc": bundle.manifest.desc,
-        "aliases": bundle.manifest.aliases,
-        "settings": {**_taken(bundle), "enabled": enable},
-        "maker": maker,
-    }
-    with signed(by or str(getattr(maker, "key", ""))):
-        made = _made(shown, bundle, Ids(bundle.who, same), record, given)
+    finally:
+        if record is not None and (made is None or not made.ok):
+            with suppress(OSError):
+                record.unlink()
+        arriving.end(number)
     if not made.ok:
         return made.as_refusal()
     indexing.soon(made.data.script)
-    return Result(True, _told(made.data.script, bundle, enable=enable), made.data)
+    return Result(True, _told(made.data.script, bundle, enable=given["enable"]), made.data)
 
 
 def _made(
-    shown: BundleShown, bundle: Bundle, ids: Ids, record: Path | None, given: Mapping[str, Any]
+    shown: BundleShown,
+    bundle: Bundle,
+    ids: Ids,
+    number: int,
+    record: Path | None,
+    given: Mapping[str, Any],
 ) -> Result[Made]:
-    """Make it and store all of it, or leave nothing."""
+    """Make the assistant whose memories are there, or leave nothing that the database has not."""
+    for being, what in ((given["location"], "the room"), (given["maker"], "whoever asked")):
+        if being is not None and being.pk is None:
+            return Result.conflict(f"Nothing is stored: {what} is gone meanwhile.")
     made: Result[Made] | None = None
     try:
         with transaction.atomic():
-            made = create_assistant(shown.key, **given)
+            made = create_assistant(
+                shown.key,
+                location=given["location"],
+                desc=bundle.manifest.desc,
+                aliases=bundle.manifest.aliases,
+                settings={**_taken(bundle), "enabled": given["enable"]},
+                maker=given["maker"],
+                number=number,
+            )
             if made.ok:
                 store(made.data.script, bundle, ids)
                 _tell(made.data.script, bundle, shown, record)
     except BaseException:
-        _undo(made, record)
+        _undo(made)
         raise
-    if not made.ok:
-        _undo(None, record)
     return made
 
 
@@ -286,11 +282,8 @@ def _tell(script: AssistantScript, bundle: Bundle, shown: BundleShown, record: P
     )
 
 
-def _undo(made: Result[Made] | None, record: Path | None) -> None:
-    """Let nothing in memory or on the disk be left of what the database does not have."""
-    if record is not None:
-        with suppress(OSError):
-            record.unlink()
+def _undo(made: Result[Made] | None) -> None:
+    """Let nothing in memory be left of what the database does not have."""
     if made is None or not made.ok:
         return
     script, body = made.data.script, made.data.character

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
-from typing import Annotated, Any
+from io import BytesIO, StringIO
+from typing import Annotated, Any, TypeVar
 
 from django.conf import settings as game_settings
-from django.db import transaction
 from evennia.utils import logger
 from evennia.utils.dbserialize import deserialize
+from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, emergency
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.game import POWERS
@@ -41,7 +43,17 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import state
+from evennia_ai.runtime.game_thread import GameBusyError, Room
+from evennia_ai.runtime.portions import Steps, paced
 
+T = TypeVar("T")
+# Rows of one step: a few milliseconds.
+AT_ONCE = 50
+MOST_READINGS = 3
+# Each may take hundreds of megabytes.
+MOST_AT_ONCE = 2
+BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
+_ROOM = Room()
 ENDING = "zip"
 VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
 # Rights, money, limits on what a task or an hour may cost, models with their keys, and names that
@@ -54,8 +66,15 @@ LEFT_OUT = frozenset(
         *(SafetyConfig.NAME, AutonomyConfig.NAME),
     )
 )
-# The same of a setting that otherwise goes along.
-LEFT_OUT_OF = {SleepSchedule.NAME: ("token_budget",)}
+# The same of a setting that otherwise goes along: the new game says how many turns a player may
+# cause, and the assistant how it gathers what is said, and how long it listens and waits.
+LEFT_OUT_OF = {
+    SleepSchedule.NAME: ("token_budget",),
+    HearingConfig.NAME: (
+        *("calls_per_player", "queued_per_player", "queued_turns", "pending_per_player"),
+        "cooldown_seconds",
+    ),
+}
 LONGEST_GAME = 255
 NEVER_LISTS = ("never_rooms", "never_characters")
 
@@ -75,42 +94,63 @@ class Exported:
     left_out: Annotated[list[str], note("Settings, and parts of its look, that stay here.")]
 
 
-def export_assistant(script: AssistantScript, *, by: str = "") -> Result[bytes]:
-    """An assistant as a file, on record; its data is the file."""
-    found = _packed(script, by)
-    if not found.ok:
-        return found.as_refusal()
-    raw, _ = found.data
-    return Result(True, found.message, raw)
-
-
-def _packed(script: AssistantScript, by: str) -> Result[tuple[bytes, Bundle]]:
-    """The same, with all that is in the file, read as the other game will read it."""
+async def _moved(steps: Steps[Result[T]]) -> Result[T]:
     try:
-        with transaction.atomic():
-            head, members = _content(script)
-        raw = bundle_file.write(head, members)
-        bundle = bundle_file.read(raw)
+        with _ROOM.place(MOST_AT_ONCE):
+            found: Result[T] = await paced(steps)
+            return found
+    except GameBusyError:
+        return Result.unavailable(BUSY)
+
+
+def moving(steps: Steps[Result[T]]) -> Deferred[Result[T]]:
+    """Read, write or store a whole assistant: a little at a time, and few at one time."""
+    return Deferred.fromCoroutine(_moved(steps))
+
+
+def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[bytes]]:
+    """An assistant as a file, on record; its data is the file."""
+
+    def steps() -> Steps[Result[bytes]]:
+        return (yield from _packing(script, by)).handing_on(lambda packed: packed[0])
+
+    return moving(steps())
+
+
+def _packing(script: AssistantScript, by: str) -> Steps[Result[tuple[bytes, Bundle]]]:
+    """The same, with all that is in the file, read as the other game will read it."""
+    name = str(script.key)
+    try:
+        head, members = yield from _content(script)
+        raw = yield from bundle_file.writing(head, members)
+        bundle = yield from bundle_file.reading(raw)
     except ImportFileError as error:
-        return Result.unavailable(f"{script.key} cannot be put into a file: {error}.")
+        return Result.unavailable(f"{name} cannot be put into a file: {error}.")
     except Exception as error:  # whatever a game's own code stored of it
-        logger.log_trace(f"[assistant] {script.key} could not be put into a file")
+        logger.log_trace(f"[assistant] {name} could not be put into a file")
         told = one_line(repr(error), 200)
         return Result.unavailable(
-            f"{script.key} cannot be put into a file: what is stored of it is not as it has to be "
+            f"{name} cannot be put into a file: what is stored of it is not as it has to be "
             f"({told}); the game's log says where."
         )
+    if script.pk is None:
+        return Result.conflict(f"{name} was deleted meanwhile.")
     with signed(by):
         audit.record("assistant_exported", script, bytes=len(raw))
-    return Result(True, f"{script.key} with all it knows, {len(raw):,} bytes", (raw, bundle))
+    return Result(True, f"{name} with all it knows, {len(raw):,} bytes", (raw, bundle))
 
 
-def save_assistant(script: AssistantScript, *, by: str = "") -> Result[Exported]:
+def save_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[Exported]]:
     """Write an assistant into a new file of the game, for its owner's eyes alone."""
-    found = _packed(script, by)
-    if not found.ok:
-        return found.as_refusal()
-    raw, bundle = found.data
+
+    def steps() -> Steps[Result[Exported]]:
+        found = yield from _packing(script, by)
+        return _saved(script, *found.data) if found.ok else found.as_refusal()
+
+    return moving(steps())
+
+
+def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Exported]:
     saved = save_given_back(f"assistant-{script.key}", ENDING, raw)
     if not saved.ok:
         return saved.as_refusal()
@@ -129,19 +169,33 @@ def save_assistant(script: AssistantScript, *, by: str = "") -> Result[Exported]
     return Result(True, told, data)
 
 
-def _content(script: AssistantScript) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _content(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
+    """All that is in the file, read again where something was forgotten or changed meanwhile.
+
+    Raises:
+        ImportFileError: that happened each time.
+    """
+    for _ in range(MOST_READINGS):
+        epoch = rows.epoch(script.pk)
+        found = yield from _read(script)
+        if script.pk is None or rows.epoch(script.pk) == epoch:
+            return found
+    raise ImportFileError("what it remembers changes all the time; try again in a moment")
+
+
+def _read(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
     numbers = Numbers(script)
-    memories, places = _memories(script, numbers)
-    profiles = [_profile(row, numbers, places) for row in _profiles_of(script)]
+    memories, places = yield from _memories(script, numbers)
+    profiles = yield from _profiles(script, numbers, places)
     kept = _state(script, numbers)
     own, left_out = _settings(script)
     members = {
         bundle_parts.SETTINGS: bundle_file.json_of(own),
         bundle_parts.STATE: bundle_file.json_of(kept),
         bundle_parts.WHO: bundle_file.lines_of(numbers.who),
-        bundle_parts.MEMORIES: bundle_file.lines_of(memories),
-        bundle_parts.PROFILES: bundle_file.lines_of(profiles),
-        bundle_parts.RECORD: _record(script),
+        bundle_parts.MEMORIES: memories,
+        bundle_parts.PROFILES: profiles,
+        bundle_parts.RECORD: (yield from _record(script)),
     }
     card = CardFile.objects.filter(assistant=script.pk).first()
     if card is not None:
@@ -189,9 +243,9 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
             left_out.append(name)
         else:
             plain = deserialize(value)
-            own[name] = going_along(name, plain)
-            if own[name] != plain:
-                left_out += [f"{name}.{key}" for key in LEFT_OUT_OF[name]]
+            left_out += [f"{name}.{key}" for key in LEFT_OUT_OF.get(name, ()) if key in plain]
+            if (going := going_along(name, plain)) or not plain:
+                own[name] = going
     if isinstance(memory := own.get("memory_config"), Mapping):
         # Ids are of this game; words are tags, which the other game may have as well.
         own["memory_config"] = {
@@ -201,15 +255,21 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
     return own, left_out
 
 
-def _memories(
-    script: AssistantScript, numbers: Numbers
-) -> tuple[list[dict[str, Any]], dict[int, int]]:
-    """Lines of all memories; and of each row's number, that of its line."""
-    found = list(rows.of(script.pk).order_by("id"))
-    lines = {row.key: number for number, row in enumerate(found, 1)}
-    return [_memory(row, numbers, lines) for row in found], {
-        row.pk: lines[row.key] for row in found
-    }
+def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, list[int]]]:
+    """Lines of all memories; and the numbers of their rows, in the order of the lines."""
+    lines, places, packed = dict[str, int](), list[int](), BytesIO()
+    found = rows.of(script.pk).order_by("id")
+    names = found.values_list("id", "key")
+    while some := list(names.filter(id__gt=places[-1] if places else 0)[:AT_ONCE]):
+        for number, key in some:
+            places.append(number)
+            lines[key] = len(places)
+        yield
+    for first in range(0, len(places), AT_ONCE):
+        some_rows = found.filter(id__in=places[first : first + AT_ONCE])
+        packed.write(bundle_file.lines_of(_memory(row, numbers, lines) for row in some_rows))
+        yield
+    return packed.getvalue(), places
 
 
 def _memory(row: Memory, numbers: Numbers, lines: Mapping[str, int]) -> dict[str, Any]:
@@ -233,13 +293,18 @@ def _memory(row: Memory, numbers: Numbers, lines: Mapping[str, int]) -> dict[str
     }
 
 
-def _profiles_of(script: AssistantScript) -> Iterator[EntityProfile]:
-    yield from EntityProfile.objects.filter(assistant=script.pk).order_by("id")
+def _profiles(script: AssistantScript, numbers: Numbers, places: Sequence[int]) -> Steps[bytes]:
+    found = EntityProfile.objects.filter(assistant=script.pk).order_by("id")
+    there, packed = list(found.values_list("id", flat=True)), BytesIO()
+    for first in range(0, len(there), AT_ONCE):
+        some = found.filter(id__in=there[first : first + AT_ONCE])
+        packed.write(bundle_file.lines_of(_profile(row, numbers, places) for row in some))
+        yield
+    return packed.getvalue()
 
 
-def _profile(row: EntityProfile, numbers: Numbers, places: Mapping[int, int]) -> dict[str, Any]:
+def _profile(row: EntityProfile, numbers: Numbers, places: Sequence[int]) -> dict[str, Any]:
     who = numbers.person(row.entity)
-    known = [number for pk, number in places.items() if pk <= row.consolidated]
     return {
         "who": who,
         "entity_type": row.entity_type,
@@ -256,7 +321,8 @@ def _profile(row: EntityProfile, numbers: Numbers, places: Mapping[int, int]) ->
         "meetings": row.meetings,
         "first_at": float(row.first_at),
         "last_at": float(row.last_at),
-        "consolidated": max(known, default=0),
+        # The line of the newest row that it was drawn from, or of the one before it.
+        "consolidated": bisect_right(places, row.consolidated),
     }
 
 
@@ -281,7 +347,8 @@ def _of_person(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
     return {**value, "person": numbers.person(str(value.get("person") or "")) or 0}
 
 
-def _record(script: AssistantScript) -> bytes:
+def _record(script: AssistantScript) -> Steps[bytes]:
     stream = StringIO()
-    complete_record().export(script, stream)
+    for _ in complete_record().exporting(script, stream, AT_ONCE):
+        yield
     return stream.getvalue().encode("utf-8", "replace")

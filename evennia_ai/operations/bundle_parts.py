@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -94,6 +95,26 @@ class MemoryLine(Strict):
     superseded_at: Moment | None
     is_consolidated: bool
     terms: Plain | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLines(Sequence[MemoryLine]):
+    """All lines of memories, as text that was checked.
+
+    So many values would be gone through at once whenever Python looks for what is used no more.
+    """
+
+    raw: list[bytes]
+
+    def __len__(self) -> int:
+        """The number of lines."""
+        return len(self.raw)
+
+    def __getitem__(self, index: Any) -> Any:
+        """A line, or some of them."""
+        if isinstance(index, slice):
+            return [MemoryLine.model_validate_json(line) for line in self.raw[index]]
+        return MemoryLine.model_validate_json(self.raw[index])
 
 
 class Attribute(Strict):
@@ -216,7 +237,7 @@ class Bundle:
     settings: Plain
     state: State
     who: list[Who]
-    memories: list[MemoryLine]
+    memories: MemoryLines
     profiles: list[ProfileLine]
     card: Card | None
     record: bytes

@@ -205,5 +205,4 @@ def save_card(script: AssistantScript, kind: str = "") -> Result[str]:
         pictures = CardFile.objects.filter(assistant=script.pk).exclude(picture=b"")
         kind = PNG if pictures.exists() else JSON
     saved = save_given_back(f"card-{script.key}", kind, export_card(script, kind))
-    told = f"{script.key}'s card. {saved.message}" if saved.ok else saved.message
-    return Result(saved.ok, told, saved.data, saved.problem)
+    return saved.after(f"{script.key}'s card.")

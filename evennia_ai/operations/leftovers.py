@@ -26,6 +26,7 @@ from evennia_ai.approvals.store import COUNTER
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript
 from evennia_ai.core.typed_objects import Account, Being
+from evennia_ai.memory.arriving import ARRIVING
 from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT
 
 PACKAGE = "evennia_ai"
@@ -177,6 +178,7 @@ def close_editor(being: Being) -> None:
 
 
 def clear_marks() -> None:
-    """Remove our tags, and the number that questions have."""
+    """Remove our tags, and the numbers of questions and of what is on its way."""
     tags().delete()
-    ServerConfig.objects.conf(COUNTER, delete=True)
+    for name in (COUNTER, ARRIVING):
+        ServerConfig.objects.conf(name, delete=True)

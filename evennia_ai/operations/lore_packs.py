@@ -241,6 +241,4 @@ def save_pack(name: str = OWN) -> Result[str]:
     if not found.ok:
         return found.as_refusal()
     content = json.dumps(found.data, ensure_ascii=False, indent=1).encode()
-    saved = save_given_back(f"lore-{name}", "json", content)
-    told = f"{found.message}. {saved.message}" if saved.ok else saved.message
-    return Result(saved.ok, told, saved.data, saved.problem)
+    return save_given_back(f"lore-{name}", "json", content).after(f"{found.message}.")

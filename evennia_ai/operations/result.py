@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Generic
@@ -87,6 +87,14 @@ class Result(Generic[T]):
     def holding(self, data: U) -> Result[U]:
         """The same with another value."""
         return Result(self.ok, self.message, data, self.problem, self.errors, self.typed)
+
+    def handing_on(self, made: Callable[[T], U]) -> Result[U]:
+        """The same with a value that is made of this one's; a refusal as it is."""
+        return self.holding(made(self.data)) if self.ok else self.as_refusal()
+
+    def after(self, told: str) -> Result[T]:
+        """The same with words before its own; a refusal as it is."""
+        return replace(self, message=f"{told} {self.message}") if self.ok else self
 
     def untyped(self) -> Result[T]:
         """The same without the command to type."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from evennia.utils import logger
@@ -242,15 +242,17 @@ def mcp_configs() -> dict[str, ServerConfig]:
     return configs
 
 
-@lru_cache(maxsize=1)
-def remote_servers() -> RemoteServers:
-    """The game's MCP servers, connecting in the background from the first time this is asked."""
+Remotes = TypeVar("Remotes", RemoteServers, RemoteSpecialists)
+
+
+def _elsewhere(kind: Callable[..., Remotes], read: Callable[[], Mapping[str, Any]]) -> Remotes:
+    """What is asked outside the game, as the settings name it; none where these are wrong."""
     try:
-        configs = mcp_configs()
+        configs = read()
     except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
         logger.log_err(f"[assistant] {error}")
         configs = {}
-    made = RemoteServers(
+    made = kind(
         configs.values(),
         as_deferred=as_deferred,
         reactor=reactor,
@@ -258,8 +260,15 @@ def remote_servers() -> RemoteServers:
         log=logger.log_info,
         pins=StoredPins(),
     )
-    close_at_the_end(made.close)
     made.start()
+    return made
+
+
+@lru_cache(maxsize=1)
+def remote_servers() -> RemoteServers:
+    """The game's MCP servers, connecting in the background from the first time this is asked."""
+    made = _elsewhere(RemoteServers, mcp_configs)
+    close_at_the_end(made.close)
     return made
 
 
@@ -275,21 +284,7 @@ def remote_configs() -> dict[str, Remote]:
 @lru_cache(maxsize=1)
 def remote_specialists() -> RemoteSpecialists:
     """The game's agents elsewhere, whose cards are looked at from the first time this is asked."""
-    try:
-        configs = remote_configs()
-    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
-        logger.log_err(f"[assistant] {error}")
-        configs = {}
-    made = RemoteSpecialists(
-        configs.values(),
-        as_deferred=as_deferred,
-        reactor=reactor,
-        breakers=pool().breakers,
-        log=logger.log_info,
-        pins=StoredPins(),
-    )
-    made.start()
-    return made
+    return _elsewhere(RemoteSpecialists, remote_configs)
 
 
 def leave_remote_servers() -> None:

@@ -34,7 +34,7 @@ from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import SettingsGroup, read_once
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.text.plain_data import to_stored
-from evennia_ai.core.turn.turn import TokenUsage
+from evennia_ai.core.turn.turn import TokenUsage, scope_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
@@ -328,7 +328,10 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
 
 
 def let_go(work: Work) -> None:
-    """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on."""
+    """End the turns set aside whose events wait no longer, or begin anew; nothing is asked on.
+
+    A task whose agent elsewhere waits for an answer of a turn that is void is called off there.
+    """
     if work.aside:
         kept = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
         for scope, seat in list(work.aside.items()):
@@ -336,6 +339,10 @@ def let_go(work: Work) -> None:
             if first.kind != inbox.OWN and first.id not in kept:
                 del work.aside[scope]
                 seat.cancel()
+    if work.unanswered:
+        alive = {scope_of(id_) for id_ in work.busy.union(item["id"] for item in work.inbox)}
+        for task in [task for task in work.unanswered if task.scope not in alive]:
+            task.cancel()
 
 
 def bump_epoch(script: Assistant) -> None:
@@ -350,4 +357,6 @@ def bump_epoch(script: Assistant) -> None:
     for running in (work.in_flight, *aside, work.compacting, work.resting):
         if running is not None:
             running.cancel()
+    for task in tuple(work.unanswered):  # also of turns that are noted, and run by nothing
+        task.cancel()
     work.in_flight = work.compacting = work.resting = None

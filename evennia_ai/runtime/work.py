@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
@@ -46,6 +46,19 @@ class InnerCall(NamedTuple):
     tools: tuple[str, ...]
 
 
+class Unanswered(Protocol):
+    """A task whose agent, outside the game, waits for an answer that a turn may give.
+
+    Attributes:
+        scope: of the turn that gave it.
+    """
+
+    scope: str
+
+    def cancel(self) -> None:
+        """Call it off there: the turn is void."""
+
+
 @dataclass(slots=True)
 class Work:
     """Runtime state, rebuilt at every start.
@@ -58,6 +71,7 @@ class Work:
         running: ids of the events that the running tick answers.
         seat: the running of that tick's turn, or None.
         aside: turns that wait beside it for a person's answer, by their scope; see `runtime.slots`.
+        unanswered: what agents outside the game ask of its turns, while nobody sees to it.
         asked_about: the senders of messages that wait for leave to be as long as they are.
         chosen: the number of the last open line that it was chosen to answer; see
         `agent.answerers`.
@@ -116,6 +130,7 @@ class Work:
     running: frozenset[str] = frozenset()
     seat: Seat | None = None
     aside: dict[str, Seat] = field(default_factory=dict)
+    unanswered: set[Unanswered] = field(default_factory=set)
     asked_about: list[str] = field(default_factory=list)
     chosen: int = 0
     ear: Ear | None = None

@@ -70,6 +70,12 @@ class RemoteWait:
         if self.timer is not None and self.timer.active():
             self.timer.cancel()
         self.timer = None
+        if self.requester.work is not None:
+            self.requester.work.unanswered.discard(self)
+
+    def cancel(self) -> None:
+        """End it, and call it off: the turn that could answer its agent is void."""
+        give_up(self, TURN_OVER)
 
 
 _OPEN: dict[str, RemoteWait] = {}
@@ -116,6 +122,7 @@ def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
     """
     if is_asking(wait) and wait.timer is None:
         wait.timer = wait.requester.clock.callLater(seconds, partial(give_up, wait, why))
+        wait.requester.work.unanswered.add(wait)
 
 
 # ---- rows --------------------------------------------------------------------------------------

@@ -151,10 +151,12 @@ class Download:
         page: the name of the page that it stands on: shown where there is no file to be had.
         act: the right it needs, as for a page.
         give: makes the file, in the game's thread.
+        is_long: a whole assistant is read.
     """
 
     path: str
     name: str
     page: str
     act: str
-    give: Callable[[Visit], Result[File]]
+    give: Callable[[Visit], Result[File] | Deferred[Result[File]]]
+    is_long: bool = False

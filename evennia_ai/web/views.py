@@ -120,9 +120,14 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
             if _is_revealing(request):
                 _reveal(visit)
             found = download.give(visit)
+            if isinstance(found, Deferred):
+                return found.addCallback(sent, visit)
+            return sent(found, visit)
+
+        def sent(found: Result[File], visit: Visit) -> Any:
             return found.data if found.ok else _shown_again(page, visit, found)
 
-        given = _in_the_game(request, download.act, path, give, is_long=False)
+        given = _in_the_game(request, download.act, path, give, is_long=download.is_long)
         if not isinstance(given, File):
             return _rendered(request, page, path, *given)
         response = HttpResponse(given.content, content_type=given.media)

@@ -16,6 +16,7 @@ from evennia_ai.a2a_client.protocol import (
     GET,
     MOST_TEXT,
     SEND,
+    RefusedError,
     Sent,
     complaint_of,
     read_json,
@@ -77,17 +78,17 @@ def test_a_long_answer_is_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "error"),
+    ("code", "kind"),
     [
-        (ToolError, {"code": -32602, "message": "no"}),
-        (ToolError, {"code": -32001}),
-        (ConnectionError, {"code": -32603, "message": "no"}),
+        *((code, RefusedError) for code in (-32700, -32600, -32601, -32602)),
+        *((code, RefusedError) for code in range(-32009, -32000) if code != -32006),
+        *((code, ConnectionError) for code in (-32603, -32006, -32000, -32010, 1, "x", None)),
     ],
 )
-def test_who_is_at_fault(kind: type[Exception], error: dict[str, Any]) -> None:
-    """A refusal is told to the model; a failure counts against the agent."""
-    with pytest.raises(kind):
-        read_standing(RPC, {"error": error})
+def test_what_was_begun(code: Any, kind: type[Exception]) -> None:
+    """By a refusal nothing; of an error inside the agent, or one nobody knows, nobody can say."""
+    with pytest.raises(kind, match="no"):
+        read_standing(RPC, {"error": {"code": code, "message": "no"}})
 
 
 @given(

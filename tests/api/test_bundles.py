@@ -10,6 +10,7 @@ from evennia_ai import operations
 from evennia_ai.api import bundles
 from evennia_ai.operations import bundle_file
 from evennia_ai.runtime import state
+from evennia_ai.runtime.portions import finish
 from tests.api.support import ApiTest
 from tests.bundle_samples import empty
 
@@ -22,7 +23,7 @@ class TestBundles(ApiTest):
         sent = self.call("POST", "assistants/Ada/export/")
         assert 200 == sent.status_code, sent.content
         raw = b64decode(sent.told["file"])
-        assert "Ada" == bundle_file.read(raw).manifest.name
+        assert "Ada" == finish(bundle_file.reading(raw)).manifest.name
         body = {"file": sent.told["file"], "key": "Bea", "location": self.room1.dbref}
         shown = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told
         assert ("Bea", "Ada", []) == (shown["key"], shown["name"], shown["problems"])

@@ -122,7 +122,8 @@ class Program(AgentExecutor):
     """The agent itself.
 
     What it does is ordered by keys: `does` ("answer", "ask", "consent", "fail", "break",
-    "redirect", "redirect card"), `answers` with which HTTP status to addresses that end so,
+    "redirect", "redirect card"), `answers` with which HTTP status (and `code` of JSON-RPC) to
+    addresses that end so,
     `seconds` before it, `text`, `then` once a question is answered,
     `size` of an answer, `usage`, and of its card `bindings`, `url`, `description`.
     """
@@ -232,7 +233,8 @@ class Program(AgentExecutor):
             for end, status in self.orders.get("answers", {}).items():
                 if path.endswith(end):
                     self.heard.append({"kind": "refused", "path": path})
-                    await JSONResponse({"error": {"message": "No."}}, status)(scope, receive, send)
+                    error = {"message": "No.", "code": self.orders.get("code", 0)}
+                    await JSONResponse({"error": error}, status)(scope, receive, send)
                     return
             is_asked = path == "/rpc" or path.startswith(("/message", "/tasks"))
             if not (is_asked and does in ("break", "redirect")):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 import shutil
+import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,27 @@ def other(
         made.settings |= UNHURRIED
         made.start()
         yield made
+
+
+FILL = """
+from evennia_ai.core.memory.recollection import Recollection, place_audience
+from evennia_ai.memory_store import rows
+rows.insert(ada.pk, [Recollection("%032x" % n, "fact", "year %d was dry" % n,
+    place_audience("say", "#2"), place="#2", at=float(n)) for n in range({first}, {first} + 1_000)])
+rows.of(ada.pk, indexed_as="").update(indexed_as="-")
+"""
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so.
+
+    Raises:
+        AssertionError: it is not by then.
+    """
+    end = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def whisper_of(name: str, words: str) -> str:
@@ -126,3 +148,35 @@ def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel
         assert b"silver key" in parts(again)["memories.jsonl"]
     assert [] == find_trouble(read_new_log(game, starts[0]))
     assert [] == find_trouble(read_new_log(other, starts[1]))
+
+
+def test_a_reload_in_the_middle(game: Game, admin: Player) -> None:
+    """Nothing of one that was on its way is left, as after a kill; then it comes in, whole."""
+    counts = ("evennia_ai_memory", "evennia_ai_entityprofile", "scripts_scriptdb")
+
+    def rows() -> list[Any]:
+        return [game.query(f"SELECT COUNT(*) FROM {table}")[0][0] for table in counts]
+
+    for first in range(0, 3_000, 1_000):
+        run(admin, FILL.format(first=first))
+    file = exported(game, admin, "ada")
+    folder = game.folder / "server" / "ai_imports"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(file, folder / "many.zip")
+
+    def ask_whether() -> None:
+        asked = r"Store it\?|Is that the same person"
+        if "same" in admin.ask("assistant import many.zip as Mona", asked, SECONDS)[0]:
+            admin.ask("no", r"Store it\?", SECONDS)
+
+    before, start = rows(), measure_log(game)
+    ask_whether()
+    admin.send("yes")
+    until(lambda: rows()[0] > before[0] + 100)
+    admin.ask("reload", "restart", SECONDS)
+    until(lambda: rows() == before)
+    ask_whether()
+    admin.ask("yes", "Mona is here, and silent", 2 * SECONDS)
+    assert 3_000 <= rows()[0] - before[0]
+    assert not game.query("SELECT 1 FROM server_serverconfig WHERE db_key = 'evennia_ai_arriving'")
+    assert [] == find_trouble(read_new_log(game, start))

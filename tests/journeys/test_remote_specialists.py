@@ -362,12 +362,27 @@ def test_an_agent_that_lets_nobody_in_costs_nothing_and_is_left_alone(
     assert [("failed", 0, 0)] * 3 == rows(game, "state, tokens, cost_nano")
 
 
+@pytest.mark.parametrize(
+    ("binding", "path", "status", "code"),
+    [
+        ("HTTP+JSON", "/message:send", 400, 0),
+        ("HTTP+JSON", "/message:send", 501, 0),
+        ("JSONRPC", "/rpc", 200, -32600),
+    ],
+)
 def test_a_plain_refusal_costs_nothing(
-    game: Game, enter: Enter, agent: Agent, model: FakeModel
+    game: Game,
+    enter: Enter,
+    agent: Agent,
+    model: FakeModel,
+    binding: str,
+    path: str,
+    status: int,
+    code: int,
 ) -> None:
     """An agent that does not do one thing may do another: it is asked again."""
     tom = enter("Tom")
-    agent.behave(bindings=["HTTP+JSON"], answers={"/message:send": 400})
+    agent.behave(bindings=[binding], answers={path: status}, code=code)
     for _ in range(4):
         assert "No." in ask(tom, model, hands_on())["error"]
     assert [("failed", 0, 0)] * 4 == rows(game, "state, tokens, cost_nano")
@@ -394,12 +409,15 @@ def test_who_was_not_asked_is_not_known_to_work(
 # ---- strangers --------------------------------------------------------------------------------
 
 
-def test_a_redirect_is_not_followed(enter: Enter, agent: Agent, model: FakeModel) -> None:
-    """Neither of a message nor of the card; the token goes nowhere else."""
+def test_a_redirect_is_not_followed(
+    game: Game, enter: Enter, agent: Agent, model: FakeModel
+) -> None:
+    """Neither of a message nor of the card; the token goes nowhere else, and nothing is paid."""
     tom = enter("Tom")
     agent.behave(does="redirect")
     told = ask(tom, model, hands_on())
     assert "it answers 307, to be asked elsewhere" in told["error"]
+    assert [("failed", 0, 0)] == rows(game, "state, tokens, cost_nano")
     agent.behave(does="redirect card")
     told = ask(tom, model, hands_on(specialist="confidant"))
     assert "to be asked elsewhere" in told["error"]
@@ -501,19 +519,36 @@ def test_private_words_stay_in_the_game(enter: Enter, agent: Agent, model: FakeM
 # ---- stops and kills ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("lines", "calls"),
+    [
+        (("emergency stop ada", "emergency clear ada"), 1),
+        (("stop ada", "start ada"), 2),
+        (("history reset ada",), 2),
+    ],
+)
 def test_a_stop_reaches_the_agent(
-    game: Game, enter: Enter, admin: Player, agent: Agent, model: FakeModel
+    game: Game,
+    enter: Enter,
+    admin: Player,
+    agent: Agent,
+    model: FakeModel,
+    lines: tuple[str, ...],
+    calls: int,
 ) -> None:
-    """The task is called off there, and what it would have said is dropped."""
+    """However a turn is dropped its task is called off there, and what it would say is dropped."""
     agent.behave(seconds=30)
-    model.queue(hands_on())
-    enter("Tom").send("say @ada where is the atlas?")
+    model.queue(hands_on(), says())
+    tom = enter("Tom")
+    tom.send("say @ada where is the atlas?")
     (message,) = agent.wait_for(1)
-    admin.ask("assistant emergency stop ada", "Ada is stopped")
+    for line in lines:
+        admin.ask(line if line.startswith("history") else f"assistant {line}", r"Ada\b")
     assert message["task"] == agent.wait_for(1, "cancel")[0]["task"]
     wait_for_row(game, "failed")
-    admin.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
-    assert 1 == model.count_calls()
+    if calls > 1:  # what waits for an answer goes on waiting, and is answered anew
+        tom.expect(r'Ada says, "There it is')
+    assert calls == model.count_calls()
 
 
 def test_killed_while_waiting(game: Game, enter: Enter, agent: Agent, model: FakeModel) -> None:

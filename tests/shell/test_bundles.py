@@ -17,12 +17,20 @@ from django.db import connection
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultRoom
+from evennia.scripts.models import ScriptDB
+from evennia.server.models import ServerConfig
 from evennia.utils import create
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet, importing
 from evennia_ai.core.cards.character_card import as_png, new_card
+from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
@@ -32,6 +40,7 @@ from evennia_ai.core.memory.recollection import (
 )
 from evennia_ai.errors import ImportFileError
 from evennia_ai.llm.scripted import completion
+from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
 from evennia_ai.operations import (
@@ -41,9 +50,11 @@ from evennia_ai.operations import (
     bundle_parts,
     bundle_people,
     bundle_store,
+    own_memory,
 )
 from evennia_ai.operations.settings import update_settings
-from evennia_ai.runtime import goals, state
+from evennia_ai.runtime import goals, portions, state
+from evennia_ai.runtime.portions import finish
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump
 
@@ -108,15 +119,15 @@ class BundleTest(MemoryTest):
 
     def packed(self, script: Any = None) -> bytes:
         """An assistant's file."""
-        found = bundle_out.export_assistant(script or self.ada_script, by="Boss")
+        found = over(bundle_out.export_assistant(script or self.ada_script, by="Boss"))
         assert found.ok, found.message
         return found.data
 
     def brought(self, raw: bytes | None = None, **options: Any) -> AssistantScript:
         """The assistant of a file, in the same room; its name is Bea."""
-        bundle = bundle_in.read(raw or self.packed()).data
+        bundle = read(raw or self.packed()).data
         given = {"key": "Bea", "location": self.room1, "by": "Boss", **options}
-        made = bundle_in.import_bundle(bundle, **given)
+        made = bring(bundle, **given)
         assert made.ok, made.message
         for _ in range(3):
             self.clock.advance(1)
@@ -140,6 +151,27 @@ class BundleTest(MemoryTest):
         return found
 
 
+def over(running: Deferred[Any]) -> Any:
+    """What comes of something that is done a little at a time."""
+    outcomes: list[Any] = []
+    running.addBoth(outcomes.append)
+    while not outcomes:
+        reactor.iterate(0)
+    if isinstance(outcomes[0], Failure):
+        outcomes[0].raiseException()
+    return outcomes[0]
+
+
+def read(raw: bytes) -> Any:
+    """The assistant in a file."""
+    return over(bundle_in.read(raw))
+
+
+def bring(bundle: Any, **options: Any) -> Any:
+    """Bring one in."""
+    return over(bundle_in.import_bundle(bundle, **options))
+
+
 def members(raw: bytes) -> dict[str, bytes]:
     """The parts of a file."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -160,7 +192,7 @@ def built(raw: bytes, changed: dict[str, Any]) -> bytes:
             parts[name] = value if isinstance(value, bytes) else bundle_file.json_of(value)
         else:
             head[name] = value
-    return bundle_file.write(head, parts)
+    return finish(bundle_file.writing(head, parts))
 
 
 class TestWhatGoesAlong(BundleTest):
@@ -207,9 +239,9 @@ class TestWhatGoesAlong(BundleTest):
         raw = self.packed()
         told = members(raw)[bundle_parts.SETTINGS].decode()
         assert not re.search("allowlist|budget|id\\(2\\)|#12", told)
-        assert ["budget_config", "command_allowlist", "trigger_permissions"] == sorted(
-            json.loads(members(raw)[bundle_parts.MANIFEST])["left_out"]
-        )
+        left_out = json.loads(members(raw)[bundle_parts.MANIFEST])["left_out"]
+        whole = sorted(name for name in left_out if "." not in name)
+        assert ["budget_config", "command_allowlist", "trigger_permissions"] == whole
         own = json.loads(told) | {
             "command_allowlist": ["@py"],
             "private_words": "free",
@@ -229,6 +261,7 @@ class TestWhatGoesAlong(BundleTest):
             "autonomy_config": {"acts_per_hour": 1_000},
             "max_agent_hops": 900,
             "sleep_schedule": {"enabled": True, "token_budget": 900_000_000},
+            "hearing_config": dict.fromkeys(HearingConfig.model_fields, 7),
         }
         changed = update_settings(self.ada_script, limits)
         assert changed.ok, changed.message
@@ -237,14 +270,18 @@ class TestWhatGoesAlong(BundleTest):
             json.loads(members(raw)[name])
             for name in (bundle_parts.MANIFEST, bundle_parts.SETTINGS)
         )
+        turns = ("calls_per_player", "queued_per_player", "queued_turns", "pending_per_player")
+        theirs = {f"hearing_config.{key}" for key in (*turns, "cooldown_seconds")}
         lost = {"safety_config", "autonomy_config", "max_agent_hops", "sleep_schedule.token_budget"}
-        assert lost <= set(head["left_out"])
-        assert not set(limits) - {"sleep_schedule"} & set(own)
-        assert {"enabled": True} == own["sleep_schedule"]
+        assert lost | theirs <= set(head["left_out"])
+        listens = ("batch_seconds", "batch_messages", "engagement_seconds", "expires_seconds")
+        ways = (*listens, "context_messages", "context_characters")
+        assert len(theirs) + len(ways) == len(HearingConfig.model_fields), "each is decided on"
+        parts = {"sleep_schedule": {"enabled": True}, "hearing_config": dict.fromkeys(ways, 7)}
+        assert parts == {name: own[name] for name in limits if name in own}
         bea = self.brought(built(raw, {bundle_parts.SETTINGS: own | limits}))
-        for name in set(limits) - {"sleep_schedule"}:
-            assert state.read(bea, name) == state.DEFAULTS[name], name
-        assert {"enabled": True} == dict(state.read(bea, "sleep_schedule"))
+        for name in limits:
+            assert parts.get(name, state.DEFAULTS[name]) == state.read(bea, name), name
 
     def test_no_id_of_this_game_is_in_the_file(self) -> None:
         """An id means somebody else elsewhere; but for the record, which people read."""
@@ -271,7 +308,7 @@ class TestWhatGoesAlong(BundleTest):
         self.ada.db.desc = "x" * 5_000
         self.ada.get_numbered_name(2, self.tom)
         self.ada.aliases.add([f"lamp keeper {letter}" for letter in "abcdefghijklmn"])
-        saved = bundle_out.save_assistant(self.ada_script)
+        saved = over(bundle_out.save_assistant(self.ada_script))
         assert saved.ok, saved.message
         Path(saved.data.path).unlink()
         assert {"a part of desc", "a part of aliases"} <= set(saved.data.left_out)
@@ -286,12 +323,12 @@ class TestWhatGoesAlong(BundleTest):
         """A file that its own reader would refuse is not written; what broke is told."""
         text = Memory.objects.filter(assistant=self.ada_script.pk).order_by("id").first()
         Memory.objects.filter(pk=text.pk).update(text="x" * 100_001)
-        found = bundle_out.export_assistant(self.ada_script)
+        found = over(bundle_out.export_assistant(self.ada_script))
         assert not found.ok
         assert "memories.jsonl line 1.text" in found.message
         Memory.objects.filter(pk=text.pk).update(text="short")
         state.write(self.ada_script, notes=["a note of another age"])
-        found = bundle_out.save_assistant(self.ada_script)
+        found = over(bundle_out.save_assistant(self.ada_script))
         assert not found.ok
         assert "what is stored of it is not as it has to be" in found.message
 
@@ -369,20 +406,20 @@ class TestWhoMayKnow(BundleTest):
         """Its own account cannot be said to be a player."""
         account = create.create_account("Brass", "", "a-long-password-1")
         account.db.assistant_body = self.ada
-        bundle = bundle_in.read(self.packed()).data
+        bundle = read(self.packed()).data
         shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "Brass"})
         assert "no player's account 'Brass'" in shown.message
 
     def test_wrong_people_are_told_and_nothing_is_stored(self) -> None:
         """Names that are nobody's, there or here, and one who would be two."""
-        bundle = bundle_in.read(self.packed()).data
+        bundle = read(self.packed()).data
         wrong = {
             "not exactly one player there who is called 'Zed'": {"Zed": "TestAccount"},
             "no player's account 'Zed' here": {"TestAccount": "Zed"},
             "cannot be two players": {"TestAccount": "TestAccount", "TestAccount2": "TestAccount"},
         }
         for told, people in wrong.items():
-            made = bundle_in.import_bundle(bundle, key="Bea", people=people)
+            made = bring(bundle, key="Bea", people=people)
             assert told in made.message
         assert operations.find_assistant("Bea") is None
 
@@ -391,7 +428,7 @@ class TestWhoMayKnow(BundleTest):
         raw = self.packed()
         who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
         twice = bundle_file.lines_of([*who, {"kind": "account", "name": "testaccount"}])
-        bundle = bundle_in.read(built(raw, {bundle_parts.WHO: twice})).data
+        bundle = read(built(raw, {bundle_parts.WHO: twice})).data
         shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "TestAccount"})
         assert "not exactly one player there" in shown.message
         assert ["TestAccount2"] == shown.data.alike
@@ -411,12 +448,12 @@ class TestWhoMayKnow(BundleTest):
             first_at=1.0,
             last_at=2.0,
         )
-        bundle = bundle_in.read(self.packed()).data
+        bundle = read(self.packed()).data
         assert {"kind": "account", "name": ""} in [each.model_dump() for each in bundle.who]
         shown = bundle_in.show_bundle(bundle, "Bea")
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.alike)
-        assert bundle_in.import_bundle(bundle, key="Bea", location=self.room1).ok
+        assert bring(bundle, key="Bea", location=self.room1).ok
 
     def test_all_names_are_looked_for_at_once(self) -> None:
         """However many people a file has: the game waits for a statement, not for one of each."""
@@ -428,7 +465,7 @@ class TestWhoMayKnow(BundleTest):
         names = (*(f"Player{number}" for number in range(300)), "Brass", "Ärmel", "BRASS2", "")
         more = [{"kind": "account", "name": name} for name in names]
         lines = bundle_file.lines_of([*who, *more]).replace(b"TestAccount2", b"testACCOUNT2")
-        bundle = bundle_in.read(built(raw, {bundle_parts.WHO: lines})).data
+        bundle = read(built(raw, {bundle_parts.WHO: lines})).data
         with CaptureQueriesContext(connection) as ran:
             shown = bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
         assert ["TestAccount", "testACCOUNT2", "Ärmel"] == sorted(shown.data.alike)
@@ -443,14 +480,14 @@ class TestWhoMayKnow(BundleTest):
         other = create.create_account("Passing", "", "a-long-password-1")
         other.username = "testACCOUNT"
         other.save()
-        bundle = bundle_in.read(self.packed()).data
+        bundle = read(self.packed()).data
         shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "TestAccount"})
         assert "no player's account 'TestAccount'" in shown.message
         assert ["TestAccount2"] == shown.data.alike
 
     def test_what_would_come_is_shown(self) -> None:
         """A dry run names people, settings left out and problems, and stores nothing."""
-        bundle = bundle_in.read(self.packed()).data
+        bundle = read(self.packed()).data
         before = Memory.objects.count()
         shown = bundle_in.show_bundle(bundle, "Ada")
         assert not shown.ok
@@ -475,7 +512,7 @@ class TestWrongFiles(BundleTest):
     def refused(self, raw: bytes) -> str:
         """Why a file is not taken."""
         with pytest.raises(ImportFileError) as caught:
-            bundle_file.read(raw)
+            finish(bundle_file.reading(raw))
         return str(caught.value)
 
     def zipped(self, parts: dict[str, bytes], comment: bytes = b"") -> bytes:
@@ -490,7 +527,7 @@ class TestWrongFiles(BundleTest):
     def test_a_thousand_mutated_files(self) -> None:
         """Each is refused with a sentence, or is what was written; nothing else ever happens."""
         chance = random.Random(23)
-        original = bundle_file.read(self.raw)
+        original = finish(bundle_file.reading(self.raw))
         refused = 0
         for _ in range(1000):
             raw = bytearray(self.raw)
@@ -505,7 +542,7 @@ class TestWrongFiles(BundleTest):
             else:
                 del raw[place:]
             try:
-                found = bundle_file.read(bytes(raw))
+                found = finish(bundle_file.reading(bytes(raw)))
             except ImportFileError as error:
                 refused += bool(str(error))
             else:
@@ -535,7 +572,7 @@ class TestWrongFiles(BundleTest):
         for name, values in wrong.items():
             for value in values:
                 changed = bundle_file.lines_of([line | {name: value}, *map(json.loads, lines[1:])])
-                found = bundle_in.read(built(self.raw, {bundle_parts.MEMORIES: changed}))
+                found = read(built(self.raw, {bundle_parts.MEMORIES: changed}))
                 if found.ok:  # what only lore can judge
                     found = bundle_in.show_bundle(found.data, "Bea")
                 assert not found.ok, (name, value)
@@ -623,7 +660,7 @@ class TestWrongFiles(BundleTest):
         assert "more than 4 deep" in told(5, (1, None), *((n, n - 1) for n in range(2, 6)))
         lone = kept["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
         found = built(self.raw, {bundle_parts.STATE: kept | {"goals": lone}})
-        assert bundle_file.read(found).state.goals.count == 9, (
+        assert finish(bundle_file.reading(found)).state.goals.count == 9, (
             "of a closed one that is kept no more"
         )
 
@@ -635,24 +672,21 @@ class TestWrongFiles(BundleTest):
         )
         card = json.loads(members(self.raw)[bundle_parts.CARD])
         for wrong in ({"chara": "no card"}, {"chara": "{}"}, {"picture": "eHh4"}, {"picture": "x"}):
-            bundle = bundle_file.read(built(self.raw, {bundle_parts.CARD: card | wrong}))
-            shown = bundle_in.show_bundle(bundle, "Bea")
-            assert "It cannot be brought in: card.json" in shown.message, wrong
-            assert not bundle_in.import_bundle(bundle, key="Bea").ok
+            assert "card.json: " in self.refused(built(self.raw, {bundle_parts.CARD: card | wrong}))
         assert operations.find_assistant("Bea") is None
 
     def test_a_setting_that_is_none_here(self) -> None:
         """Named, before anything is made; one of a wrong value too."""
         unknown = built(self.raw, {bundle_parts.SETTINGS: {"moon": 1}})
         assert "'moon', which is no setting here" in self.refused(unknown)
-        wrong = bundle_in.read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
+        wrong = read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
         shown = bundle_in.show_bundle(wrong.data, "Bea")
         assert "tick_rate is" in shown.message
-        assert not bundle_in.import_bundle(wrong.data, key="Bea").ok
+        assert not bring(wrong.data, key="Bea").ok
 
     def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
         """Neither in the database, nor in memory, nor on the disk."""
-        bundle = bundle_in.read(self.raw).data
+        bundle = read(self.raw).data
         counts = [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
         folder = Path(settings.GAME_DIR) / "server" / "ai_archive"
         files = set(folder.glob("*")) if folder.is_dir() else set()
@@ -663,7 +697,8 @@ class TestWrongFiles(BundleTest):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bundle_store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
-                bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
+                bring(bundle, key="Bea", location=self.room1)
+        pump()
         assert counts == [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
         assert operations.find_assistant("Bea") is None
         assert files == (set(folder.glob("*")) if folder.is_dir() else set())
@@ -681,7 +716,7 @@ class TestWrongFiles(BundleTest):
         bea.delete()
         for body in [each for each in self.room1.contents if each.key == "Bea"]:
             body.delete()
-        bundle = bundle_in.read(self.raw).data
+        bundle = read(self.raw).data
 
         def broken(*_: Any) -> None:
             raise RuntimeError("disk full")
@@ -689,12 +724,122 @@ class TestWrongFiles(BundleTest):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bundle_store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
-                bundle_in.import_bundle(bundle, key="Bea", location=self.room1)
+                bring(bundle, key="Bea", location=self.room1)
         assert first == {path: path.read_bytes() for path in folder.glob("bea-of-*")}
         self.brought(self.raw)
         again = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
         assert len(first) + 1 == len(again)
         assert first.items() <= again.items()
+
+
+class TestMeanwhile(BundleTest):
+    """The game goes on while an assistant is read, written or stored: a step at each turn of it."""
+
+    def setUp(self) -> None:
+        """A file, and turns of the reactor that take one small step each."""
+        super().setUp()
+        self.raw = self.packed()
+        self.bundle = read(self.raw).data
+        patch = self.enterContext(pytest.MonkeyPatch.context())
+        patch.setattr(portions, "SLICE_SECONDS", 0.0)
+        for module in (bundle_store, bundle_out, bundle_file):
+            patch.setattr(module, "AT_ONCE", 1)
+        self.before = self.rows()
+
+    def rows(self) -> list[int]:
+        """The number of all rows that an import makes."""
+        tables = (Memory, EntityProfile, CardFile, AssistantScript, ScriptDB, ObjectDB)
+        return [table.objects.count() for table in tables]
+
+    def coming(self, **options: Any) -> tuple[Deferred[Any], list[Any]]:
+        """Bea, of whom some memories are stored; and what comes of her."""
+        given = {"key": "Bea", "location": self.room1, "by": "Boss", **options}
+        running, outcomes = bundle_in.import_bundle(self.bundle, **given), list[Any]()
+        running.addBoth(outcomes.append)
+        while Memory.objects.count() < self.before[0] + 2:
+            reactor.iterate(0)
+        assert not outcomes
+        assert operations.find_assistant("Bea") is None
+        return running, outcomes
+
+    def assert_nothing_is_left(self) -> None:
+        """Nobody came, and nothing tells that somebody was to."""
+        pump()
+        assert self.before == self.rows()
+        assert ServerConfig.objects.conf(arriving.ARRIVING) is None
+
+    def test_called_off(self) -> None:
+        """As where whoever asked over HTTP waits no longer: nothing is stored, and later it is."""
+        running, outcomes = self.coming()
+        running.cancel()
+        assert isinstance(outcomes[0], Failure)
+        self.assert_nothing_is_left()
+        assert self.brought(self.raw).key == "Bea"
+
+    def test_a_name_that_is_taken_meanwhile(self) -> None:
+        """It is refused at the end, whole; so is a room that is no more."""
+        _, outcomes = self.coming()
+        room = create.create_object(DefaultRoom, key="Hall")
+        _, others = self.coming(key="Cyr", location=room)
+        room.delete()
+        self.make("Bea")
+        self.before = [*self.before[:3], *self.rows()[3:]]
+        while not (outcomes and others):
+            reactor.iterate(0)
+        assert "Bea" in outcomes[0].message
+        assert "the room is gone" in others[0].message
+        assert not outcomes[0].ok
+        assert not others[0].ok
+        self.assert_nothing_is_left()
+
+    def test_no_more_than_two_at_once(self) -> None:
+        """Each may take hundreds of megabytes; the third is told to wait."""
+        _, outcomes = self.coming()
+        _, others = self.coming(key="Cyr")
+        assert "try again in a moment" in read(self.raw).message
+        while not (outcomes and others):
+            reactor.iterate(0)
+        assert outcomes[0].ok
+        assert others[0].ok
+        assert read(self.raw).ok
+
+    def test_a_process_that_ended_in_the_middle(self) -> None:
+        """The next takes out what it left, and never anything of one that is here."""
+        number = arriving.begin()
+        for _ in bundle_store.storing(number, self.bundle, bundle_people.Ids(self.bundle.who, {})):
+            pass
+        assert self.before[:2] < self.rows()[:2]
+        ServerConfig.objects.conf(arriving.ARRIVING, [number, self.ada_script.pk])
+        arriving._UNDER_WAY.clear()
+        arriving.clear_away()
+        self.assert_nothing_is_left()
+
+    def test_what_is_forgotten_meanwhile_is_not_in_the_file(self) -> None:
+        """It is read again, so that the file is of one moment."""
+        running, outcomes = bundle_out.export_assistant(self.ada_script, by="Boss"), list[Any]()
+        running.addBoth(outcomes.append)
+        for _ in range(3 * self.before[0] // 2):
+            reactor.iterate(0)
+        assert not outcomes
+        own_memory.forget_everything(self.ada_script, self.tom)
+        while not outcomes:
+            reactor.iterate(0)
+        parts = members(outcomes[0].data)
+        assert SECRET not in parts[bundle_parts.MEMORIES].decode()
+        assert OPEN in parts[bundle_parts.MEMORIES].decode()
+        assert parts == members(outcomes[0].data)
+        assert finish(bundle_file.reading(outcomes[0].data)).state.notes == []
+
+    def test_the_record_says_who_did_it_and_by_which_way(self) -> None:
+        """Also of what is done when whoever asked has long gone on."""
+        found: list[Any] = []
+        audit.LISTENERS.append(lambda *told: found.append(told))
+        self.addCleanup(audit.LISTENERS.pop)
+        with audit.acting("Boss", "web"):
+            running = bundle_in.import_bundle(self.bundle, key="Bea", location=self.room1)
+        over(running)
+        (told,) = [facts for name, _, facts in found if name == "assistant_imported"]
+        assert ("Boss", "web") == (told["by"], told["via"])
 
 
 class TestTyped(BundleTest):

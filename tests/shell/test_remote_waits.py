@@ -7,10 +7,12 @@ from typing import Any
 from django.test.utils import override_settings
 from twisted.internet.defer import Deferred
 
+from evennia_ai import operations
 from evennia_ai.agent import remote_delegating
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.models import RemoteTask
-from evennia_ai.runtime import services, state
+from evennia_ai.operations import own_memory
+from evennia_ai.runtime import services, state, turns
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tasks.remote_tasks import RemoteWait
 from tests.shell.delegating import DelegationTest
@@ -98,6 +100,25 @@ class TestWaits(DelegationTest):
         assert "asking" == self.state_of(wait)
         self.ada_script.at_pause()
         assert "failed" == self.state_of(wait)
+
+    def test_what_is_asked_of_a_turn_that_is_void_ends_with_it(self) -> None:
+        """However that comes, and also of one that goes on with the next beat: nothing runs it."""
+        script, event = self.ada_script, self.turn.event
+        for void in (
+            lambda: operations.reset_history(script),
+            lambda: operations.control.set_enabled(script, False),
+            lambda: own_memory.forget_everything(script, "*#1", with_waiting=True),
+            lambda: state.mute(script, "*#1", is_muted=True),
+            lambda: state.discard(script, [event.as_stored()]),
+            lambda: turns.give_up(script, {**turns.as_noted(self.turn), "events": [event.id]}),
+        ):
+            script.work.inbox = []
+            state.push(script, event)
+            wait = self.ask_back()
+            state.discard(script, [])
+            assert "asking" == self.state_of(wait), "of others nothing ends"
+            void()
+            assert ("failed", set()) == (self.state_of(wait), script.work.unanswered)
 
     def test_an_agent_is_told_for_a_day(self) -> None:
         """After that a start tells it no more, and its row is over."""

@@ -55,6 +55,11 @@ class MoneySpent:
         self.unpriced += not is_priced
 
 
+def scope_of(event: str) -> str:
+    """The scope of a turn, over which its limits are counted, by the id of its first event."""
+    return f"task {event}"
+
+
 @dataclass(slots=True)
 class Turn:
     """Everything one tick works on: plain copies, never the database's own lists.
@@ -187,7 +192,7 @@ class Turn:
     @property
     def scope(self) -> str:
         """The scope over which the limits of its task are counted."""
-        return f"task {self.events[0].id}"
+        return scope_of(self.events[0].id)
 
     @property
     def found_out(self) -> str:

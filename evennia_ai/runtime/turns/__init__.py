@@ -48,6 +48,7 @@ def set_down(script: Assistant) -> tuple[Event, ...]:
     stored = [item for item in work.inbox if item["id"] in noted["events"]]
     if not stored or len(stored) != len(noted["events"]):
         write(script, current_tool_call=None)
+        let_go(work)
         return ()
     return tuple(Event.from_stored(item) for item in stored)
 
@@ -344,8 +345,7 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
     """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
 
     Args:
-        is_final: settle also what was set down between two steps, if others noticed any of it: it
-            is not taken up again.
+        is_final: settle for good also what was set down between two steps, if others noticed any.
 
     Returns:
         What was interrupted, in words for the log, or "".

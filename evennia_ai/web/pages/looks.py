@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evennia.comms.models import ChannelDB
+from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.operations import (
@@ -130,12 +131,13 @@ def _card(visit: Visit, *, kind: str) -> Result[File]:
     return Result(True, f"The card of {visit.assistant.key}", File(name, content, MEDIA[kind]))
 
 
-def _whole(visit: Visit) -> Result[File]:
-    found = bundle_out.export_assistant(visit.assistant, by=visit.by)
-    if not found.ok:
-        return found.as_refusal()
+def _whole(visit: Visit) -> Deferred[Result[File]]:
     name = file_name("assistant", visit.assistant.key, ending=bundle_out.ENDING)
-    return found.holding(File(name, found.data, "application/zip"))
+
+    def sent(found: Result[bytes]) -> Result[File]:
+        return found.handing_on(lambda raw: File(name, raw, "application/zip"))
+
+    return bundle_out.export_assistant(visit.assistant, by=visit.by).addCallback(sent)
 
 
 def to_live(_visit: Visit, result: Result) -> str:
@@ -188,5 +190,5 @@ DOWNLOADS = (
         )
         for kind in cards.KINDS
     ),
-    Download(f"{ONE}assistant.zip", "whole", "settings", "export assistant", _whole),
+    Download(f"{ONE}assistant.zip", "whole", "settings", "export assistant", _whole, is_long=True),
 )
