@@ -86,11 +86,13 @@ class Person:
     has_logins: bool = False
 
 
+# Of what is walked through an admin may do all that a superuser may: what is worked out is sent by
+# the one, and what is made up by the other.
 RIGHTS = [
+    pytest.param(Person(ADMIN_NAME, None, has_logins=True), id="superuser"),
     pytest.param(
-        Person(ADMIN_NAME, None, (*WORKED_OUT, "fuzzing"), has_logins=True), id="superuser"
+        Person("Astrid", None, ("examples", "fuzzing", "stateful"), has_logins=True), id="admin"
     ),
-    pytest.param(Person("Astrid", None, (*WORKED_OUT, "fuzzing", "stateful")), id="admin"),
     pytest.param(Person("Bo", None), id="builder"),
     pytest.param(Person("Pia", EVERYBODY), id="player"),
     pytest.param(Person("Gast", OPEN), id="guest"),
