@@ -44,7 +44,7 @@ ONCE = (
     *(
         f"tests/journeys/test_{name}.py"
         for name in (
-            *("a2a_hooks", "a2a_hostile", "a2a_parts", "a2a_questions", "assistants_together"),
+            *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
             *("mcp_hostile", "misbehaviour", "real_model", "remembering", "remote_specialists"),
             *("safety", "schemathesis", "thinking", "two_games"),
