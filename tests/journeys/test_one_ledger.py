@@ -42,7 +42,7 @@ class Ledger:
         self._server, self.database = server, database
 
     def stop(self) -> None:
-        """Stop it, as a machine is taken down in order."""
+        """End it, and all connections with it."""
         self._server.stop()
 
     def start(self) -> None:
@@ -138,10 +138,10 @@ def players(games: tuple[Game, Game], staff: tuple[Player, Player]) -> Iterator[
 
 
 def used(owner: Player) -> list[int]:
-    """Tokens that `assistant budget` tells: of this game this month, and of all games."""
-    shown = owner.ask("assistant budget", r"All games together(.|\n)*month +([\d,]+) tok")
-    told = re.findall(r"month +([\d,]+) tok", owner.transcript[: owner.transcript.index(shown[0])])
-    return [int(number.replace(",", "")) for number in (told[-1], shown[2])]
+    """Tokens that `assistant budget` tells: of this game today, and of all games."""
+    today = r"today +([\d,]+) tok"
+    told = owner.ask("assistant budget", rf"{today}(?:.|\n)*All games together(?:.|\n)*?{today}")
+    return [int(number.replace(",", "")) for number in told.groups()]
 
 
 def test_two_games_on_one_ledger(
