@@ -32,6 +32,10 @@ held = ledger.store().reserve(ledger.BillingContext('Ada'), need, ledger.config_
 ledger.store().settle(held, much, now)
 ledger.store().flush()
 """
+HEALTH = """
+parts = operations.equipment().data.parts
+told = [p['told'] + p['advice'] for p in parts if p['name'] == 'Shared ledger']
+"""
 FLUSH = "from evennia_ai.budget import ledger\nledger.store().flush()"
 
 
@@ -105,7 +109,8 @@ def games(
                 "EVENNIA_AI_SAFETY_CONFIG": {"on_limit": {"mode": "unattended"}},
             }
             game.write_settings()
-            game.launch("migrate", "--database", "ledger")
+            if game is made[0]:
+                game.launch("migrate", "--database", "ledger")
             game.start()
         yield made[0], made[1]
     finally:
@@ -191,10 +196,12 @@ def _takes_a_name_of_its_own(game: Game, owner: Player, player: Player) -> None:
     owner.expect(TAKEN)
     owner.ask("assistant budget", f"No model call is made: {TAKEN}")
     assert re.search(r"lantern: last seen .* UTC\b", game.launch("ai_ledger"))
+    assert re.search(TAKEN, run(owner, HEALTH))
     secrets = game.folder / "server/conf/secret_settings.py"
     secrets.write_text(secrets.read_text().replace('"game": "lantern"', '"game": "harbour"'))
     game.reload()
     player.ask("whisper ada = and now?", whisper_of("and now?"), 30)
+    assert "called 'harbour' there" in run(owner, HEALTH)
 
 
 def _outlasts_a_stop(

@@ -7,11 +7,9 @@ reservation, or within a second: until then the whole estimate is held, which is
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from threading import RLock
@@ -23,7 +21,7 @@ from evennia.utils import logger
 from evennia_ai import audit
 from evennia_ai.budget.ledger import outages, place, upkeep
 from evennia_ai.budget.ledger.absence import asked
-from evennia_ai.budget.ledger.judging import excess, judge, unpriced_text
+from evennia_ai.budget.ledger.judging import fitted, tell_near, unpriced_text
 from evennia_ai.budget.ledger.names import OURS
 from evennia_ai.budget.ledger.outages import Outage
 from evennia_ai.budget.ledger.processes import owner_of_this_process
@@ -44,7 +42,7 @@ from evennia_ai.budget.ledger.rows import (
     write_calls,
 )
 from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
+from evennia_ai.core.safety.budget import CallState
 from evennia_ai.core.safety.prices import Price, cost_of, counted
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
@@ -111,8 +109,7 @@ class LedgerStore:
                 if not self._outage.draw(reservation):
                     raise
             self._open[reservation.key] = reservation
-        for text in reservation.warnings:
-            audit.record("budget_near", billing.assistant, text=text)
+        tell_near(reservation, billing.assistant)
         return reservation
 
     def _reserve(
@@ -169,7 +166,7 @@ class LedgerStore:
         self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
 
     def flush(self) -> None:
-        """Write how calls ended; where a shared ledger is away, that waits until it answers."""
+        """Write how calls ended, also where the name is another's by now; or once it answers."""
         with self._lock:
             self._cancel()
             if self._endings:
@@ -177,7 +174,6 @@ class LedgerStore:
 
     def _flush(self) -> None:
         try:
-            # Also of calls that were made before another game took the name.
             asked(partial(self._write, None, None), by_name=False)
         except LedgerAwayError as error:
             if self._later is None:
@@ -237,13 +233,7 @@ class LedgerStore:
             self._set_timer(FLUSH_SECONDS)
 
     def keep(self, config: BudgetConfig, now: float) -> str:
-        """See to a shared ledger while nobody talks: once a minute, or so.
-
-        Args:
-            config: the game's caps.
-
-        Returns:
-            What staff should be told of another server with this game's database, or "".
+        """See to a shared ledger while nobody talks; what staff should be told of it, or "".
 
         Raises:
             ConfigurationError, LedgerAwayError: as of `reserve`.
@@ -359,29 +349,13 @@ class LedgerStore:
             if reservation is None or config is None:
                 self.totals.add(add_up(changes))
             else:
-                reservation = self._fitted(reservation, self.totals.change(add_up(changes)), config)
+                found = self.totals.change(add_up(changes))
+                reservation = fitted(reservation, found, config, self.totals.change)
                 rows.append(reservation.as_row())
             self._tried = reservation, bool(over)  # as it is committed, heard or not
             write_calls(rows)
         self._outage.settle(over)
         return count, reservation
-
-    def _fitted(
-        self, reservation: Reservation, totals: dict[BudgetAccount, Total], config: BudgetConfig
-    ) -> Reservation:
-        """A call that is let through, with an answer as long as the caps leave room for.
-
-        Raises:
-            LimitReachedError, NoFreeSlotError: as `judge`.
-        """
-        if tokens := excess(reservation, totals, config):
-            smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
-            cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
-            back = Change(held_tokens=-tokens, held_cost_nano=cost)
-            totals = self.totals.change(dict.fromkeys(reservation.accounts, back))
-            reservation = smaller
-        judge(reservation, totals, config)
-        return reservation
 
     def _change(self, ending: Ending) -> Change:
         return upkeep.change_by(ending, self._clock() - ending.noted_at)
@@ -406,10 +380,9 @@ class LedgerStore:
             held = self._write(begun, config) or begun
         except LimitReachedError:
             self._outage.refuse(now)  # all is used up, and there is nothing to go on with
-            return
-        self._outage.add(held)
-        for text in held.warnings:
-            audit.record("budget_near", "game", text=text)
+        else:
+            self._outage.add(held)
+            tell_near(held, "game")
 
     def recover(self, now: float) -> int:
         """Close the calls of server processes that ended in the middle of them, as cut off.
@@ -423,13 +396,4 @@ class LedgerStore:
         with self._lock:
             own = self._outage.keys  # somebody closes these
             found = upkeep.orphans(self.owner, now)
-            return sum(self.close_orphan(call, now) for call in found if call.key not in own)
-
-    def close_orphan(self, call: ModelCall, now: float = math.inf) -> bool:
-        """Close one call as cut off. Returns whether it was still open.
-
-        Args:
-            now: a reserve of a day that begins later was used by nobody, and counts nothing.
-        """
-        with together():
-            return upkeep.close(call, now)
+            return sum(upkeep.close_orphan(call, now) for call in found if call.key not in own)
