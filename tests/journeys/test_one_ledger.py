@@ -33,7 +33,8 @@ ledger.store().settle(held, much, now)
 ledger.store().flush()
 """
 HEALTH = """
-parts = operations.equipment().data.parts
+from evennia_ai.operations.equipment import equipment
+parts = equipment().data.parts
 told = [p['told'] + p['advice'] for p in parts if p['name'] == 'Shared ledger']
 """
 FLUSH = "from evennia_ai.budget import ledger\nledger.store().flush()"
