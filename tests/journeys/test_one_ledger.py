@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,8 +49,9 @@ class Ledger:
         self._server, self.database = server, database
 
     def stop(self) -> None:
-        """End it, and all connections with it."""
-        self._server.stop()
+        """End it, and all connections with it, as a machine is taken down in order."""
+        os.kill(self._server.get_pid(), signal.SIGINT)
+        until(lambda: not (self._server.pgdata / "postmaster.pid").exists())
 
     def start(self) -> None:
         """Start it again, with all that it had."""
