@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.fakes.handle import MODEL_NAME, FakeModel
+from tests.journeys import processes
 from tests.journeys.clients import Player
 from tests.journeys.game import ROOT, UNHURRIED, Game
 from tests.journeys.lines import FAILURE_PATTERN, SPENT, whisper_of
@@ -50,8 +51,9 @@ class Ledger:
 
     def stop(self) -> None:
         """End it, and all connections with it, as a machine is taken down in order."""
-        os.kill(self._server.get_pid(), signal.SIGINT)
-        until(lambda: not (self._server.pgdata / "postmaster.pid").exists())
+        pid = self._server.get_pid()
+        os.kill(pid, signal.SIGINT)
+        processes.wait_for_end(pid, 30)
 
     def start(self) -> None:
         """Start it again, with all that it had."""
