@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,10 +68,12 @@ class Ledger:
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+def ledger() -> Iterator[Ledger]:
     """A server of its own, with nothing in it."""
     with (
-        own_server(tmp_path_factory.mktemp("ledger")) as server,
+        # Not in the folder of pytest, which another run closes to the server's user meanwhile.
+        tempfile.TemporaryDirectory(prefix="evennia_ai_ledger_") as folder,
+        own_server(Path(folder)) as server,
         new_database(as_settings(server.get_uri())) as database,
     ):
         yield Ledger(server, database)
