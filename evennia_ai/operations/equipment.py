@@ -1,4 +1,4 @@
-"""The things that assistants depend on: models, memory store, database, MCP servers, versions.
+"""The things that assistants depend on: models, stores, MCP servers, versions.
 
 Each is a row in words: how it is, and what to do where it is not well. Nothing is asked over the
 network here; `models.check_model` does that.
@@ -21,7 +21,7 @@ from evennia_ai.audit import archive
 from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import missing_tables
-from evennia_ai.operations import monitoring, workers
+from evennia_ai.operations import monitoring, shared_ledger, workers
 from evennia_ai.operations.endpoint_uses import all_uses
 from evennia_ai.operations.memory_upkeep import FAILED, NO_STORE, OFF, condition_of
 from evennia_ai.operations.naming import list_assistants
@@ -72,7 +72,8 @@ class Equipment:
 
 def equipment() -> Result[Equipment]:
     """The things that the game's assistants depend on, as they are now."""
-    parts = [*_models(), *_memory(), *_workers(), *_database(), *_servers(), *_agents()]
+    stores = [*_memory(), *_workers(), *_database(), *_ledger()]
+    parts = [*_models(), *stores, *_servers(), *_agents()]
     unwell = [part["name"] for part in parts if part["level"] == BAD]
     told = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
     return Result(True, told, Equipment(parts, _archives(), _versions()))
@@ -172,6 +173,13 @@ def _database() -> Iterator[Part]:
         name = Path(path).name
         told = f"Other users of the machine may read {name}; passwords are in it."
         yield _part("Database file", BAD, told, f"Type where it is: chmod 600 {name}")
+
+
+def _ledger() -> Iterator[Part]:
+    """The ledger where several games share it; most have their own, and nothing is said."""
+    if (found := shared_ledger.condition()) is not None:
+        told, trouble = found
+        yield _part("Shared ledger", BAD if trouble else GOOD, told, trouble)
 
 
 def _servers() -> Iterator[Part]:

@@ -127,6 +127,9 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
     put_by = Reservations(f"the game in {checkout.root} (process {os.getpid()})")
     with put_by, ExitStack() as undo:
         openings = ports.claim(ports.choose(os.environ, kept), insisted, put_by)
+        # Of a start that fails the address is not kept.
+        before = database_url.kept(checkout.server) or database_url.BACK
+        undo.callback(_undisturbed, partial(database_url.keep, checkout.server, before))
         database_url.keep(checkout.server, database_url.asked_for())
         endpoint = brain.choose(checkout)
         wants_brain = endpoint.is_local and brain.has_a_build()
@@ -237,7 +240,7 @@ def _refuse_other_database(checkout: Checkout) -> None:
     known = database_url.kept(checkout.server) or database_url.BACK
     if asked is not None and asked.strip() != known:
         raise PlayError(
-            "The game is open with another database; to change it: make restart DATABASE_URL="
+            "The game is open with another database; to change it: make restart DATABASE_URL=..."
         )
 
 

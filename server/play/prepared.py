@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from server.play import ports, summary
+from server.play import database_url, ports, summary
 from server.play.game import World
 from server.play.layout import Checkout
 from server.play.ports import Openings
@@ -42,11 +42,15 @@ def remembered(
 ) -> World | None:
     """Return what the last look found, or None if anything is not as it was then.
 
+    Nothing is known of a database that is no file beside the game.
+
     Args:
         checkout: whose game.
         openings: where it is to listen.
         environ: the variables that the settings may heed.
     """
+    if database_url.kept(checkout.server):
+        return None
     try:
         kept = json.loads(_file(checkout).read_text(encoding="utf-8"))
         world = dict(kept["world"])

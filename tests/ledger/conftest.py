@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -45,12 +46,17 @@ class Worker:
         """What it says."""
         return self.process.stdout
 
-    def go(self) -> None:
-        """Let it begin, or go on."""
+    def go(self, line: str = "") -> None:
+        """Let it begin, or go on, told so in a line."""
         self.get_ready()
         assert self.process.stdin is not None
-        self.process.stdin.write("\n")
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
+
+    def do(self, step: str) -> Any:
+        """Let it do something, and return what it says of it."""
+        self.go(step)
+        return self.told()
 
     def told(self) -> Any:
         """The next thing it says."""
@@ -128,6 +134,14 @@ class Games:
         self._server, self._folder = server, folder
         self._started: list[Worker] = []
 
+    def copy(self, game: str, other: str) -> None:
+        """Restore a backup of a game beside it, as it were."""
+        copied = sqlite3.connect(self._folder / f"{other}.db3")
+        with copied, sqlite3.connect(self._folder / f"{game}.db3") as database:
+            database.backup(copied)
+        copied.close()
+        database.close()
+
     def start(
         self, game: str, act: str, config: dict[str, Any] | None = None, **options: Any
     ) -> Worker:
@@ -177,6 +191,7 @@ def games(postgres: dict[str, Any], server: dict[str, Any], tmp_path: Path) -> I
         worker.go()
         tables = worker.told()["ledger"]
         worker.end()
-    assert {"evennia_ai_budgettotal", "evennia_ai_modelcall", "django_migrations"} == set(tables)
+    ours = {f"evennia_ai_{name}" for name in ("budgettotal", "modelcall", "ledgergame")}
+    assert {*ours, "django_migrations"} == set(tables)
     yield made
     made.end()

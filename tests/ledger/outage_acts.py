@@ -17,8 +17,8 @@ from evennia_ai.budget.ledger import BillingContext, LedgerStore, Reservation, l
 from evennia_ai.budget.ledger.absence import ABSENCE
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.budget.ledger.rows import away
-from evennia_ai.core.safety.budget import DAY, BudgetAccount
-from evennia_ai.core.settings.budget import BudgetConfig, Scope
+from evennia_ai.core.safety.budget import DAY, BudgetAccount, period_of
+from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Scope
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LedgerAwayError, LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
@@ -63,10 +63,10 @@ def unheard() -> Iterator[None]:
     assert ledger_store.together is real
 
 
-def caps(tokens: int) -> BudgetConfig:
+def caps(tokens: int, span: str = "day") -> BudgetConfig:
     """A cap on all games together, and none else."""
     none = {"tokens_per_day": 0, "calls_per_minute": 0}
-    whole = {**none, "tokens_per_day": tokens}
+    whole = {**none, f"tokens_per_{span}": tokens}
     scopes = dict.fromkeys(("game", "assistant", "player"), none)
     return BudgetConfig.from_stored({**scopes, "all_games": whole, "calls_in_flight": 0})
 
@@ -217,4 +217,68 @@ def crowd(_options: dict[str, Any]) -> Any:
     return {"reserves": ModelCall.objects.filter(purpose="reserve").count(), "refused": told}
 
 
-OUTAGE_ACTS = {act.__name__: act for act in (lose, doubt, stop, silent, wait, read, erase, crowd)}
+MIDNIGHT = (NOW // DAY + 1) * DAY
+EVE = MIDNIGHT - 300
+
+
+def _held(store: LedgerStore, at: float, cap: BudgetConfig | None = None) -> int:
+    """What all games hold once a minute's look of one of them is over."""
+    store.keep(cap or caps(10_000), at)
+    return found()["held"]
+
+
+def _used_on(at: float) -> int:
+    total = read_total(EVERY._replace(period=period_of(BudgetSpan.DAY, at)))
+    return total.prompt_tokens + total.completion_tokens
+
+
+def days(_options: dict[str, Any]) -> Any:
+    """Days with a reserve: a ledger that is away at midnight, an idle game, and too little room."""
+    return {act.__name__: act(LedgerStore()) for act in (_midnight, _idle, _narrow)}
+
+
+def _midnight(store: LedgerStore) -> Any:
+    """Nobody talks before the ledger goes away; it is away at midnight, and back after it."""
+    held = [_held(store, EVE - 3600), _held(store, EVE)]
+    with cut():
+        for at in (EVE + 60, MIDNIGHT + 1, MIDNIGHT + 60):
+            call(store, at)
+    held.append(_held(store, MIDNIGHT + 120))
+    used = [_used_on(EVE), _used_on(MIDNIGHT)]
+    store.stop()
+    return {**found(), "held_at": held, "used_on": used}
+
+
+def _idle(store: LedgerStore) -> Any:
+    """Nobody talks for days, and the clock is set, far ahead and back; then it stops."""
+    times = [EVE, MIDNIGHT + 1, MIDNIGHT + DAY - 60, MIDNIGHT + DAY + 1, NOW + 40 * DAY, NOW]
+    held = [_held(store, at) for at in times]
+    store.stop()
+    return {**found(), "held_at": [*held, _held(store, EVE)]}
+
+
+def _narrow(store: LedgerStore) -> Any:
+    """A month has room for one and a half; the second is made whole once the first is gone."""
+    month = caps(1500 + found()["used"], span="month")
+    held = [_held(store, at, month) for at in (EVE, MIDNIGHT + 1, MIDNIGHT + 2)]
+    store.stop()
+    return {**found(), "held_at": held}
+
+
+def aside(_options: dict[str, Any]) -> Any:
+    """It sets aside for both days, and is killed."""
+    held = _held(LedgerStore(), EVE)
+    print(json.dumps({"held": held}), flush=True)
+    sys.stdin.readline()
+
+
+def after(options: dict[str, Any]) -> Any:
+    """What all games hold and have used once another process of the game has looked."""
+    LedgerStore().recover(EVE + 60 if options["is_before"] else MIDNIGHT + 60)
+    return found()
+
+
+OUTAGE_ACTS = {
+    act.__name__: act
+    for act in (lose, doubt, stop, silent, wait, read, erase, crowd, days, aside, after)
+}

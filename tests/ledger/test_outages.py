@@ -80,6 +80,30 @@ def test_a_game_that_is_erased_leaves_nothing_held(games: Games) -> None:
     assert [0, 0] == found["mine"]
 
 
+def test_a_days_reserve_is_there_when_the_day_begins(games: Games) -> None:
+    """And no longer than its day: of idle games too, where a clock is set, where room is scarce."""
+    found = told(games, "days", ASIDE)
+    over = {"used": 3 * CALL_TOKENS, "held": 0, "open": 0}
+    assert [over] * 3 == [_sums(each) for each in found.values()]
+    assert [1000, 2000, 1000] == found["_midnight"]["held_at"]
+    assert [CALL_TOKENS, 2 * CALL_TOKENS] == found["_midnight"]["used_on"]
+    assert [2000, 1000, 2000, 1000, 1000, 1000, 0] == found["_idle"]["held_at"]
+    assert [1500, 1000, 1000] == found["_narrow"]["held_at"]
+
+
+def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) -> None:
+    """Nobody can have drawn from it before its day began; once it has, all of both counts."""
+    used = 0
+    for is_before, more in ((True, 1000), (False, 2000)):
+        killed = games.start(LANTERN, "aside", ASIDE)
+        killed.go()
+        assert {"held": 2000} == killed.told()
+        killed.kill()
+        used += more
+        found = told(games, "after", ASIDE, is_before=is_before)
+        assert {"used": used, "held": 0, "open": 0} == _sums(found)
+
+
 def test_a_reserve_of_nothing_is_none(games: Games) -> None:
     """Where another process has set aside all that there is."""
     assert {"reserves": 1, "refused": 2} == told(games, "crowd", ASIDE)

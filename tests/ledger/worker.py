@@ -20,11 +20,12 @@ def main(act: str, options: str = "{}") -> None:
 
     django.setup()
     from tests.ledger.acts import ACTS
+    from tests.ledger.name_acts import named
     from tests.ledger.outage_acts import OUTAGE_ACTS
 
     print("ready", flush=True)
     sys.stdin.readline()
-    print(json.dumps({**ACTS, **OUTAGE_ACTS}[act](json.loads(options))), flush=True)
+    print(json.dumps({**ACTS, **OUTAGE_ACTS, "named": named}[act](json.loads(options))), flush=True)
 
 
 if __name__ == "__main__":

@@ -110,3 +110,13 @@ def test_a_database_that_cannot_be_used_is_told_in_a_sentence(
         assert "database: game on 127.0.0.1:1 cannot be reached (" in told.stderr
         assert "secret" not in told.stderr
         assert not copy.path("server/evennia.db3").exists()
+
+
+def test_an_address_that_does_not_open_the_game_is_not_kept(tmp_path: Path) -> None:
+    """The next start has the database that the last good one had."""
+    with Copy.make(tmp_path / "checkout") as copy:
+        good = "postgresql://me@127.0.0.1:2/game"
+        database_url.keep(copy.root / "server", good)
+        told = copy.make_target("play", DATABASE_URL="postgresql://me:secret@127.0.0.1:1/game")
+        assert "game on 127.0.0.1:1 cannot be reached (" in told.out + told.err
+        assert good == database_url.kept(copy.root / "server")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from server.play import ports, prepared
+from server.play import database_url, ports, prepared
 from server.play.game import World
 from server.play.layout import Checkout
 
@@ -110,6 +110,7 @@ def test_what_players_do_counts_for_nothing(
         lambda checkout: (checkout.root / PACKAGES / "django-5.2.dist-info").mkdir(),
         lambda checkout: (checkout.server / ".play.prepared.json").write_text("{"),
         lambda checkout: (checkout.server / ".play.prepared.json").unlink(),
+        lambda checkout: database_url.keep(checkout.server, "postgresql://me@localhost/game"),
     ],
     ids=[
         "a migration is missing",
@@ -126,6 +127,7 @@ def test_what_players_do_counts_for_nothing(
         "another package",
         "a damaged note",
         "no note",
+        "another database",
     ],
 )
 def test_what_the_look_depends_on_is_looked_at_again(

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
-from evennia_ai.budget.ledger import LedgerStore, bench, grant
+from evennia_ai.budget.ledger import LedgerStore, bench, grant, upkeep
 from evennia_ai.core.safety.budget import BudgetAccount, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Measure, Scope
 from evennia_ai.core.turn.turn import TokenUsage
@@ -169,7 +169,7 @@ class TestCaps(LedgerTest):
         assert ("", "", "bench") == (call.assistant, call.person, call.purpose)
         scopes = set(BudgetTotal.objects.values_list("scope", flat=True))
         assert {"game", "bench"} == scopes
-        assert self.store.close_orphan(call)
+        assert upkeep.close_orphan(call)
         assert {0} == set(BudgetTotal.objects.values_list("held_tokens", flat=True))
         assert {0} == set(BudgetTotal.objects.values_list("open_calls", flat=True))
 

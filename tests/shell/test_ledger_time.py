@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from evennia_ai.budget.ledger import LedgerStore, grant, rows, upkeep
-from evennia_ai.budget.ledger.upkeep import is_gone, owner_of_this_process
+from evennia_ai.budget.ledger import LedgerStore, grant, processes, rows, upkeep
+from evennia_ai.budget.ledger.processes import is_gone, owner_of_this_process
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, accounts_of
 from evennia_ai.core.settings.budget import BudgetConfig, Caps, Scope
 from evennia_ai.core.turn.turn import TokenUsage
@@ -182,7 +182,7 @@ class TestKilled(LedgerTest):
         """Also where two processes find it at the same moment."""
         self.killed(self.dead())
         found = ModelCall.objects.get()
-        assert (True, False) == (self.store.close_orphan(found), self.store.close_orphan(found))
+        assert (True, False) == (upkeep.close_orphan(found), upkeep.close_orphan(found))
         self.assert_consistent()
 
     def test_an_ending_that_waited_long_to_be_written(self) -> None:
@@ -207,8 +207,8 @@ class TestKilled(LedgerTest):
         """On a system that does not say what runs there, calls are closed once they are overdue."""
         with tempfile.TemporaryDirectory() as folder:
             nowhere = Path(folder)
-            assert "" == upkeep.machine(nowhere)
-            assert "" == upkeep.started(1, nowhere)
+            assert "" == processes.machine(nowhere)
+            assert "" == processes.started(1, nowhere)
 
     def test_who_has_ended(self) -> None:
         """A process is told from a later one of the same number; of another machine none is."""

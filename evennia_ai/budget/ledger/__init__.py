@@ -16,6 +16,7 @@ from evennia_ai.budget.ledger.absence import ABSENCE
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
+from evennia_ai.budget.ledger.names import OURS
 from evennia_ai.budget.ledger.reading import Report, read_report, today_of
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
@@ -43,6 +44,7 @@ __all__ = [
     "bench",
     "check_settings",
     "config_for",
+    "game",
     "grant",
     "is_shared",
     "missing_tables",
@@ -91,6 +93,7 @@ def start_anew() -> None:
     store.cache_clear()
     place.read_anew()
     ABSENCE.forget()
+    OURS.forget()
 
 
 def report(
@@ -113,6 +116,11 @@ def report(
 def is_shared() -> bool:
     """True where several games share the ledger."""
     return place.is_shared()
+
+
+def game() -> str:
+    """The name of this game where several share the ledger; "" in its own."""
+    return place.game()
 
 
 def config_for(own: object) -> BudgetConfig:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.names import OURS
 from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.errors import LedgerAwayError
 from evennia_ai.resilience.clock import Clock
@@ -54,26 +55,29 @@ class Absence:
 ABSENCE = Absence()
 
 
-def asked(ask: Callable[[], T]) -> T:
+def asked(ask: Callable[[], T], *, by_name: bool = True) -> T:
     """The ledger's answer: all that reads it, or begins to write, asks by this.
 
     Args:
         ask: may be called twice: a connection that was opened before may be dead by now, though
             the database answers again.
+        by_name: only if this game's name there is its own; else whoever has it.
 
     Raises:
-        ConfigurationError: the tables do not exist.
+        ConfigurationError: the tables do not exist, or another game has the name.
         LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
     """
     with ABSENCE.noted():
         if place.is_shared() and place.connection().connection is not None:
             try:
-                return _wanted(ask)
+                return _wanted(ask, by_name=by_name)
             except LedgerAwayError:
                 pass  # its connection is let go
-        return _wanted(ask)
+        return _wanted(ask, by_name=by_name)
 
 
-def _wanted(ask: Callable[[], T]) -> T:
+def _wanted(ask: Callable[[], T], *, by_name: bool) -> T:
+    if by_name:
+        OURS.ensure()
     with tables_wanted():
         return ask()

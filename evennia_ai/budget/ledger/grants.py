@@ -9,6 +9,7 @@ from django.db.models import F
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.names import OURS
 from evennia_ai.budget.ledger.rows import together
 from evennia_ai.core.safety.budget import BudgetAccount, account_of, as_units
 from evennia_ai.core.safety.limits import MONEY
@@ -43,7 +44,9 @@ def raise_cap(more: Raise) -> None:
     """Add to a cap. It is kept in the database, ends with the period, and is recorded.
 
     Raises:
-        ConfigurationError: the amount is no number above 0, or absurdly large.
+        ConfigurationError: the amount is no number above 0, or absurdly large; or another game
+            has this one's name in a shared ledger.
+        LedgerAwayError: a shared ledger does not answer.
     """
     units = as_units(more.cap.measure, more.amount) if math.isfinite(more.amount) else 0
     if not 0 < units <= MOST_UNITS:
@@ -52,6 +55,7 @@ def raise_cap(more: Raise) -> None:
     column = f"granted_{more.cap.measure}{suffix}"
     scope, key, period = more.account
     whose = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
+    OURS.ensure()
     with together():
         BudgetTotal.objects.bulk_create([BudgetTotal(**whose)], ignore_conflicts=True)
         BudgetTotal.objects.filter(**whose).update(**{column: F(column) + units})

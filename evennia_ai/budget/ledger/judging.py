@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
+from evennia_ai import audit
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.reservations import Reservation
+from evennia_ai.budget.ledger.reservations import Change, Reservation
 from evennia_ai.core.safety import budget
 from evennia_ai.core.safety.budget import BudgetAccount, CapStanding, Purpose, Total
 from evennia_ai.core.safety.prices import answer_tokens_for
@@ -39,6 +41,31 @@ def _as_tokens(reservation: Reservation, measure: Measure, missing: int) -> int:
         return missing
     price = reservation.estimate.price
     return answer_tokens_for(missing, price) if measure is Measure.COST else 0
+
+
+def fitted(
+    reservation: Reservation,
+    totals: Totals,
+    config: BudgetConfig,
+    change: Callable[[Mapping[BudgetAccount, Change]], Totals],
+) -> Reservation:
+    """A call that is let through, with an answer as long as the caps leave room for.
+
+    Args:
+        totals: with the call already counted in.
+        change: adds to them in the database, and returns what they are then.
+
+    Raises:
+        LimitReachedError, NoFreeSlotError: as `judge`.
+    """
+    if tokens := excess(reservation, totals, config):
+        smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
+        cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
+        back = Change(held_tokens=-tokens, held_cost_nano=cost)
+        totals = change(dict.fromkeys(reservation.accounts, back))
+        reservation = smaller
+    judge(reservation, totals, config)
+    return reservation
 
 
 def judge(reservation: Reservation, totals: Totals, config: BudgetConfig) -> None:
@@ -105,6 +132,16 @@ def _is_first(standing: budget.CapStanding) -> bool:
     of = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
     found = BudgetTotal.objects.filter(**of, **{flag: False})
     return bool(found.update(**{flag: True}))
+
+
+def tell_near(reservation: Reservation, name: str) -> None:
+    """Put on record which caps are nearly used up.
+
+    Args:
+        name: whose call it is.
+    """
+    for text in reservation.warnings:
+        audit.record("budget_near", name, text=text)
 
 
 def unpriced_text(model: str, path: str) -> str:

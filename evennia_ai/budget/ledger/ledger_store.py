@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from threading import RLock
@@ -22,8 +21,10 @@ from evennia.utils import logger
 from evennia_ai import audit
 from evennia_ai.budget.ledger import outages, place, upkeep
 from evennia_ai.budget.ledger.absence import asked
-from evennia_ai.budget.ledger.judging import excess, judge, unpriced_text
-from evennia_ai.budget.ledger.outages import Outage, Reserve
+from evennia_ai.budget.ledger.judging import fitted, tell_near, unpriced_text
+from evennia_ai.budget.ledger.names import OURS
+from evennia_ai.budget.ledger.outages import Outage
+from evennia_ai.budget.ledger.processes import owner_of_this_process
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     Change,
@@ -40,9 +41,8 @@ from evennia_ai.budget.ledger.rows import (
     together,
     write_calls,
 )
-from evennia_ai.budget.ledger.upkeep import owner_of_this_process
 from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import BudgetAccount, CallState, Total
+from evennia_ai.core.safety.budget import CallState
 from evennia_ai.core.safety.prices import Price, cost_of, counted
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
@@ -52,7 +52,6 @@ from evennia_ai.resilience.clock import Clock
 
 FLUSH_SECONDS = 1.0
 UPKEEP_SECONDS = 600
-ASIDE_SECONDS = 60  # between two tries to set a reserve aside
 ExtraWrites = Callable[[], None]
 Later = Callable[[float, Callable[[], None]], Any]
 
@@ -78,9 +77,9 @@ class LedgerStore:
         self._is_unsure = False
         self._tried: tuple[Reservation | None, bool] = None, False
         self._outage = Outage(clock)
-        self._aside_at: float | None = None
         self._kept_at: float | None = None
         self._pruned_at: float | None = None
+        self._rests = False
         self._lock = RLock()
 
     def reserve(
@@ -107,16 +106,16 @@ class LedgerStore:
                 reservation = asked(partial(self._reserve, billing, estimate, config, now))
             except LedgerAwayError:
                 reservation = self._begin(billing, estimate, now)
-                if not self._outage.draw(reservation, now):
+                if not self._outage.draw(reservation):
                     raise
             self._open[reservation.key] = reservation
-        for text in reservation.warnings:
-            audit.record("budget_near", billing.assistant, text=text)
+        tell_near(reservation, billing.assistant)
         return reservation
 
     def _reserve(
         self, billing: BillingContext, estimate: CostEstimate, config: BudgetConfig, now: float
     ) -> Reservation:
+        self._rests = False
         self._keep_house(config, now)
         begun = self._begin(billing, estimate, now)
         return self._write(begun, config) or begun
@@ -167,7 +166,7 @@ class LedgerStore:
         self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
 
     def flush(self) -> None:
-        """Write how calls ended; where a shared ledger is away, that waits until it answers."""
+        """Write how calls ended, also where the name is another's by now; or once it answers."""
         with self._lock:
             self._cancel()
             if self._endings:
@@ -175,7 +174,7 @@ class LedgerStore:
 
     def _flush(self) -> None:
         try:
-            asked(partial(self._write, None, None))
+            asked(partial(self._write, None, None), by_name=False)
         except LedgerAwayError as error:
             if self._later is None:
                 raise
@@ -233,13 +232,29 @@ class LedgerStore:
             self._endings.append(ending)
             self._set_timer(FLUSH_SECONDS)
 
+    def keep(self, config: BudgetConfig, now: float) -> str:
+        """See to a shared ledger while nobody talks; what staff should be told of it, or "".
+
+        Raises:
+            ConfigurationError, LedgerAwayError: as of `reserve`.
+        """
+        with self._lock:
+            if self._rests:
+                return ""
+            told = asked(partial(OURS.show, self.owner, now))
+            asked(partial(self._keep_house, config, now))
+        return told
+
     def stop(self) -> None:
         """Write what is left; no timer stays behind."""
         with self._lock:
+            self._rests = True
             self._cancel()
             if self._outage.leave() or self._endings or self._is_unsure:
                 self._flush()
             self._cancel()
+            with suppress(ConfigurationError):
+                asked(partial(OURS.leave, self.owner), by_name=False)
 
     def drop(self) -> None:
         """Forget what is left, as a process does that is killed; no timer stays behind."""
@@ -258,10 +273,15 @@ class LedgerStore:
         """
         with self._lock:
             self._cancel()
-            if self._outage.leave() or self._endings or self._is_unsure:
-                asked(partial(self._write, None, None))
-            asked(upkeep.erase)
+            try:
+                if self._outage.leave() or self._endings or self._is_unsure:
+                    asked(partial(self._write, None, None))
+                asked(upkeep.erase)
+            except BaseException:
+                self._outage.stay()
+                raise
             self.drop()
+            self._rests = True
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -316,7 +336,7 @@ class LedgerStore:
         Returns:
             How many endings were written, and the new call, as large as there is room for.
         """
-        count, over = len(self._endings), self._outage.over(reservation)
+        count, over = len(self._endings), self._outage.over()
         endings = [*self._endings, *over]
         with together():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
@@ -329,29 +349,13 @@ class LedgerStore:
             if reservation is None or config is None:
                 self.totals.add(add_up(changes))
             else:
-                reservation = self._fitted(reservation, self.totals.change(add_up(changes)), config)
+                found = self.totals.change(add_up(changes))
+                reservation = fitted(reservation, found, config, self.totals.change)
                 rows.append(reservation.as_row())
             self._tried = reservation, bool(over)  # as it is committed, heard or not
             write_calls(rows)
-        self._outage.settle(is_over=bool(over))
+        self._outage.settle(over)
         return count, reservation
-
-    def _fitted(
-        self, reservation: Reservation, totals: dict[BudgetAccount, Total], config: BudgetConfig
-    ) -> Reservation:
-        """A call that is let through, with an answer as long as the caps leave room for.
-
-        Raises:
-            LimitReachedError, NoFreeSlotError: as `judge`.
-        """
-        if tokens := excess(reservation, totals, config):
-            smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
-            cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
-            back = Change(held_tokens=-tokens, held_cost_nano=cost)
-            totals = self.totals.change(dict.fromkeys(reservation.accounts, back))
-            reservation = smaller
-        judge(reservation, totals, config)
-        return reservation
 
     def _change(self, ending: Ending) -> Change:
         return upkeep.change_by(ending, self._clock() - ending.noted_at)
@@ -364,20 +368,21 @@ class LedgerStore:
             if self._pruned_at is None or abs(now - self._pruned_at) >= budget.DAY:
                 self._pruned_at = now
                 upkeep.prune(now)
-        if outages.is_wanted() and not self._outage.has_reserve(now):
-            self._set_aside(config, now)
+        for at in self._outage.lacking(now):
+            self._set_aside(config, at, now)
+        if self._outage.over():
+            self._write(None, None)
 
-    def _set_aside(self, config: BudgetConfig, now: float) -> None:
-        """Set aside what is wanted for this day, or as much of it as the caps leave room for."""
-        if self._aside_at is not None and abs(now - self._aside_at) < ASIDE_SECONDS:
-            return
-        self._aside_at = now
-        begun = self._begin(*outages.wanted(), now)
+    def _set_aside(self, config: BudgetConfig, at: float, now: float) -> None:
+        """Set aside what is wanted for the day of `at`, or as much of it as caps leave room for."""
+        begun = self._begin(*outages.wanted(), at)
         try:
             held = self._write(begun, config) or begun
         except LimitReachedError:
-            return  # all is used up, and there is nothing to go on with
-        self._outage.reserve, self._aside_at = Reserve.of(held), None
+            self._outage.refuse(now)  # all is used up, and there is nothing to go on with
+        else:
+            self._outage.add(held)
+            tell_near(held, "game")
 
     def recover(self, now: float) -> int:
         """Close the calls of server processes that ended in the middle of them, as cut off.
@@ -391,9 +396,4 @@ class LedgerStore:
         with self._lock:
             own = self._outage.keys  # somebody closes these
             found = upkeep.orphans(self.owner, now)
-            return sum(self.close_orphan(call) for call in found if call.key not in own)
-
-    def close_orphan(self, call: ModelCall) -> bool:
-        """Close one call as cut off. Returns whether it was still open."""
-        with together():
-            return upkeep.close(call)
+            return sum(upkeep.close_orphan(call, now) for call in found if call.key not in own)

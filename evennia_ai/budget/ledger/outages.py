@@ -7,7 +7,7 @@ again. Of a process that is killed before, all of it counts as used, as nobody k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -28,6 +28,8 @@ from evennia_ai.resilience.clock import Clock
 # Nobody takes it for a call that is long over before its day is.
 SECONDS = 2 * DAY
 MODEL = "reserve"
+ASIDE_SECONDS = 60  # between two tries to set a reserve aside, where caps left no room
+EARLY_SECONDS = 600  # so long before a day begins its reserve is set aside
 
 
 def is_wanted() -> bool:
@@ -53,20 +55,25 @@ class Reserve:
     Attributes:
         held: as it is held in the ledger.
         tokens, nano: what is left; of nano-dollars too.
+        is_short: it was set aside beside that of the day before, and had to be smaller for it.
+        is_going: it is let go with what is written next.
     """
 
     held: Reservation
     tokens: int
     nano: int
+    is_short: bool = False
+    is_going: bool = False
 
     @classmethod
     def of(cls, held: Reservation) -> Reserve:
         """All of it."""
         return cls(held, held.estimate.usage.total_tokens, held.estimate.cost_nano)
 
-    def is_of(self, now: float) -> bool:
-        """True on the day that it was set aside for."""
-        return self.held.at // DAY == int(now) // DAY
+    @property
+    def day(self) -> int:
+        """The day that it is for, counted from 1970."""
+        return self.held.at // DAY
 
     def draw(self, estimate: CostEstimate) -> bool:
         """Take what a call may need. Returns whether there is so much left."""
@@ -85,36 +92,93 @@ class Reserve:
 class Outage:
     """The deeds of one server process while a shared ledger is away, to be told to it afterwards.
 
+    It has a reserve for each day, and for the last minutes of one also that of the next, so that a
+    ledger which is away at midnight does not end it.
+
     Args:
         clock: seconds that only ever go up.
-
-    Attributes:
-        reserve: what is set aside; None: nothing.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.reserve: Reserve | None = None
         self._clock = clock
+        self._reserves: dict[int, Reserve] = {}
+        self._today = 0
+        self._refused_at: float | None = None
         self._drawn: dict[str, Reservation] = {}
         self._is_leaving = False
         self._is_doubted = False
 
-    def draw(self, begun: Reservation, now: float) -> bool:
-        """Let a call be paid from the reserve. Returns whether there is one with so much left."""
-        reserve = self.reserve
-        if reserve is None or self._is_doubted or not reserve.is_of(now):
-            return False
-        if not reserve.draw(begun.estimate):
+    # ---- setting aside ---------------------------------------------------------------------
+
+    def lacking(self, now: float) -> list[float]:
+        """The times for which something has to be set aside: now, and when the next day begins.
+
+        Reserves of other days go with what is written next; a clock may have been set.
+        """
+        self._today = int(now) // DAY
+        is_refused = self._refused_at is not None and abs(now - self._refused_at) < ASIDE_SECONDS
+        if not is_wanted() or self._is_leaving or is_refused:
+            return []
+        tomorrow = (self._today + 1) * DAY
+        times = [now, tomorrow] if tomorrow - now <= EARLY_SECONDS else [now]
+        return [at for at in times if self._lacks(int(at) // DAY)]
+
+    def _lacks(self, day: int) -> bool:
+        reserve = self._reserves.get(day)
+        if reserve is None or self._is_drawn(day):
+            return True
+        # That of the day before is gone, or goes now: there is room for all of it.
+        reserve.is_going = reserve.is_short and day == self._today
+        return reserve.is_going
+
+    def _is_drawn(self, day: int) -> bool:
+        """True where calls were drawn from the reserve of a day that the ledger was not told of."""
+        return any(drawn.at // DAY == day for drawn in self._drawn.values())
+
+    def add(self, held: Reservation) -> None:
+        """Note what was set aside."""
+        reserve = Reserve.of(held)
+        is_early = reserve.day > self._today
+        reserve.is_short = is_early and reserve.tokens < place.config().reserve_tokens
+        self._reserves[reserve.day] = reserve
+
+    def refuse(self, now: float) -> None:
+        """Note that caps leave no room to set aside anything; what there is stays."""
+        self._refused_at = now
+        for reserve in self._reserves.values():
+            reserve.is_going = reserve.is_short = False
+
+    def leave(self) -> bool:
+        """Let all go with what is written next, and set nothing aside any more.
+
+        Returns:
+            Whether anything is to be told.
+        """
+        self._is_leaving = True
+        return bool(self._reserves or self._drawn)
+
+    def stay(self) -> None:
+        """Go on as before; it could not leave."""
+        self._is_leaving = False
+
+    # ---- while it is away --------------------------------------------------------------------
+
+    def draw(self, begun: Reservation) -> bool:
+        """Let a call be paid from its day's reserve. Returns whether so much is left of one."""
+        reserve = self._reserves.get(begun.at // DAY)
+        if reserve is None or self._is_doubted or not reserve.draw(begun.estimate):
             return False
         self._drawn[begun.key] = begun
         return True
 
     def note_ending(self, ending: Ending) -> None:
-        """Put back what a call that was paid from the reserve did not need."""
-        held = ending.reservation.estimate
-        if self.reserve is not None and ending.reservation.key in self._drawn:
-            unused = held.usage.total_tokens - ending.usage.total_tokens
-            self.reserve.give_back(unused, held.cost_nano - ending.cost_nano)
+        """Put back what a call that was paid from a reserve did not need."""
+        held, reserve = ending.reservation, self._reserves.get(ending.reservation.at // DAY)
+        if reserve is not None and held.key in self._drawn:
+            unused = held.estimate.usage.total_tokens - ending.usage.total_tokens
+            reserve.give_back(unused, held.estimate.cost_nano - ending.cost_nano)
+
+    # ---- what the ledger is told -------------------------------------------------------------
 
     def untold(
         self, still_open: Mapping[str, Reservation]
@@ -128,59 +192,49 @@ class Outage:
         rows = [drawn.as_row() for key, drawn in self._drawn.items() if key in still_open]
         return changes, rows
 
-    def has_reserve(self, now: float) -> bool:
-        """True where there is one for this day, from which nothing was drawn that is untold."""
-        return self.reserve is not None and self.reserve.is_of(now) and not self._drawn
+    def over(self) -> list[Ending]:
+        """The ends of reserves from which calls were drawn, that are of other days, or that go.
 
-    def leave(self) -> bool:
-        """Let the reserve go with what is written next. Returns whether anything is to be told."""
-        self._is_leaving = self.reserve is not None
-        return self._is_leaving or bool(self._drawn)
-
-    def over(self, next_call: Reservation | None) -> list[Ending]:
-        """The end of a reserve from which calls were drawn, that is of another day, or that goes.
-
-        What was drawn from it is written by itself.
-
-        Args:
-            next_call: what is written with it, by which it is known what day it is.
+        What was drawn from them is written by itself.
         """
-        reserve = self.reserve
-        if reserve is None:
-            return []
-        is_of_today = next_call is None or reserve.is_of(next_call.at)
-        if is_of_today and not self._drawn and not self._is_leaving:
-            return []
-        held = reserve.held
-        return [Ending(held, CallState.RELEASED, TokenUsage(), 0, held.at, self._clock())]
+        return [
+            Ending(each.held, CallState.RELEASED, TokenUsage(), 0, each.held.at, self._clock())
+            for each in self._reserves.values()
+            if self._is_leaving
+            or each.is_going
+            or each.day not in (self._today, self._today + 1)
+            or self._is_drawn(each.day)
+        ]
 
     def doubt(self, *, is_over: bool) -> None:
         """Note that nobody heard what came of a transaction: no call is drawn from what it ended.
 
         Args:
-            is_over: it ended the reserve.
+            is_over: it ended a reserve.
         """
         self._is_doubted |= is_over
 
-    def settle(self, *, is_over: bool) -> None:
+    def settle(self, over: Iterable[Ending]) -> None:
         """Note that the ledger was told all.
 
         Args:
-            is_over: the end of the reserve too.
+            over: the ends of reserves among it.
         """
-        if self._drawn:
-            self._drawn = {}
-        if is_over:
-            self.reserve, self._is_leaving = None, False
+        self._drawn = {}
+        for ending in over:
+            del self._reserves[ending.reservation.at // DAY]
 
     def make_sure(self, told: Mapping[str, str]) -> None:
         """Note what the ledger turned out to know: the states of the calls that it has, by key."""
         self._drawn = {k: v for k, v in self._drawn.items() if k not in told}
         self._is_doubted = False
-        if self.reserve and told.get(self.reserve.held.key) == CallState.RELEASED:
-            self.reserve = None
+        self._reserves = {
+            day: reserve
+            for day, reserve in self._reserves.items()
+            if told.get(reserve.held.key) != CallState.RELEASED
+        }
 
     @property
     def keys(self) -> list[str]:
         """The keys of all that the ledger may have been told of."""
-        return [*self._drawn, *([self.reserve.held.key] if self.reserve else [])]
+        return [*self._drawn, *(each.held.key for each in self._reserves.values())]

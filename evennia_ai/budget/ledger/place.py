@@ -18,9 +18,9 @@ from django.db.models import Model
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.settings.services import LedgerConfig
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.models import APP, BudgetTotal, ModelCall
+from evennia_ai.models import APP, BudgetTotal, LedgerGame, ModelCall
 
-TABLES = (BudgetTotal, ModelCall)
+TABLES = (BudgetTotal, ModelCall, LedgerGame)
 POSTGRESQL = "django.db.backends.postgresql"
 # The game's thread waits for a shared ledger no longer than this, and no other game waits long for
 # a row that a game holds which was frozen in the middle of a transaction.

@@ -41,7 +41,6 @@ MOST_REMEMBERED = 20_000
 COUNTERS = Change._fields
 Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
 _TOTALS = BudgetTotal._meta.db_table
-_CALLS = ModelCall._meta.db_table
 _READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
 
 
@@ -51,7 +50,8 @@ class StaleRowsError(Exception):
 
 def missing_tables() -> list[str]:
     """The tables of the ledger that its database has not."""
-    return sorted({_TOTALS, _CALLS} - set(place.connection().introspection.table_names()))
+    wanted = {table._meta.db_table for table in place.TABLES}
+    return sorted(wanted - set(place.connection().introspection.table_names()))
 
 
 def missing_text() -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Iterator
-from hashlib import sha256
-from pathlib import Path
-from secrets import token_hex
 
 from django.db.models.functions import Length
 
-from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger import names, place
+from evennia_ai.budget.ledger.processes import is_gone
 from evennia_ai.budget.ledger.reservations import SHARE, Change, Ending
 from evennia_ai.budget.ledger.rows import Totals, add_up, together
 from evennia_ai.core.safety.budget import (
@@ -24,40 +22,7 @@ from evennia_ai.core.safety.budget import (
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.models import BudgetTotal, ModelCall
 
-PROC = Path("/proc")
 MARGIN_SECONDS = 60  # clocks of two machines differ by less
-
-
-def machine(proc: Path = PROC) -> str:
-    """A mark shared only where a number means the same process; "" where nobody can tell.
-
-    The machine since it was started, and the container.
-    """
-    try:
-        boot = (proc / "sys/kernel/random/boot_id").read_text()
-        space = os.readlink(proc / "self/ns/pid")
-    except OSError:
-        return ""
-    return sha256(f"{boot}{space}".encode()).hexdigest()[:8]
-
-
-def started(pid: int, proc: Path = PROC) -> str:
-    """The start of a process, or "": one that got the same number later began later."""
-    try:
-        return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def owner_of_this_process() -> str:
-    """A name for this process that no other ever has."""
-    return f"{machine()}:{os.getpid()}:{started(os.getpid())}:{token_hex(4)}"
-
-
-def is_gone(owner: str) -> bool:
-    """True for a process that has surely ended; of one on another machine nobody can be sure."""
-    place, pid, since, _ = owner.split(":")
-    return bool(place) and place == machine() and since != started(int(pid))
 
 
 KEPT_DAYS = 90
@@ -77,9 +42,11 @@ def orphans(owner: str, now: float) -> Iterator[ModelCall]:
             yield call
 
 
-def mark_cut_off(call: ModelCall) -> bool:
+def mark_cut_off(call: ModelCall, *, is_unused: bool = False) -> bool:
     """Close a call. Returns whether it was still open."""
     found = ModelCall.objects.filter(key=call.key, state=CallState.OPEN)
+    if is_unused:
+        return bool(found.update(state=CallState.RELEASED))
     return bool(
         found.update(
             state=CallState.CUT_OFF,
@@ -90,17 +57,22 @@ def mark_cut_off(call: ModelCall) -> bool:
     )
 
 
-def change_of(call: ModelCall) -> tuple[tuple[BudgetAccount, ...], Change]:
+def change_of(
+    call: ModelCall, *, is_unused: bool = False
+) -> tuple[tuple[BudgetAccount, ...], Change]:
     """The accounts and the change of a call that is closed so."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
     change = Change(
         open_calls=0 if call.key.endswith(SHARE) else -1,
-        prompt_tokens=call.estimated_prompt_tokens,
-        completion_tokens=call.estimated_completion_tokens,
-        cost_nano=call.estimated_cost_nano,
         held_tokens=-tokens,
         held_cost_nano=-call.estimated_cost_nano,
     )
+    if not is_unused:
+        change = change._replace(
+            prompt_tokens=call.estimated_prompt_tokens,
+            completion_tokens=call.estimated_completion_tokens,
+            cost_nano=call.estimated_cost_nano,
+        )
     accounts = accounts_of(
         call.assistant,
         call.person,
@@ -127,16 +99,27 @@ def change_by(ending: Ending, waited: float) -> Change:
     return ending.change
 
 
-def close(call: ModelCall) -> bool:
-    """Close a call, of whatever game, within a transaction. Returns whether it was still open."""
-    is_closed = mark_cut_off(call)
+def close(call: ModelCall, now: float = math.inf) -> bool:
+    """Close a call, of whatever game, within a transaction. Returns whether it was still open.
+
+    Args:
+        now: a reserve of a day that begins later was used by nobody, and counts nothing.
+    """
+    is_unused = call.purpose == Purpose.RESERVE and call.at > now
+    is_closed = mark_cut_off(call, is_unused=is_unused)
     if is_closed:
-        Totals(call.game).change(add_up([change_of(call)]))
+        Totals(call.game).change(add_up([change_of(call, is_unused=is_unused)]))
     return is_closed
 
 
+def close_orphan(call: ModelCall, now: float = math.inf) -> bool:
+    """Close one call as `close` does, for good."""
+    with together():
+        return close(call, now)
+
+
 def erase() -> None:
-    """Delete this game's calls and totals; those still open count in the sum of all games."""
+    """Delete this game's calls, totals and name; calls still open count in the sum of all games."""
     calls = ModelCall.objects.filter(game=place.game())
     with together():
         calls.exclude(state=CallState.OPEN).delete()  # a transaction begins with writing
@@ -144,6 +127,7 @@ def erase() -> None:
             close(call)
         for table in place.TABLES:
             table.objects.filter(game=place.game()).delete()
+    names.erase()
 
 
 def prune(now: float) -> None:

@@ -1,0 +1,49 @@
+"""`evennia ai_ledger`: the games that share this game's ledger, and whose a name is."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from typing import Any, ClassVar
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evennia_ai.budget.ledger import names, place
+from evennia_ai.errors import ConfigurationError
+
+
+class Command(BaseCommand):
+    """The command, as Django finds it."""
+
+    help = (
+        "Lists the games that share this game's ledger. With --claim: the name in "
+        "EVENNIA_AI_LEDGER_CONFIG.game, which another database has, is this game's; type it where "
+        "a game was moved or restored from a backup, once the other is stopped."
+    )
+    # They load the game's pages, and with them its typeclasses, which Evennia's launcher made no
+    # preparation for: `from evennia import DefaultObject` is None there.
+    requires_system_checks: ClassVar[list[str]] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name what may be typed after it."""
+        parser.add_argument("--claim", action="store_true", help="take the name for this game")
+
+    def handle(self, *, claim: bool, **_: Any) -> None:
+        """List, or take the name.
+
+        Raises:
+            CommandError: it cannot be done; the text says why.
+        """
+        try:
+            if not place.is_shared():
+                raise CommandError(
+                    "this game's ledger is in its own database: no other game shares it"
+                )
+            if claim:
+                was_anothers = names.claim(time.time())
+                told = "is this game's now" if was_anothers else "is this game's already"
+                self.stdout.write(f"The name {place.game()!r} {told}.")
+            for line in names.listed():
+                self.stdout.write(line)
+        except ConfigurationError as error:
+            raise CommandError(str(error)) from error

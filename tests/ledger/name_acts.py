@@ -1,0 +1,51 @@
+"""What a server process does with its game's name in a shared ledger, a step for each line."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management import CommandError, call_command
+
+from evennia_ai.budget.ledger import LedgerStore, Raise, raise_cap
+from evennia_ai.budget.ledger.names import trouble
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import BudgetAccount
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.models import LedgerGame
+from tests.ledger.outage_acts import call, caps
+
+
+def _command(*arguments: str) -> str:
+    told = io.StringIO()
+    call_command("ai_ledger", *arguments, stdout=told)
+    return told.getvalue()
+
+
+def named(_options: dict[str, Any]) -> Any:
+    """Do what each line says; tell "ok", or what came of it in words."""
+    store, mine = LedgerStore(), BudgetAccount(Scope.GAME, "", "")
+    steps: dict[str, Callable[[], object]] = {
+        "call": lambda: call(store, time.time()),
+        "keep": lambda: store.keep(caps(10_000), time.time()),
+        "stop": store.stop,
+        "erase": store.erase,
+        "raise": lambda: raise_cap(Raise(mine, "tokens_per_day", 5.0, "Tom")),
+        "used": lambda: f"used {read_total(mine).used('tokens')}",
+        "check": trouble,
+        "list": _command,
+        "claim": lambda: _command("--claim"),
+        "games": lambda: str(list(LedgerGame.objects.values_list("game", flat=True))),
+    }
+    print(json.dumps("begun"), flush=True)
+    for line in sys.stdin:
+        try:
+            told = steps[line.strip()]()
+        except (ConfigurationError, CommandError) as error:
+            told = str(error)
+        print(json.dumps(told or "ok"), flush=True)

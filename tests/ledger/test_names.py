@@ -1,0 +1,51 @@
+"""A name in a shared ledger is one game's: real server processes, a database of each."""
+
+from __future__ import annotations
+
+from tests.ledger.conftest import Games, Worker
+from tests.ledger.test_games import CALL_TOKENS, HARBOUR, LANTERN
+
+TAKEN = "another game has the name 'lantern' (EVENNIA_AI_LEDGER_CONFIG.game)"
+COPY = "copy"
+
+
+def begun(games: Games, database: str) -> Worker:
+    """A server process that calls its game the lantern, whatever its database is."""
+    worker = games.start(database, "named", {"game": LANTERN})
+    assert worker.do("") == "begun"
+    return worker
+
+
+def test_a_second_game_with_the_same_name_is_refused(games: Games) -> None:
+    """In words, whatever it wants; it deletes and raises nothing. Its owner may claim the name."""
+    first, second = begun(games, LANTERN), begun(games, HARBOUR)
+    assert ["ok"] * 3 == [first.do(step) for step in ("check", "call", "keep")]
+    for step in ("call", "keep", "used", "raise", "erase", "check"):
+        assert TAKEN in second.do(step), step
+    assert "evennia ai_ledger --claim" in second.do("call")
+    assert f"used {CALL_TOKENS}" == first.do("used")
+    assert "runs: last seen " in second.do("claim")
+    assert "ok" == first.do("stop")
+    assert "is this game's now" in second.do("claim")
+    assert "lantern: last seen" in second.do("list")
+    assert "is this game's already" in second.do("claim")
+    assert "ok" == second.do("call")
+    assert f"used {2 * CALL_TOKENS}" == second.do("used")
+    assert TAKEN in begun(games, LANTERN).do("call")
+
+
+def test_a_copy_of_a_game_is_told_of(games: Games) -> None:
+    """Of a restored backup and the game itself both run, and staff read it where one sees it."""
+    first = begun(games, LANTERN)
+    assert ["ok"] * 2 == [first.do("keep") for _ in range(2)]
+    games.copy(LANTERN, COPY)
+    second = begun(games, COPY)
+    assert "ok" == second.do("keep")
+    for worker in (first, second):
+        told = worker.do("keep")
+        assert "another server with this game's database, or a copy of it" in told
+        assert "'lantern' in the shared ledger: last seen 20" in told
+    assert ["ok"] * 2 == [first.do(step) for step in ("stop", "check")]
+    assert "ok" == second.do("keep")
+    assert ["ok"] * 3 == [second.do(step) for step in ("call", "erase", "keep")]
+    assert "[]" == begun(games, HARBOUR).do("games")
