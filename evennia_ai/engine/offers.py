@@ -35,11 +35,10 @@ class Offered(Wrapper):
         )
         if is_open and not self.forbidden:
             return every
-        return {
-            name: spec
-            for name, spec in every.items()
-            if name not in self.forbidden and pattern.offers(spec)
-        }
+        names = every.keys() - self.forbidden
+        if not is_open:
+            names = {name for name in names if pattern.offers(every[name])}
+        return {name: spec for name, spec in every.items() if name in names}
 
 
 @dataclass(frozen=True, slots=True)

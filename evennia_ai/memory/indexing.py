@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.core.memory.knowledge import asks_only
-from evennia_ai.core.memory.recollection import is_open
+from evennia_ai.core.memory.recollection import Recollection, is_open
 from evennia_ai.memory import paying, retention
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Item
@@ -95,6 +95,22 @@ def soon(script: Assistant) -> None:
 def when_quiet(script: Assistant) -> None:
     """Let vectors be made of what waits when nobody talks just now, of several at once."""
     _begin_in(script, QUIET_SECONDS)
+
+
+def mark_of(text: str) -> str:
+    """The mark with which an entry comes into the table: of mere questions no vector is made."""
+    return rows.NO_VECTOR if asks_only(text) else ""
+
+
+def take(script: Assistant, entry: Recollection) -> None:
+    """Take note of an entry that is in the table by now."""
+    if not mark_of(entry.text):
+        when_quiet(script)
+    elif script.work is not None:
+        known = _known(script)
+        _note_places(known, [entry])
+        if known.added >= BETWEEN_PRUNINGS:
+            when_quiet(script)
 
 
 def _begin_in(script: Assistant, seconds: float) -> None:
@@ -271,12 +287,16 @@ async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[i
     if _is_over(script, work) or not await _compared(script, service):
         return 0, False
     left = sum(rows.count_waiting(script.pk)) if report is not None else 0
+    is_left = True
     while not _is_over(script, work):
-        unread, gone = _waiting(script)
+        unread, gone = _waiting(script) if is_left else ([], [])
         if not unread and not gone:
-            if not _prune(script):
+            is_left = _prune(script)
+            if not is_left:
                 return done, True
             continue
+        # What comes in meanwhile, or changes, begins a run of its own.
+        is_left = max(len(unread), len(gone)) >= BATCH
         if not (await _forget(script, service, gone) and await _read(script, service, unread)):
             break
         done += len(unread) + len(gone)
@@ -362,7 +382,7 @@ async def _read_whole(script: Assistant, service: MemoryService, unread: Sequenc
     return True
 
 
-def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
+def _note_places(known: Indexing, read: Sequence[Memory | Recollection]) -> None:
     """Note the places where people spoke in the open, of entries that can be found from now on."""
     known.added += len(read)
     for row in read:

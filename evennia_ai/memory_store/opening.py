@@ -217,7 +217,7 @@ def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
 
 
 def _quiet_mem0(folder: Path) -> None:
-    """Let mem0 call nobody and say nothing, and leave its own file in a folder, once it is imported.
+    """Let mem0, once imported, call nobody, say nothing, and leave its own file in a folder.
 
     Raises:
         MemoryStoreError: the folder cannot be written.
