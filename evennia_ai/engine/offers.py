@@ -35,10 +35,10 @@ class Offered(Wrapper):
         )
         if is_open and not self.forbidden:
             return every
-        names = every.keys() - self.forbidden
+        shut = self.forbidden
         if not is_open:
-            names = {name for name in names if pattern.offers(every[name])}
-        return {name: spec for name, spec in every.items() if name in names}
+            shut |= {name for name, spec in every.items() if not pattern.offers(spec)}
+        return {name: spec for name, spec in every.items() if name not in shut}
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,16 +287,12 @@ async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[i
     if _is_over(script, work) or not await _compared(script, service):
         return 0, False
     left = sum(rows.count_waiting(script.pk)) if report is not None else 0
-    is_left = True
     while not _is_over(script, work):
-        unread, gone = _waiting(script) if is_left else ([], [])
+        unread, gone = _waiting(script)
         if not unread and not gone:
-            is_left = _prune(script)
-            if not is_left:
+            if not _prune(script):
                 return done, True
             continue
-        # What comes in meanwhile, or changes, begins a run of its own.
-        is_left = max(len(unread), len(gone)) >= BATCH
         if not (await _forget(script, service, gone) and await _read(script, service, unread)):
             break
         done += len(unread) + len(gone)
