@@ -66,7 +66,10 @@ class Remembered:
         """Let it be found by its meaning, and the talk go on; called when it is stored."""
         if self.entry is not None:
             talks.note(self.script, self.person, self.entry.at, self.words)
-            indexing.take(self.script, self.entry)
+            if _mark_of(self.entry):
+                indexing.take(self.script, self.entry)
+            else:
+                indexing.when_quiet(self.script)
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
@@ -82,7 +85,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
     memory = _entry(script, turn, audience)
 
     def write() -> None:
-        rows.insert(script.pk, [memory], indexed_as=indexing.mark_of(memory.text))
+        rows.insert(script.pk, [memory], indexed_as=_mark_of(memory))
         if not talks.is_just_met(script, event.person):
             profiles.meet(script, event.person, event.sender_name)
 
@@ -104,6 +107,11 @@ def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
         importance=heuristic(words, SourceType.DIRECT),
         at=script.clock.seconds(),
     )
+
+
+def _mark_of(entry: Recollection) -> str:
+    """The mark with which an entry comes into the table: of mere questions no vector is made."""
+    return rows.NO_VECTOR if knowledge.asks_only(entry.text) else ""
 
 
 def _said(event: Event, words: str) -> str:
