@@ -70,7 +70,7 @@ class Mem0Store:
         with self._explained():
             kept = self._backend.add(collection, items, vectors)
             made = zip(items, vectors, strict=True)
-            _ = self._memory  # now, so that no search waits for it
+            _ = self._memory  # now, so that no search by meaning waits for it
             if kept:
                 found = {item.key: (item.audience, vector) for item, vector in made}
                 self._index.read(collection, found)
