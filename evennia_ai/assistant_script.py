@@ -298,12 +298,16 @@ class AssistantScript(NearBody, DefaultScript):
 
     def _skips(self) -> Skip | None:
         work = self.work
+        has_event = bool(work.inbox or work.aside)
+        has_reason = not queueing.is_called(self) and self._has_reason()
+        if not (has_event or has_reason):  # as in most beats; the rest need not be asked then
+            return Skip.NOTHING_TO_DO
         return may_tick(
             emergency_stop=state.is_stopped(self),
             enabled=not self.silence,
             is_ticking=work.is_ticking or work.is_closing,
-            has_event=bool(work.inbox or work.aside),
-            has_reason=not queueing.is_called(self) and self._has_reason(),
+            has_event=has_event,
+            has_reason=has_reason,
         )
 
     def _has_reason(self) -> bool:

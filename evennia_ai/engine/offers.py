@@ -35,11 +35,10 @@ class Offered(Wrapper):
         )
         if is_open and not self.forbidden:
             return every
-        return {
-            name: spec
-            for name, spec in every.items()
-            if name not in self.forbidden and pattern.offers(spec)
-        }
+        shut = self.forbidden
+        if not is_open:
+            shut |= {name for name, spec in every.items() if not pattern.offers(spec)}
+        return {name: spec for name, spec in every.items() if name not in shut}
 
 
 @dataclass(frozen=True, slots=True)

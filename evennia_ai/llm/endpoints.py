@@ -200,8 +200,8 @@ def resolve(environ: Mapping[str, str], settings: object = None) -> Endpoint:
         ConfigurationError: what is set does not fit together.
     """
     return _resolved(
-        tuple(environ.get(key, "").strip() for key in KEYS),
-        tuple(str(getattr(settings, key, None) or "").strip() for key in KEYS),
+        tuple([environ.get(key, "").strip() for key in KEYS]),
+        tuple([str(getattr(settings, key, None) or "").strip() for key in KEYS]),
     )
 
 

@@ -52,21 +52,24 @@ class Remembered:
     Attributes:
         write: puts it into the tables, within a transaction of the caller's; None for nothing.
         person: with whom the turn was, "" for nobody of whom anything is remembered.
-        at: when it ended, in seconds on the assistant's clock.
+        entry: it, with when the turn ended; None for nothing.
         words: what the person said last.
     """
 
     script: Assistant
     write: ExtraWrites | None = None
     person: str = ""
-    at: float = 0.0
+    entry: Recollection | None = None
     words: str = ""
 
     def index(self) -> None:
         """Let it be found by its meaning, and the talk go on; called when it is stored."""
-        if self.write is not None:
-            talks.note(self.script, self.person, self.at, self.words)
-            indexing.when_quiet(self.script)
+        if self.entry is not None:
+            talks.note(self.script, self.person, self.entry.at, self.words)
+            if _mark_of(self.entry):
+                indexing.take(self.script, self.entry)
+            else:
+                indexing.when_quiet(self.script)
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
@@ -82,11 +85,11 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
     memory = _entry(script, turn, audience)
 
     def write() -> None:
-        rows.insert(script.pk, [memory])
+        rows.insert(script.pk, [memory], indexed_as=_mark_of(memory))
         if not talks.is_just_met(script, event.person):
             profiles.meet(script, event.person, event.sender_name)
 
-    return Remembered(script, write, event.person, memory.at, sendable(turn.events[-1].body))
+    return Remembered(script, write, event.person, memory, sendable(turn.events[-1].body))
 
 
 def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
@@ -104,6 +107,11 @@ def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
         importance=heuristic(words, SourceType.DIRECT),
         at=script.clock.seconds(),
     )
+
+
+def _mark_of(entry: Recollection) -> str:
+    """The mark with which an entry comes into the table: of mere questions no vector is made."""
+    return rows.NO_VECTOR if knowledge.asks_only(entry.text) else ""
 
 
 def _said(event: Event, words: str) -> str:

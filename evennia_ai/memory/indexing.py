@@ -1,8 +1,7 @@
 """Vectors of what the table holds: of what is new, without what is gone, and all of it anew.
 
-They are made in quiet moments, in batches; until then a memory is found by its words. Everything
-waits in the table itself, so nothing is lost when a model or a server is down or the game dies. It
-waits as well while an emergency stop is active and what is sent would leave the game.
+They are made in quiet moments, in batches; until then a memory is found by its words. All waits in
+the table, so nothing is lost when a model or a server is down, the game dies, or a stop is active.
 One run at a time for each assistant; what is known of its vectors lives in `runtime.work.indexing`.
 """
 
@@ -13,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evennia.utils import logger
-from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredLock
+from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredLock, succeed
 from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
 from evennia_ai import audit
 from evennia_ai.core.memory.knowledge import asks_only
-from evennia_ai.core.memory.recollection import is_open
+from evennia_ai.core.memory.recollection import Recollection, is_open
 from evennia_ai.memory import paying, retention
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Item
@@ -37,8 +36,7 @@ QUIET_SECONDS = 10.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 5.0, 300.0
 # Memories between two looks at whether there are too many.
 BETWEEN_PRUNINGS = 100
-MOST_PLACES = 16
-MOST_PEOPLE = 200
+MOST_PLACES, MOST_PEOPLE = 16, 200
 Report = Callable[[int, int], None]
 
 
@@ -97,6 +95,14 @@ def when_quiet(script: Assistant) -> None:
     _begin_in(script, QUIET_SECONDS)
 
 
+def take(script: Assistant, entry: Recollection) -> None:
+    """Take note of an entry that is in the table, and gets no vector."""
+    if script.work is not None:
+        _note_places(_known(script), [entry])
+        if _known(script).added >= BETWEEN_PRUNINGS:
+            when_quiet(script)
+
+
 def _begin_in(script: Assistant, seconds: float) -> None:
     if script.work is None:
         return
@@ -117,7 +123,7 @@ def apply(script: Assistant, report: Report | None = None) -> Deferred[int]:
         How many it was told of; fewer than waited where it is down.
     """
     if script.work is None:
-        return Deferred.fromCoroutine(_none())
+        return succeed(0)
     known, work = _known(script), script.work
     run = known.lock.run(lambda: Deferred.fromCoroutine(_run(script, work, report)))
     known.running.add(run)
@@ -215,18 +221,13 @@ def _stale_text(script: Assistant, count: int, signature: str) -> str:
     )
 
 
-async def _none() -> int:
-    return 0
-
-
 def _is_over(script: Assistant, work: Work) -> bool:
     return script.work is not work or work.is_closing or paying.is_held(script)
 
 
 def _begin(script: Assistant, work: Work) -> None:
-    if _is_over(script, work):
-        return
-    apply(script).addErrback(lambda failure: failure.trap(CancelledError))
+    if not _is_over(script, work):
+        apply(script).addErrback(lambda failure: failure.trap(CancelledError))
 
 
 async def _run(script: Assistant, work: Work, report: Report | None) -> int:
@@ -343,8 +344,8 @@ async def _read_part(script: Assistant, service: MemoryService, unread: Sequence
             half = len(unread) // 2
             first = await _read_part(script, service, unread[:half])
             return await _read_part(script, service, unread[half:]) and first
-        told = f"memory {unread[0].key} is found by its words alone"
-        logger.log_warn(f"[assistant] {script.key}: {told}: {error}")
+        told = f"[assistant] {script.key}: memory {unread[0].key} is found by its words alone"
+        logger.log_warn(f"{told}: {error}")
         rows.mark(script.pk, unread, rows.NO_VECTOR)
         return True
 
@@ -362,7 +363,7 @@ async def _read_whole(script: Assistant, service: MemoryService, unread: Sequenc
     return True
 
 
-def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
+def _note_places(known: Indexing, read: Sequence[Memory | Recollection]) -> None:
     """Note the places where people spoke in the open, of entries that can be found from now on."""
     known.added += len(read)
     for row in read:
@@ -375,11 +376,10 @@ def _note_places(known: Indexing, read: Sequence[Memory]) -> None:
 def _prune(script: Assistant) -> bool:
     """Now and then, forget a portion of what is overdue. Returns whether there was any."""
     known = _known(script)
-    if known.added < BETWEEN_PRUNINGS:
-        return False
-    if retention.prune(script, script.clock.seconds()):
-        return True
-    known.added = 0
+    if known.added >= BETWEEN_PRUNINGS:
+        if retention.prune(script, script.clock.seconds()):
+            return True
+        known.added = 0
     return False
 
 

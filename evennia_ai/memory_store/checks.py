@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from evennia_ai.core.memory.recollection import is_audience
-from evennia_ai.memory_store.port import Item
+from evennia_ai.memory_store.port import Item, Sought
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 
@@ -60,3 +61,18 @@ def checked_collection(collection: int) -> int:
     if not is_number or collection < 1:
         raise ValueError(f"{collection!r} is no assistant's id; it must be a whole number above 0")
     return collection
+
+
+def filters_of(sought: Sought) -> dict[str, Any]:
+    """The only filter that is ever made: of audiences that are some, and of a number.
+
+    Raises:
+        ValueError: an audience is none.
+    """
+    filters: dict[str, Any] = {
+        "agent_id": str(sought.collection),
+        "audience": {"in": checked_audiences(sought.audiences)},
+    }
+    if sought.min_trust > 0.0:
+        filters["trust"] = {"gte": float(sought.min_trust)}
+    return filters

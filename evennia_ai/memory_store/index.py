@@ -6,12 +6,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evennia_ai.memory_store.partition import Partition
+from evennia_ai.memory_store.port import Item, Sought
 from evennia_ai.memory_store.table import Row, Table
 from evennia_ai.memory_store.vectors import Scores, Vector, best
 from evennia_ai.memory_store.words import Corpus, stems
@@ -22,6 +23,8 @@ LONGEST_UNUSED = 3_600.0
 # What another process of the game keeps is found after this.
 OTHERS_SECONDS = 60.0
 LAST = 2**62
+# The score of what has no vector yet.
+UNKNOWN = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,40 @@ class View:
 
 def _joined(columns: Sequence[Scores]) -> Scores:
     return np.concatenate(columns) if columns else np.zeros(0, np.float32)
+
+
+class VectorBackend(Protocol):
+    """The home of the vectors: the table, or a server.
+
+    It outlives mem0's copies of its own settings, and is never copied with them.
+    """
+
+    def search(
+        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
+    ) -> Mapping[str, float | None]:
+        """The most alike in meaning, as many as are sought, and what stands at some other places.
+
+        Returns:
+            The cosine by key; None of what cannot be compared.
+        """
+
+    def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
+        """Keep vectors; returns them as the table is to keep them, [] where it need not."""
+
+    def remove(self, collection: int, keys: Sequence[str]) -> None:
+        """Take vectors out."""
+
+    def keys(self, collection: int) -> set[str]:
+        """The memories whose vectors are kept."""
+
+    def drop(self, collection: int) -> None:
+        """Remove all of a collection's vectors, whatever embedding model made them."""
+
+    def explain(self, error: Exception) -> str:
+        """An error as one sentence for people and without a secret."""
+
+    def close(self) -> None:
+        """Let go of connections."""
 
 
 class Index:

@@ -1,13 +1,13 @@
 """mem0 as this package uses it: its public Memory ranks, on a vector store registered with it.
 
-It neither calls a model, nor the network, nor keeps words. Imported by name when a store is opened,
-in the thread that uses it: mem0 takes a second to import.
+It neither calls a model, nor the network, nor keeps words. Imported by name when there is something
+to find by its meaning, in the thread that uses it: mem0 takes a second to import, and 62 MB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from mem0 import Memory
@@ -20,19 +20,17 @@ from mem0.llms.configs import LlmConfig
 from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
 from mem0.vector_stores.base import VectorStoreBase
 from mem0.vector_stores.configs import VectorStoreConfig
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store.checks import checked_audiences
 from evennia_ai.memory_store.embedding import Embedder
-from evennia_ai.memory_store.index import Index, View
-from evennia_ai.memory_store.port import Item, Sought
-from evennia_ai.memory_store.vectors import Vector
+from evennia_ai.memory_store.index import UNKNOWN, Index, VectorBackend, View
+from evennia_ai.memory_store.port import Sought
 
 PROVIDER = "evennia_ai"
-# The score of what has no vector yet, and the least of what has one.
-UNKNOWN, LEAST = 0.0, 1e-6
+# The least score of what has a vector.
+LEAST = 1e-6
 Filters = Mapping[str, Any]
 
 
@@ -47,40 +45,6 @@ class Found(NamedTuple):
 def _found(key: str, score: float) -> Found:
     """A memory by its key; mem0 is given the key in place of the words."""
     return Found(key, score, {"data": key})
-
-
-class VectorBackend(Protocol):
-    """The home of the vectors: the table, or a server.
-
-    It outlives mem0's copies of its own settings, and is never copied with them.
-    """
-
-    def search(
-        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
-    ) -> Mapping[str, float | None]:
-        """The most alike in meaning, as many as are sought, and what stands at some other places.
-
-        Returns:
-            The cosine by key; None of what cannot be compared.
-        """
-
-    def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
-        """Keep vectors; returns them as the table is to keep them, [] where it need not."""
-
-    def remove(self, collection: int, keys: Sequence[str]) -> None:
-        """Take vectors out."""
-
-    def keys(self, collection: int) -> set[str]:
-        """The memories whose vectors are kept."""
-
-    def drop(self, collection: int) -> None:
-        """Remove all of a collection's vectors, whatever embedding model made them."""
-
-    def explain(self, error: Exception) -> str:
-        """An error as one sentence for people and without a secret."""
-
-    def close(self) -> None:
-        """Let go of connections."""
 
 
 class Places:
@@ -154,21 +118,6 @@ class GameVectors(VectorStoreBase):
         raise MemoryStoreError("mem0 wanted to change memories, which only the game's table does")
 
     insert = delete = update = get = delete_col = list = reset = _refuse
-
-
-def filters_of(sought: Sought) -> dict[str, Any]:
-    """The only filter that is ever made: of audiences that are some, and of a number.
-
-    Raises:
-        ValueError: an audience is none.
-    """
-    filters: dict[str, Any] = {
-        "agent_id": str(sought.collection),
-        "audience": {"in": checked_audiences(sought.audiences)},
-    }
-    if sought.min_trust > 0.0:
-        filters["trust"] = {"gte": float(sought.min_trust)}
-    return filters
 
 
 def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:

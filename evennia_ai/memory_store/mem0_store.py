@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from django.db import DatabaseError
@@ -18,11 +20,11 @@ from evennia_ai.memory_store.checks import (
     checked_audiences,
     checked_collection,
     checked_items,
+    filters_of,
     is_key,
 )
 from evennia_ai.memory_store.embedding import Embedder
-from evennia_ai.memory_store.index import Index, View
-from evennia_ai.memory_store.mem0_parts import UNKNOWN, VectorBackend, filters_of, make_memory
+from evennia_ai.memory_store.index import UNKNOWN, Index, VectorBackend, View
 from evennia_ai.memory_store.port import ByWords, Hit, Item, Sought
 from evennia_ai.memory_store.table import Table
 from evennia_ai.memory_store.troubles import explained
@@ -44,7 +46,12 @@ class Mem0Store:
         self._shelf = shelf
         self._backend = backend
         self._index = Index(shelf, self.signature)
-        self._memory = make_memory(embedder, self._index, backend)
+
+    @cached_property
+    def _memory(self) -> Any:
+        """mem0's Memory, and with it mem0: made once there is something to find by its meaning."""
+        parts = importlib.import_module("evennia_ai.memory_store.mem0_parts")
+        return parts.make_memory(self._embedder, self._index, self._backend)
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
         """Make vectors of memories that are in the table."""
@@ -63,6 +70,7 @@ class Mem0Store:
         with self._explained():
             kept = self._backend.add(collection, items, vectors)
             made = zip(items, vectors, strict=True)
+            _ = self._memory  # now, so that no search by meaning waits for it
             if kept:
                 found = {item.key: (item.audience, vector) for item, vector in made}
                 self._index.read(collection, found)
@@ -118,7 +126,10 @@ class Mem0Store:
         """The memories of which there is a vector of this embedding model."""
         checked_collection(collection)
         with self._explained():
-            return self._backend.keys(collection)
+            found = self._backend.keys(collection)
+            if found:
+                _ = self._memory
+            return found
 
     def drop(self, collection: int) -> None:
         """Remove a collection, also what another embedding model left of it."""
@@ -129,7 +140,8 @@ class Mem0Store:
     def close(self) -> None:
         """Let go of memory and connections."""
         with self._explained():
-            self._memory.close()
+            if "_memory" in vars(self):
+                self._memory.close()
             self._backend.close()
             self._shelf.close()
 
@@ -144,6 +156,8 @@ class Mem0Store:
             yield
         except MemoryStoreError:
             raise
+        except ImportError as error:
+            raise MemoryStoreError(f"mem0 cannot be imported: {error}") from error
         except DatabaseError as error:
             self._shelf.renew()
             raise MemoryStoreError(explained(error)) from error

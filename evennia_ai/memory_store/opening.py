@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.core.typed_objects import Reactor
@@ -205,33 +204,33 @@ def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
     Raises:
         MemoryStoreError: it cannot be opened.
     """
-    module = _quiet_mem0(read.folder)
+    _quiet_mem0(read.folder)
     table = Table(is_shared=read.store == "inline")
-    if read.store in ("embedded", "inline"):
-        embedded: MemoryStore = module.open_embedded(embedder, table)
-        return embedded
-    server: MemoryStore = module.open_server(embedder, table, read.store, read.url, read.api_key)
-    return server
+    try:
+        module = importlib.import_module("evennia_ai.memory_store.mem0_store")
+        if read.store in ("embedded", "inline"):
+            return cast(MemoryStore, module.open_embedded(embedder, table))
+        opened = module.open_server(embedder, table, read.store, read.url, read.api_key)
+        return cast(MemoryStore, opened)
+    except ImportError as error:
+        raise MemoryStoreError(f"a package of the store cannot be imported: {error}") from error
 
 
-def _quiet_mem0(folder: Path) -> ModuleType:
-    """Import mem0 so that it calls nobody and says nothing, and leaves its own file in a folder.
+def _quiet_mem0(folder: Path) -> None:
+    """Let mem0, once imported, call nobody, say nothing, and leave its own file in a folder.
 
     Raises:
-        MemoryStoreError: it cannot be imported, or the folder not be written.
+        MemoryStoreError: the folder cannot be written.
     """
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
     logging.getLogger("mem0").setLevel(logging.ERROR)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return importlib.import_module("evennia_ai.memory_store.mem0_store")
     except OSError as error:
         raise MemoryStoreError(
             f"the folder {folder} cannot be written: {error.strerror or error}"
         ) from error
-    except ImportError as error:
-        raise MemoryStoreError(f"mem0 cannot be imported: {error}") from error
 
 
 def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:

@@ -79,17 +79,20 @@ def insert(
     assistant: int,
     memories: Iterable[Recollection],
     terms: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    *,
+    indexed_as: str = "",
 ) -> None:
     """Put memories into the table; those whose key is in it already stay as they are.
 
     Args:
+        indexed_as: NO_VECTOR for what is to be found by its words alone.
         terms: of lore, by key, when it is told.
     """
     made = [
         (
             *_sound({name: getattr(memory, name) for name in _PLAIN}).values(),
             *(list(getattr(memory, name)) for name in _LISTS),
-            *_NEW.values(),
+            *(_NEW | {"indexed_as": indexed_as}).values(),
             terms.get(memory.key),
             assistant,
         )

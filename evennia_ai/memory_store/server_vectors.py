@@ -18,9 +18,9 @@ from mem0.vector_stores.base import VectorStoreBase
 from numpy.typing import NDArray
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory_store.checks import filters_of
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.index import View
-from evennia_ai.memory_store.mem0_parts import filters_of
 from evennia_ai.memory_store.port import Item, Sought
 from evennia_ai.memory_store.vectors import Vector
 

@@ -6,7 +6,7 @@ that changes from turn to turn is told after the talk, in one message with the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from json import dumps
 from operator import itemgetter
@@ -26,6 +26,7 @@ from evennia_ai.prompts.placeholders import (
     fill,
     fill_macros,
     is_fact,
+    is_stable,
     placeholders_in,
     speaker_as_data,
 )
@@ -52,8 +53,8 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     To make it fit, the talk is cut at its beginning; if that is not enough, what was only overheard
     is left out. A prompt that still does not fit says so by its `usage_ratio`.
     """
-    value = _values(scene, turn, specs)
-    parts, tail = _head_parts(scene, value, specs), _tail(scene, value, specs)
+    value, texts = _values(scene, turn, specs), scene.texts(specs)
+    parts, tail = _head_parts(texts, value), _tail(scene, texts, value)
     head = _with_examples(scene, parts, specs)
     shown = () if scene.is_plain(specs) else specs.values()
     tools = sum(map(scene.tokens_of_tool, shown))
@@ -69,13 +70,14 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     messages, size = [*head, *history, *said], tools + fixed + size
     blocks = [(component.key, text) for component, text in parts]
     blocks += [(scene.components[number].key, text) for number, text in told]
-    rules, is_stable = scene.instructions(specs), scene.has_stable_head(specs)
-    return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_stable)
+    is_same = all(is_stable(text) for component, text in texts if component.where == HEAD)
+    rules = scene.instructions(specs)
+    return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_same)
 
 
 def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:
     """The messages with which each prompt of an assistant begins, whatever is said to it."""
-    parts = _head_parts(scene, _values(scene, turn, specs), specs)
+    parts = _head_parts(scene.texts(specs), _values(scene, turn, specs))
     return _with_examples(scene, parts, specs)
 
 
@@ -114,12 +116,13 @@ def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) 
     def value(name: str) -> str:
         return named[name] if name in named else of_scene(name)
 
-    system, *others = _head(_head_parts(scene, value, specs))
+    texts = scene.texts(specs)
+    system, *others = _head(_head_parts(texts, value))
     asked = "\n\n".join(filter(None, (str(system["content"]), request.prompt)))
-    tail = [(number, text) for number, text in _tail(scene, value, specs) if number not in told]
+    tail = [(number, text) for number, text in _tail(scene, texts, value) if number not in told]
     tail += [(int(part), _framed(scene, part, text, value)) for part, text in told.items()]
-    texts = [text for _, text in sorted(tail)]
-    return [{"role": "system", "content": asked}, *others, user_message("\n\n".join(texts))]
+    moment = "\n\n".join(text for _, text in sorted(tail))
+    return [{"role": "system", "content": asked}, *others, user_message(moment)]
 
 
 def _framed(scene: Scene, part: Part, text: str, value: Value) -> str:
@@ -150,8 +153,11 @@ def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
 
 def _filled(text: str, value: Value) -> str:
     """A component's text; "" where there is nothing to fill it with."""
+    if "{" not in text:
+        return text
+    value = cache(value)  # asked first whether there is any, and then for it
     names = placeholders_in(text)
-    return fill(text, value) if not names or any(value(name) for name in names) else ""
+    return fill(text, value) if not names or any(map(value, names)) else ""
 
 
 def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[Message]:
@@ -162,9 +168,8 @@ def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[
     return head + examples(scene.examples) if scene.tool_mode == "json" else head
 
 
-def _head_parts(scene: Scene, value: Value, specs: Specs) -> list[Filled]:
+def _head_parts(texts: Iterable[Filled], value: Value) -> list[Filled]:
     """The components of the head with their texts, in order."""
-    texts = scene.texts(specs)
     return [(c, _filled(text, value)) for c, text in texts if c.where == HEAD]
 
 
@@ -179,9 +184,9 @@ def _head(parts: Sequence[Filled]) -> list[Message]:
     return [{"role": "system", "content": "\n\n".join(filter(None, system))}, *others]
 
 
-def _tail(scene: Scene, value: Value, specs: Specs) -> list[Told]:
+def _tail(scene: Scene, texts: Iterable[Filled], value: Value) -> list[Told]:
     """The texts of this moment, in order."""
-    filled = ((c.id, _filled(text, value)) for c, text in scene.texts(specs) if c.where != HEAD)
+    filled = ((c.id, _filled(text, value)) for c, text in texts if c.where != HEAD)
     return [(number, _within_share(scene, text)) for number, text in filled if text]
 
 

@@ -72,6 +72,8 @@ WITH_MACROS = ("persona", "card_notes")
 
 def placeholders_in(text: str) -> list[str]:
     """The names in braces, known or not, by what they are called here."""
+    if "{" not in text:
+        return []
     found = (match[1] or match[2] for match in _BRACES.finditer(text))
     return [ALIASES.get(name, name) for name in found]
 
@@ -87,6 +89,8 @@ def _is_known(name: str) -> bool:
 
 def is_stable(text: str) -> bool:
     """True where the text comes out the same in every turn."""
+    if "{" not in text:
+        return True
     known = [name for name in placeholders_in(text) if _is_known(name)]
     return all(not is_fact(name) and PLACEHOLDERS[name].is_stable for name in known)
 

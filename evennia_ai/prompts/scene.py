@@ -161,10 +161,6 @@ class Scene:
             if text.strip() and not (tells_persona and component.id == Part.CHARACTER)
         ]
 
-    def has_stable_head(self, tools: Iterable[str] = ()) -> bool:
-        """True where the head of a prompt is the same in every turn, whatever a text has in it."""
-        return all(is_stable(text) for part, text in self.texts(tools) if part.where == HEAD)
-
     def value(self, placeholder: str) -> str:
         """The values of placeholders that do not depend on the turn."""
         if placeholder == "name":

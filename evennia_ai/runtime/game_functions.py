@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from evennia_ai.errors import ConfigurationError
 MACROS, QUEST_STATE = "EVENNIA_AI_MACROS", "EVENNIA_AI_QUEST_STATE"
 LONGEST_VALUE = 200
 _NAME = re.compile(r"[a-z][a-z_]{0,39}")
+_NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
 
 
 @cache
@@ -41,7 +43,9 @@ def macros() -> Mapping[str, Callable[..., object]]:
     Raises:
         ConfigurationError: a name is none, or there is no such function.
     """
-    given = getattr(settings, MACROS, {})
+    given = getattr(settings, MACROS, _NONE)
+    if given is _NONE:  # as in most games, and asked twenty times a turn
+        return _NONE
     example = "{'moon': 'world.macros.moon'}"
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"{MACROS} is {given!r}; it must be like {example}")

@@ -82,6 +82,9 @@ class Tool(ABC):
         """
         return True
 
+    # Of what is always of use `is_useful` is not asked.
+    is_always_useful = False
+
     @cached_property
     def spec(self) -> ToolSpec:
         """A tool's description for the model, and the rules of running it."""
@@ -128,6 +131,8 @@ class FunctionTool(Tool):
             TypeError: the function cannot be told to the model.
         """
         self.function, self._useful_when = function, useful_when
+        is_own = type(self).is_useful is not FunctionTool.is_useful
+        self.is_always_useful = useful_when is None and not is_own
         self.spec = spec_from_function(function, **options)
         for field in fields(self.spec):
             setattr(self, field.name, getattr(self.spec, field.name))

@@ -71,14 +71,17 @@ class CharacterTools:
             raise ToolError(f"you are not allowed to {name}")
 
 
-def is_useful(character: Character, turn: Turn, name: str) -> bool:
-    """True where the model is to be shown a tool now; a tool that cannot tell is shown."""
-    tool = TOOL_REGISTRY.get(name)
-    try:
-        return tool is None or tool.is_useful(character, turn)
-    except Exception:
-        logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
-        return True
+def useful(character: Character, turn: Turn, specs: Specs) -> Specs:
+    """Those of some tools that the model is to be shown now; a tool that cannot tell is shown."""
+    idle = set()
+    for name in specs:
+        tool = TOOL_REGISTRY.get(name)
+        try:
+            if not (tool is None or tool.is_always_useful or tool.is_useful(character, turn)):
+                idle.add(name)
+        except Exception:
+            logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
+    return {name: spec for name, spec in specs.items() if name not in idle}
 
 
 def _limit(spec: ToolSpec, call: ToolCall) -> float:

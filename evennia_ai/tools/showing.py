@@ -22,7 +22,7 @@ from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.registry import SPECS
-from evennia_ai.tools.running import is_useful
+from evennia_ai.tools.running import useful
 
 # How far back in the talk a call keeps its tools at hand, and a message is of the same matter.
 MESSAGES_BACK = 20
@@ -45,7 +45,7 @@ def shown(character: Character, turn: Turn, specs: Specs) -> Specs:
     """The tools that the model is shown at this step, of those on offer."""
     if is_by_need(turn, specs):
         specs = _needed(character, turn, specs)
-    return {name: spec for name, spec in specs.items() if is_useful(character, turn, name)}
+    return useful(character, turn, specs)
 
 
 def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:

@@ -37,10 +37,12 @@ def main(folder: Path) -> None:
 
     settings = MemorySettings("inline", "hashing", folder / "ai_memory")
     opened = open_store(settings, HashingEmbedder())
-    # It imports mem0, which reads what the store has set by now.
     from tests.memory.store_support import WORLD, InStep, item, key
 
     store = InStep(opened)
+    assert not store.keys(1)
+    assert "mem0" not in sys.modules, "there is nothing yet to find by its meaning"
+    # The first vector imports mem0, which reads what the store has set by now.
     for number in range(21):
         store.add(1, [item(number, f"memory {number} of the smith")])
     for _ in range(5):

@@ -14,6 +14,7 @@ from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
+from tests.shell.support import whispers
 
 
 class TestIndexing(MemoryTest):
@@ -42,6 +43,14 @@ class TestIndexing(MemoryTest):
             self.keep(1)
         self.catch_up()
         assert ["add"] == self.store.calls
+
+    def test_a_mere_question_waits_for_nothing(self) -> None:
+        """Its entry is in the table with the mark of what is found by its words."""
+        self.ask("whisper Ada = where are the books?", whispers("Upstairs."))
+        assert [rows.NO_VECTOR] == list(Memory.objects.values_list("indexed_as", flat=True))
+        with self.assertNumQueries(0):
+            self.clock.advance(indexing.QUIET_SECONDS)
+        assert ["words"] == self.store.calls
 
     def test_an_idle_assistant_asks_nothing(self) -> None:
         """Neither the store nor the database, however long nothing happens."""

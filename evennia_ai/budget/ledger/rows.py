@@ -15,6 +15,7 @@ from operator import add
 from typing import Any
 
 from django.db import transaction
+from django.db.models.constants import OnConflict
 from django.db.utils import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 
 from evennia_ai.budget.ledger import place
@@ -24,7 +25,7 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError, LedgerAwayError
 from evennia_ai.models import BudgetTotal, ModelCall
-from evennia_ai.models.statements import quoted, upsert_sql
+from evennia_ai.models.statements import insert, quoted, upsert_sql
 
 MISSING = "the tables of evennia_ai are missing in the game's database; type: evennia migrate"
 MISSING_SHARED = (
@@ -37,11 +38,13 @@ AWAY = (
 )
 LONGEST_WHY = 200
 NO_TABLE = "42P01"  # as PostgreSQL says it
-MOST_REMEMBERED = 20_000
+MOST_REMEMBERED, MOST_AT_ONCE = 20_000, 100
 COUNTERS = Change._fields
 Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
 _TOTALS = BudgetTotal._meta.db_table
 _READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
+_COLUMNS = tuple(field.name for field in BudgetTotal._meta.concrete_fields if field.name != "id")
+_NOTHING_YET = [field.get_default() for field in BudgetTotal._meta.concrete_fields[5:]]
 
 
 class StaleRowsError(Exception):
@@ -196,22 +199,18 @@ class Totals:
     def _learn(self, accounts: Iterable[BudgetAccount]) -> None:
         """The numbers of some rows, which are made where they do not exist."""
         wanted = sorted(accounts)
-        if not wanted:
-            return
-        begun = [
-            BudgetTotal(game=self._game_of(a.scope), scope=a.scope, key=a.key, period=a.period)
-            for a in wanted
-        ]
-        BudgetTotal.objects.bulk_create(begun, ignore_conflicts=True)
-        found = BudgetTotal.objects.filter(
-            game__in={row.game for row in begun},
-            key__in={a.key for a in wanted},
-            period__in={a.period for a in wanted},
-        )
-        for number, game, *of in found.values_list("id", "game", "scope", "key", "period"):
-            scope, key, period = of
-            if game == self._game_of(scope):
-                self._numbers[BudgetAccount(Scope(scope), key, period)] = number
+        for first in range(0, len(wanted), MOST_AT_ONCE):
+            self._learn_some(wanted[first : first + MOST_AT_ONCE])
+
+    def _learn_some(self, accounts: Iterable[BudgetAccount]) -> None:
+        owned = {(self._game_of(a.scope), str(a.scope), a.key, a.period): a for a in accounts}
+        begun = [(*owner, *_NOTHING_YET) for owner in owned]
+        using = place.alias()
+        insert(BudgetTotal, _COLUMNS, begun, using=using, on_conflict=OnConflict.IGNORE)
+        with place.connection().cursor() as cursor:
+            cursor.execute(_numbers_sql(len(owned)), [part for owner in owned for part in owner])
+            for number, *owner in cursor.fetchall():
+                self._numbers[owned[tuple(owner)]] = number
 
 
 def _gives_back() -> bool:
@@ -228,6 +227,13 @@ def _update_sql(vendor: str) -> str:
     greatest = "MAX" if vendor == "sqlite" else "GREATEST"
     added = ", ".join(f"{name} = {greatest}(0, {name} + %s)" for name in COUNTERS)
     return f"UPDATE {_TOTALS} SET {added}"
+
+
+@cache
+def _numbers_sql(count: int) -> str:
+    is_one = " AND ".join(f"{quoted([name])} = %s" for name in _READ[1:5])
+    any_of = " OR ".join([f"({is_one})"] * count)
+    return f"SELECT {quoted(_READ[:5])} FROM {_TOTALS} WHERE {any_of}"
 
 
 @cache

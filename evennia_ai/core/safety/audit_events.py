@@ -252,6 +252,8 @@ def _kept(value: object, name: str) -> Any:
     try:
         if type(value) not in _PLAIN or _is_secret(name):
             return bounded(masked(value, name))
+        if value is None or value is True or value is False:
+            return value
         if isinstance(value, str) and len(value) <= LONGEST_VALUE:
             value = _without_secrets(value)  # the fingerprint of a longer one holds none
         return bounded(value)

@@ -130,7 +130,7 @@ def accounts_of(
         keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
     if person:
         keys.append((Scope.PLAYER, person[:MOST_KEY]))
-    return tuple(BudgetAccount(scope, key, period) for scope, key in keys for period in periods)
+    return tuple([BudgetAccount(scope, key, period) for scope, key in keys for period in periods])
 
 
 @lru_cache(maxsize=8)

@@ -78,8 +78,8 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
     """The tokens of words of this text by their length, for the language it seems to be in."""
     lower = [word.lower() for word in words]
-    english = sum(word in _ENGLISH for word in lower)
-    other = sum(word in _NOT_ENGLISH for word in lower)
+    english = len([word for word in lower if word in _ENGLISH])
+    other = len([word for word in lower if word in _NOT_ENGLISH])
     if text.isascii():
         return _WESTERN_WORDS if other > english else _ENGLISH_WORDS
     near, far = len(_LATIN_1_LETTER.findall(text)), len(_FAR_LETTER.findall(text))
@@ -105,9 +105,8 @@ def estimate(text: str) -> int:
 def _estimate(text: str) -> int:
     words = _WORD.findall(text)
     table = _word_table(text, words)
-    tokens = sum(
-        table[len(word)] if len(word) <= _LONGEST_IN_TABLE else len(word) / 5 for word in words
-    )
+    sizes = map(len, words)
+    tokens = sum([table[size] if size <= _LONGEST_IN_TABLE else size / 5 for size in sizes])
     for run in _SIGNS.findall(text):
         tokens += 1 + 0.35 * max(0, len(run) - 2)
     tokens -= 0.3 * len(_SIGN_BEFORE_WORD.findall(text))
