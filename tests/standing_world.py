@@ -56,10 +56,10 @@ def write_rows(rows: Rows) -> None:
 
 def count_on(places: list[str]) -> None:
     """Let PostgreSQL number new rows as it did when it was asked; SQLite does so by itself."""
+    told = (place.split() for place in places)
+    calls = (f"setval('{name}', {last}, {is_used})" for name, last, is_used in told)
     with connection.cursor() as cursor:
-        for place in places:
-            name, last, is_used = place.split()
-            cursor.execute("SELECT setval(%s, %s, %s)", [name, int(last), is_used == "true"])
+        cursor.execute(f"SELECT {', '.join(calls)}")
 
 
 def counted() -> list[str]:

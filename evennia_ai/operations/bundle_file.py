@@ -9,6 +9,7 @@ of it is no id of the game it comes from, since here the same id is somebody els
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -57,6 +58,8 @@ MAGIC = b"PK\x03\x04"
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # The same bytes for the same content, whenever and wherever it is written.
 _DATE = (1980, 1, 1, 0, 0, 0)
+# As JSON writes it, and no backslash before it makes another sign of it.
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 M = TypeVar("M", bound=Strict)
 
 
@@ -134,6 +137,8 @@ def read(raw: bytes) -> Bundle:
 def _read(archive: zipfile.ZipFile) -> Bundle:
     manifest = _manifest(archive)
     parts = {name: _member(archive, name, manifest) for name in manifest.files}
+    digest = _hash(b"".join(_hash(each).encode() for each in parts.values()))
+    parts |= {name: _without_nul(raw) for name, raw in parts.items() if name != RECORD}
     state = _one(State, STATE, parts[STATE])
     found = Bundle(
         manifest,
@@ -144,10 +149,15 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
         _many(ProfileLine, PROFILES, parts[PROFILES]),
         _one(Card, CARD, parts[CARD]) if CARD in parts else None,
         parts[RECORD],
-        _hash(b"".join(_hash(each).encode() for each in parts.values())),
+        digest,
     )
     _check_refs(found)
     return found
+
+
+def _without_nul(raw: bytes) -> bytes:
+    """A part whose texts hold no NUL: PostgreSQL takes none, and nobody sees one."""
+    return _NUL.sub(rb"\1", raw) if rb"\u0000" in raw else raw
 
 
 def _names(archive: zipfile.ZipFile) -> set[str]:
