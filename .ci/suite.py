@@ -66,9 +66,15 @@ ONCE = (
     "tests/test_owasp.py",
     "tests/test_safety_cases.py",
 )
-# Rooms whose tests are run on PostgreSQL as well; `postgres`, which `proof` has, runs all there.
-STORED = tuple(
-    f"tests/{room}" for room in ("a2a_client", "audit", "ledger", "mcp", "prompts", "world")
+# Those of them that ask the database: with the next Evennia the game's database is PostgreSQL.
+# Crash walks, which make a database for each moment, are run there by `postgres` of `proof`.
+STORED = (
+    "tests/memory",
+    "tests/api/test_rights.py",
+    *(
+        f"tests/shell/test_{name}.py"
+        for name in ("b15_model_check", "b15_till", "command_rights", "soak")
+    ),
 )
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 SMOKE = (
@@ -122,8 +128,12 @@ STEPS = {
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
     "units": (on_postgres(*pytest_on(PROCESSORS, *without(*CORE, *SERVERS))),),
     "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
-    "units-again": (on_postgres(*pytest_on(PROCESSORS, *without(*SERVERS, *ONCE))),),
-    "stored": (on_postgres(*pytest_on(PROCESSORS, *STORED), is_default=True),),
+    "units-again": (
+        on_postgres(
+            *pytest_on(PROCESSORS, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
+            is_default=True,
+        ),
+    ),
     "servers-again": (
         pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)),
     ),
@@ -184,10 +194,10 @@ if TALKS.exists():
 CHECKS = ("lint", "types", "floors", "tables")
 ALL = (*CHECKS, "cover", "units", "servers")
 # On a further Python: whole again where it brings another Evennia, else its smoke alone.
-NEXT_EVENNIA = ("tables", "units-again", "stored", "servers-again")
+NEXT_EVENNIA = ("tables", "units-again", "servers-again")
 SAME_EVENNIA = ("tables", "smoke")
 COUNTED = (
-    *("tests", "cover", "units", "servers", "units-again", "stored", "servers-again", "smoke"),
+    *("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke"),
     "postgres",
 )
 # Everything on every Python, properties with a hundred times the examples, kills at every moment,

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import evennia
+from django.apps import apps
+from django.core.management.color import no_style
 from django.db import connection
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
@@ -56,10 +58,18 @@ def write_rows(rows: Rows) -> None:
 
 def count_on(places: list[str]) -> None:
     """Let PostgreSQL number new rows as it did when it was asked; SQLite does so by itself."""
+    told = (place.split() for place in places)
+    calls = (f"setval('{name}', {last}, {is_used})" for name, last, is_used in told)
     with connection.cursor() as cursor:
-        for place in places:
-            name, last, is_used = place.split()
-            cursor.execute("SELECT setval(%s, %s, %s)", [name, int(last), is_used == "true"])
+        cursor.execute(f"SELECT {', '.join(calls)}")
+
+
+def count_anew() -> None:
+    """Let PostgreSQL number new rows behind those that are there; SQLite does so by itself."""
+    kinds = apps.get_models(include_auto_created=True)
+    if sql := connection.ops.sequence_reset_sql(no_style(), kinds):
+        with connection.cursor() as cursor:
+            cursor.execute("".join(sql))
 
 
 def counted() -> list[str]:
@@ -127,6 +137,7 @@ class StandingWorld(EvenniaTestMixin):
         parts = [getattr(cls, name) for name in cls.built_by]
         recipe = repr((cls._overridden_settings, [getattr(p, "__func__", p) for p in parts]))
         if recipe not in cls._worlds:
+            count_anew()
             empty, noted = read_rows(), set(vars(cls))
             cls.build_once(cls())
             rows = {name: rows for name, rows in read_rows().items() if rows != empty[name]}

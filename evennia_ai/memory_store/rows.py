@@ -17,6 +17,7 @@ from django.db.models import Max, Q, QuerySet
 from django.db.models.constants import OnConflict
 
 from evennia_ai.core.memory.recollection import NOBODY, MemoryKind, Recollection, is_audience
+from evennia_ai.core.text.cleaning import sendable
 from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.statements import insert as insert_rows
 from evennia_ai.models.statements import marks, quoted, select, upsert_sql
@@ -90,8 +91,7 @@ def insert(
     """
     made = [
         (
-            *_sound({name: getattr(memory, name) for name in _PLAIN}).values(),
-            *(list(getattr(memory, name)) for name in _LISTS),
+            *_sound({name: getattr(memory, name) for name in (*_PLAIN, *_LISTS)}).values(),
             *(_NEW | {"indexed_as": indexed_as}).values(),
             terms.get(memory.key),
             assistant,
@@ -110,7 +110,14 @@ def _sound(columns: dict[str, Any]) -> dict[str, Any]:
         columns["audience"] = NOBODY
     if "trust" in columns:
         columns["trust"] = min(1.0, max(0.0, columns["trust"]))
-    return columns
+    return {name: _storable(value) for name, value in columns.items()}
+
+
+def _storable(value: Any) -> Any:
+    """A column without NUL, which PostgreSQL takes in no text and in no JSON."""
+    if isinstance(value, str):
+        return sendable(value).replace("\0", "")
+    return [_storable(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:

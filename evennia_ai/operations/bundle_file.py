@@ -11,6 +11,7 @@ It may hold hundreds of thousands of lines: it is written and read in steps of `
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 import zlib
 from base64 import b64decode
@@ -65,6 +66,8 @@ from evennia_ai.runtime.portions import Steps
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # The same bytes for the same content, whenever and wherever it is written.
 _DATE = (1980, 1, 1, 0, 0, 0)
+# As JSON writes it, and no backslash before it makes another sign of it.
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 M = TypeVar("M", bound=Strict)
 # Bytes and lines of one step: a few milliseconds.
 PIECE, AT_ONCE = 1 << 17, 50
@@ -183,6 +186,11 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
     )
 
 
+def _without_nul(raw: bytes) -> bytes:
+    """JSON whose texts hold no NUL: PostgreSQL takes none, and nobody sees one."""
+    return _NUL.sub(rb"\1", raw) if rb"\u0000" in raw else raw
+
+
 def _names(archive: zipfile.ZipFile) -> set[str]:
     """The parts of a file, as the zip names them; nothing is unpacked to find out."""
     infos = archive.infolist()
@@ -244,7 +252,7 @@ def _unpacked(archive: zipfile.ZipFile, name: str, most: int) -> Steps[bytes]:
 
 def _json(name: str, raw: bytes) -> Plain:
     try:
-        value = json.loads(raw)
+        value = json.loads(_without_nul(raw))
     except (ValueError, RecursionError) as error:
         raise ImportFileError(f"{name} is no JSON: {one_line(str(error), 200)}") from None
     if not isinstance(value, dict):
@@ -262,7 +270,7 @@ def _settings(raw: bytes) -> Plain:
 
 def _one(kind: type[M], place: str, raw: bytes) -> M:
     try:
-        return kind.model_validate_json(raw)
+        return kind.model_validate_json(_without_nul(raw))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, (place, *first["loc"])))
@@ -298,7 +306,7 @@ def _many(
     for number, line in enumerate(BytesIO(raw), 1):
         place = f"{name} line {number}"
         take(place, _one(kind, place, line))
-        lines.append(line)
+        lines.append(_without_nul(line))
         if not number % AT_ONCE:
             yield
     return lines

@@ -147,10 +147,13 @@ class Ids:
 
 
 def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
-    """Accounts of this game that are called like one of a file; nobody says they are the same."""
+    """Accounts of this game that are called like one of a file, in the file's order.
+
+    Nobody says they are the same.
+    """
     known = players(who)
     found = accounts_named(who[number - 1].name for number in known.values())
-    return {known[name]: account for name, account in found.items() if name in known}
+    return {number: found[name] for name, number in known.items() if name in found}
 
 
 def players(who: Sequence[Who]) -> dict[str, int]:

@@ -206,7 +206,7 @@ def _clashes_of_objects(claims: _Claims) -> list[str]:
     bodies = {script.obj.pk for script in list_assistants() if script.obj is not None}
     return [
         _line(f"the character {one_line(keys[being.pk])} ({being.dbref})", claims, keys[being.pk])
-        for being in ObjectDB.objects.filter(pk__in=keys.keys() - bodies)
+        for being in ObjectDB.objects.filter(pk__in=keys.keys() - bodies).order_by("pk")
         if isinstance(being, DefaultCharacter)
     ]
 
@@ -215,7 +215,7 @@ def _clashes_of_accounts(claims: _Claims) -> list[str]:
     keys = _rows_like(claims, AccountDB.objects.values_list("pk", "username"))
     return [
         _line(f"the account {one_line(keys[account.pk])}", claims, keys[account.pk])
-        for account in AccountDB.objects.filter(pk__in=keys)
+        for account in AccountDB.objects.filter(pk__in=keys).order_by("pk")
         if not account.attributes.has(BODY_OF_ACCOUNT)
     ]
 

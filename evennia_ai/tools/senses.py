@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
@@ -19,6 +20,7 @@ MOST_SEEN = 1500
 MOST_NAMED = 20
 # What a body with a builder's rights sees beside names.
 _NUMBER = re.compile(r"\(#\d+\)")
+_BY_NUMBER = attrgetter("id")
 
 
 def names_of(thing: GameObject, character: Character) -> list[str]:
@@ -52,15 +54,16 @@ def holders(character: Character) -> list[GameObject]:
 
 
 def seen_in(place: GameObject, character: Character) -> list[GameObject]:
-    """The contents of a place that the character can see, as the place itself decides."""
-    return list(place.filter_visible(place.contents, character))
+    """The contents of a place that the character can see, as the place itself decides.
+
+    By their numbers: after a restart PostgreSQL gives them in another order each time.
+    """
+    return sorted(place.filter_visible(place.contents, character), key=_BY_NUMBER)
 
 
 def seen_around(character: Character) -> list[GameObject]:
     """All that the character can see, itself included: the room, what is there, what it carries."""
-    room = room_of(character)
-    shown = {character.id, *(thing.id for thing in seen_in(room, character))}
-    here = [thing for thing in room.contents if thing.id in shown]
+    here = sorted((*seen_in(room_of(character), character), character), key=_BY_NUMBER)
     around = [
         thing for thing in holders(character) if thing.access(character, "view", default=True)
     ]

@@ -121,7 +121,7 @@ def channel(character: Character, channel: str, message: str, *, turn: Turn) -> 
         message: the words to say, in plain text.
     """
     wanted = channel.strip().casefold()
-    heard = [known for known in ChannelDB.objects.all() if known.has_connection(character)]
+    heard = [known for known in ChannelDB.objects.order_by("pk") if known.has_connection(character)]
     found = next((known for known in heard if known.key.casefold() == wanted), None)
     if found is None:
         names = ", ".join(known.key for known in heard) or "none"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar, Self
 from unittest import mock
 
 import evennia
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext, override_settings
 from evennia.utils.test_resources import BaseEvenniaCommandTest
 
@@ -23,7 +25,7 @@ from tests.shell.people import Person
 from tests.standing_world import StandingWorld
 from tests.wording import machine_words
 
-__all__ = ["ShellTest", "as_data", "pump", "says", "whispers"]
+__all__ = ["ShellTest", "as_data", "one_by_one", "pump", "says", "whispers"]
 
 NOT_A_COMPLETION = b"{}"
 # Caps for a test of very many turns, which is no matter of what a day may cost.
@@ -33,6 +35,21 @@ ANY_TOKENS = {scope: {"tokens_per_day": 0} for scope in ("game", "assistant", "p
 def as_data(result: Result[Any]) -> Any:
     """A result's value as mappings and lists, as a program gets it."""
     return asdict(result.data) if is_dataclass(result.data) else result.data
+
+
+def one_by_one() -> AbstractContextManager[None]:
+    """Each statement undone alone by its error, as in a game, which is in no test's transaction."""
+    is_lite = connection.vendor == "sqlite"
+
+    def run(execute: Callable[..., Any], sql: str, *others: Any) -> Any:
+        # So it is on SQLite by itself.
+        if is_lite or sql.startswith(("SAVEPOINT", "RELEASE", "ROLLBACK")):
+            return execute(sql, *others)
+        with transaction.atomic():
+            return execute(sql, *others)
+
+    wrapper: AbstractContextManager[None] = connection.execute_wrapper(run)
+    return wrapper
 
 
 def whispers(message: str, target: str = "Tom") -> bytes:

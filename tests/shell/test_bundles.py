@@ -549,6 +549,14 @@ class TestWrongFiles(BundleTest):
                 assert original == found
         assert refused > 900
 
+    def test_no_text_of_it_holds_a_nul(self) -> None:
+        """PostgreSQL takes none: whatever the database it is left out, and the rest comes along."""
+        lines = [json.loads(line) for line in members(self.raw)["memories.jsonl"].splitlines()]
+        odd = lines[0] | {"text": "\0a\\u0000\\\0\0b", "tags": ["t\0"]}
+        built_of = {bundle_parts.MEMORIES: bundle_file.lines_of([odd, *lines[1:]])}
+        first = bundle_file.read(built(self.raw, built_of)).memories[0]
+        assert ("a\\u0000\\b", ["t"]) == (first.text, first.tags)
+
     def test_mutated_content_with_right_hashes(self) -> None:
         """Whoever can write hashes still cannot write an id, a wrong type or a number of nobody."""
         parts = members(self.raw)

@@ -22,7 +22,7 @@ from evennia_ai.operations.peers import list_peers, used_today
 from evennia_ai.operations.result import Problem
 from evennia_ai.tasks import peer_parts, peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
-from tests.shell.support import pump
+from tests.shell.support import one_by_one, pump
 
 CONFIG = A2aConfig(port=4006, assistants=("*",))
 
@@ -122,6 +122,7 @@ class TestParts(ErrandTest):
         """Let it not be read any more."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
+        self.enterContext(one_by_one())
 
     def test_a_ledger_that_cannot_be_read_is_told_a_peer(self) -> None:
         """It may come again: nothing is begun, and of the game's settings it hears nothing."""

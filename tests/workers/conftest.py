@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 import tests.evennia_setup  # noqa: F401  (before any test module imports Evennia)
 from evennia_ai.models import WorkerSeen, WorkJob
@@ -30,17 +32,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
 def on_postgres(server: dict[str, Any]) -> Iterator[None]:
     """A game's database on it, of whose tables those of workers alone are there."""
     pytest.importorskip("procrastinate")
-    with new_database(server) as database, pytest.MonkeyPatch.context() as patch:
+    with new_database(server) as database, _game_on(database) as made:
+        with made.schema_editor() as editor:
+            for table in (WorkJob, WorkerSeen):
+                editor.create_model(table)
+        bell.make_tables()
+        yield
+
+
+@pytest.fixture
+def on_sqlite() -> Iterator[None]:
+    """A game's database in memory, in which there is nothing."""
+    with _game_on({"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:", "OPTIONS": {}}):
+        yield
+
+
+@contextmanager
+def _game_on(database: dict[str, Any]) -> Iterator[BaseDatabaseWrapper]:
+    """Another database in place of the game's, as Django's settings name it."""
+    with pytest.MonkeyPatch.context() as patch:
         whole = {**connections.settings["default"], "TEST": {}, **database}
         patch.setitem(connections.settings, "default", whole)
         before = connections["default"]
         connections["default"] = made = connections.create_connection("default")
         try:
-            with made.schema_editor() as editor:
-                for table in (WorkJob, WorkerSeen):
-                    editor.create_model(table)
-            bell.make_tables()
-            yield
+            yield made
         finally:
             made.close()
             connections["default"] = before

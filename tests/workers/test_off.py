@@ -37,6 +37,7 @@ def test_nothing_of_the_engine_is_loaded_without_workers() -> None:
     assert "[]" == told.stdout.strip().splitlines()[-1]
 
 
+@pytest.mark.usefixtures("on_sqlite")
 class TestSqlite:
     """A game whose database is SQLite."""
 

@@ -67,7 +67,7 @@ def _channels(script: AssistantScript) -> list[Channel]:
     heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
     return [
         Channel(str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard))
-        for channel in ChannelDB.objects.all()
+        for channel in ChannelDB.objects.order_by("pk")
     ]
 
 
