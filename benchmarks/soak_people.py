@@ -19,6 +19,7 @@ from tests.shell.sleep_model import answer_to, kind_of
 
 ECHO_SECONDS, ANSWER_SECONDS = 30.0, 180.0
 LOOK_SECONDS = 1.0
+MOST_WANTED = 20
 WAITS = (0.0, 0.0, 0.0, 0.05, 0.3)
 SPARE = 300  # pairs of numbers under this are used before the second one rises
 
@@ -183,3 +184,39 @@ class Sleeper(Visitor):
             except AssertionError:
                 if not self.is_disturbed():
                     raise
+
+
+class Wanting(threading.Thread):
+    """A player who wants more than there is room for.
+
+    Attributes:
+        refused: what was not answered.
+    """
+
+    def __init__(self, talker: Talker) -> None:
+        super().__init__(daemon=True)
+        self._talker = talker
+        self.refused = 0
+
+    def run(self) -> None:
+        """Ask, and see whether it is answered or refused in words."""
+        talker = self._talker
+        talker.is_disturbed()
+        for number in range(MOST_WANTED):
+            words = f"Room {number} of {talker.name} is wanted"
+            talker.player.send(f"whisper ada = {words}")
+            self.refused += not talker.sees(compose_reply(words), 3.0)
+
+
+class Shared:
+    """Numbers that several threads take from one iterator."""
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        self._numbers, self._lock = numbers, threading.Lock()
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        with self._lock:
+            return next(self._numbers)
