@@ -46,7 +46,7 @@ ONCE = (
         for name in (
             *("assistants_together", "budget", "crowd", "endpoints", "failures", "faults"),
             *("harness", "limits", "misbehaviour", "real_model", "remembering", "safety"),
-            *("schemathesis", "thinking"),
+            *("schemathesis", "soak_games", "thinking"),
         )
     ),
     "tests/llm",

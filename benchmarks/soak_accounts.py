@@ -22,8 +22,15 @@ VECTORS = "SELECT count(*) FROM evennia_ai_memoryvector"
 JOBS = "SELECT count(*) FROM evennia_ai_workjob"
 QUEUE = "SELECT count(*) FROM procrastinate_jobs"
 OPEN = "SELECT count(*) FROM evennia_ai_modelcall WHERE state = 'open'"
-COSTS = "SELECT prompt_tokens, completion_tokens FROM evennia_ai_modelcall WHERE state = 'settled'"
-CUT_OFF = "SELECT count(*) FROM evennia_ai_modelcall WHERE state = 'cut_off'"
+TURNS = (
+    "SELECT prompt_tokens, completion_tokens FROM evennia_ai_modelcall "
+    "WHERE state = 'settled' AND purpose = 'turn'"
+)
+CUT_OFF = "SELECT count(*) FROM evennia_ai_modelcall WHERE state = 'cut_off' AND purpose = 'turn'"
+OTHER = (
+    "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint "
+    "FROM evennia_ai_modelcall WHERE state = '{state}' AND purpose <> 'turn'"
+)
 ALL_GAMES = (
     "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint, "
     "coalesce(sum(held_tokens), 0)::bigint FROM evennia_ai_budgettotal "
@@ -48,7 +55,7 @@ class Figures:
         cut_in_word: what was not answered, as the server was killed in the moment of speaking: it
             is not said again, and the log tells of it.
         resaid: what was said again, as the server was killed before it said that it took it.
-        cut_off: calls whose end nobody lived to write down; they count in full.
+        cut_off: turns whose end nobody lived to write down; they count in full.
         idle_workers: processor seconds that a worker takes in a minute in which nothing is to do.
         connections: to the database, before anybody spoke and when all was done.
         rows: of Procrastinate's tables, in the end.
@@ -174,20 +181,22 @@ class Accounts:
 
     def _compare_ledger(self) -> None:
         """Each call that was settled is one of the model's, and what it has more was cut off."""
-        figures, given = self.figures, Counter(self._till.given)
-        settled = Counter(self.rows(COSTS))
-        ((figures.cut_off,),) = self.rows(CUT_OFF)
+        figures, till = self.figures, self._till
+        given, settled = Counter(till.turns), Counter(self.rows(TURNS))
+        ((cut_off,),) = self.rows(CUT_OFF)
         ((used, held),), ((own, _),), ((by_calls,),) = map(
             self.rows, (ALL_GAMES, EACH_GAME, BY_CALLS)
         )
-        figures.calls, figures.tokens = sum(given.values()), used
-        strange, unsettled = settled - given, sum((given - settled).values())
-        if strange:
+        figures.calls, figures.tokens, figures.cut_off = till.calls, used, cut_off
+        unsettled = sum((given - settled).values())
+        if strange := settled - given:
             figures.broken.append(f"settled twice, or never made: {list(strange)[:5]}")
-        if unsettled > figures.cut_off:
+        if unsettled > cut_off:
+            figures.broken.append(f"{unsettled} turns were paid by nobody, {cut_off} cut off")
+        other, lost = (self.rows(OTHER.format(state=s))[0][0] for s in ("settled", "cut_off"))
+        if not other <= till.other <= other + lost:
             figures.broken.append(
-                f"the model made {unsettled} calls that nobody settled, and {figures.cut_off} "
-                "count as cut off"
+                f"of {till.other} tokens of other calls {other} were settled, {lost} cut off"
             )
         if held or not used == own == by_calls:
             figures.broken.append(f"sums: {used}, {own} and {by_calls}, of which {held} are held")

@@ -43,6 +43,7 @@ PLAYERS = ("Tom", "Mira", "Jon", "Lea")
 SLEEPER = "brass"
 HEARTBEAT_SECONDS = 1.0
 IDLE_SECONDS = 10.0
+LOOK_SECONDS = 0.2
 DRAIN_SECONDS = 180.0
 SETTLED_SECONDS = 5.0  # what ended is written within one
 # Of the cap that is lowered at the end, in calls of some five thousand tokens.
@@ -107,14 +108,15 @@ class Soak:
 
     def _disturb(self, starts: int, kill_every: float) -> None:
         """Kill workers all the while, and servers at so many moments of the whole."""
-        total, done = self.figures.messages, 0
+        total, done, killed = self.figures.messages, 0, time.monotonic()
         due = [total * (n + 1) // (starts + 1) for n in range(starts)]
         while any(each.is_alive() for each in self.talkers):
-            time.sleep(kill_every)
-            self._sample()
-            self._kill_worker()
-            heard = sum(len(each.heard) for each in self.talkers)
-            if due and heard >= due[0]:
+            time.sleep(LOOK_SECONDS)
+            if time.monotonic() - killed > kill_every:
+                self._sample()
+                self._kill_worker()
+                killed = time.monotonic()
+            if due and sum(len(each.heard) for each in self.talkers) >= due[0]:
                 due.pop(0)
                 self._start_anew(self.sites[done // 2 % 2], is_kill=done % 2 == 0)
                 done += 1
@@ -149,7 +151,7 @@ class Soak:
         for each in wanting:
             each.start()
         while any(each.is_alive() for each in wanting):
-            time.sleep(0.2)
+            time.sleep(LOOK_SECONDS)
             self.accounts.used()
         self.figures.refused = sum(each.refused for each in wanting)
         time.sleep(SETTLED_SECONDS)
@@ -160,7 +162,7 @@ class Soak:
             for sql in (UNREAD, JOBS, QUEUE):
                 ends = time.monotonic() + DRAIN_SECONDS
                 while (left := site.bed.rows(sql)[0][0]) and time.monotonic() < ends:
-                    time.sleep(0.2)
+                    time.sleep(LOOK_SECONDS)
                 if left:
                     self.figures.broken.append(f"{site.name}: {left} are left of: {sql}")
 

