@@ -85,6 +85,6 @@ def send_now() -> None:
     that it was said, and nobody would have heard it.
     """
     service = evennia.EVENNIA_SERVER_SERVICE
-    transport = getattr(service and service.amp_protocol, "transport", None)
-    if IWriteDescriptor.providedBy(transport) and transport.connected:
-        transport.doWrite()  # what fails there is told to the reactor when it turns
+    line = getattr(service and service.amp_protocol, "transport", None)
+    if line is not None and IWriteDescriptor.providedBy(line) and line.connected:
+        line.doWrite()  # what fails there is told to the reactor when it turns
