@@ -21,15 +21,13 @@ NO_VECTOR = (
 VECTORS = "SELECT count(*) FROM evennia_ai_memoryvector"
 JOBS = "SELECT count(*) FROM evennia_ai_workjob"
 QUEUE = "SELECT count(*) FROM procrastinate_jobs"
-OPEN = "SELECT count(*) FROM evennia_ai_modelcall WHERE state = 'open'"
 TURNS = (
     "SELECT prompt_tokens, completion_tokens FROM evennia_ai_modelcall "
     "WHERE state = 'settled' AND purpose = 'turn'"
 )
-CUT_OFF = "SELECT count(*) FROM evennia_ai_modelcall WHERE state = 'cut_off' AND purpose = 'turn'"
-OTHER = (
-    "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint "
-    "FROM evennia_ai_modelcall WHERE state = '{state}' AND purpose <> 'turn'"
+OF_STATE = (
+    "SELECT count(*), coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint "
+    "FROM evennia_ai_modelcall WHERE state = '{state}'"
 )
 ALL_GAMES = (
     "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint, "
@@ -55,7 +53,8 @@ class Figures:
         cut_in_word: what was not answered, as the server was killed in the moment of speaking: it
             is not said again, and the log tells of it.
         resaid: what was said again, as the server was killed before it said that it took it.
-        cut_off: turns whose end nobody lived to write down; they count in full.
+        cut_off: calls whose end nobody lived to write down; they count in full.
+        tokens, tokens_of_model: by the ledger, and by the model.
         idle_workers: processor seconds that a worker takes in a minute in which nothing is to do.
         connections: to the database, before anybody spoke and when all was done.
         rows: of Procrastinate's tables, in the end.
@@ -74,6 +73,7 @@ class Figures:
     calls: int = 0
     cut_off: int = 0
     tokens: int = 0
+    tokens_of_model: int = 0
     nights: int = 0
     nights_not_seen: int = 0
     memories: int = 0
@@ -180,28 +180,27 @@ class Accounts:
         ]
 
     def _compare_ledger(self) -> None:
-        """Each call that was settled is one of the model's, and what it has more was cut off."""
-        figures, till = self.figures, self._till
-        given, settled = Counter(till.turns), Counter(self.rows(TURNS))
-        ((cut_off,),) = self.rows(CUT_OFF)
+        """What was settled is what the model was asked, and what it has more was cut off.
+
+        A turn is one row of the ledger; of another call players may share the cost.
+        """
+        figures, given = self.figures, self._till.given
         ((used, held),), ((own, _),), ((by_calls,),) = map(
             self.rows, (ALL_GAMES, EACH_GAME, BY_CALLS)
         )
-        figures.calls, figures.tokens, figures.cut_off = till.calls, used, cut_off
-        unsettled = sum((given - settled).values())
-        if strange := settled - given:
-            figures.broken.append(f"settled twice, or never made: {list(strange)[:5]}")
-        if unsettled > cut_off:
-            figures.broken.append(f"{unsettled} turns were paid by nobody, {cut_off} cut off")
-        other, lost = (self.rows(OTHER.format(state=s))[0][0] for s in ("settled", "cut_off"))
-        if not other <= till.other <= other + lost:
-            figures.broken.append(
-                f"of {till.other} tokens of other calls {other} were settled, {lost} cut off"
-            )
+        ((_, settled),) = self.rows(OF_STATE.format(state="settled"))
+        ((figures.cut_off, cut_off),) = self.rows(OF_STATE.format(state="cut_off"))
+        ((still_open, _),) = self.rows(OF_STATE.format(state="open"))
+        figures.calls, figures.tokens = len(given), used
+        figures.tokens_of_model = asked = sum(map(sum, given))
+        if strange := Counter(self.rows(TURNS)) - Counter(given):
+            figures.broken.append(f"turns settled twice, or never made: {list(strange)[:5]}")
+        if not settled <= asked <= settled + cut_off:
+            figures.broken.append(f"of {asked} tokens {settled} were settled, {cut_off} cut off")
         if held or not used == own == by_calls:
             figures.broken.append(f"sums: {used}, {own} and {by_calls}, of which {held} are held")
-        if is_open := self.rows(OPEN)[0][0]:
-            figures.broken.append(f"{is_open} calls are open still")
+        if still_open:
+            figures.broken.append(f"{still_open} calls are open still")
 
     def compare_tables(self) -> None:
         """Nothing waits in the games' tables any more, and each memory has its vector."""

@@ -28,31 +28,23 @@ class Till:
     """A model that keeps account of what it is to be paid for.
 
     Attributes:
-        turns: the tokens of prompt and answer of each turn, of which no two are the same.
-        other: the tokens of all other calls, whose cost several players may share.
-        calls: of both kinds.
+        given: the tokens of prompt and answer of each call, of which no two are the same.
     """
 
     def __init__(self, seed: int) -> None:
-        self.turns: list[tuple[int, int]] = []
-        self.other = self.calls = 0
+        self.given: list[tuple[int, int]] = []
         self._lock = threading.Lock()
         self._random = random.Random(seed)
 
     def answer(self, body: dict[str, Any]) -> bytes:
         """An answer, after a moment in which whoever asked may be killed."""
-        is_turn = kind_of(body) == "turn"
         with self._lock:
-            number, wait = self.calls, self._random.choice(WAITS)
+            number, wait = len(self.given), self._random.choice(WAITS)
             cost = SPARE + number % SPARE, 1 + number // SPARE
-            self.calls += 1
-            if is_turn:
-                self.turns.append(cost)
-            else:
-                self.other += sum(cost)
+            self.given.append(cost)
         time.sleep(wait)
         usage = {"prompt_tokens": cost[0], "completion_tokens": cost[1], "total_tokens": sum(cost)}
-        if is_turn:
+        if kind_of(body) == "turn":
             told = compose_completion(body, Behaviour(usage=usage), number)
         else:
             told = {**json.loads(answer_to(body)), "usage": usage}
