@@ -46,8 +46,8 @@ IDLE_SECONDS = 10.0
 LOOK_SECONDS = 0.2
 DRAIN_SECONDS = 180.0
 SETTLED_SECONDS = 5.0  # what ended is written within one
-# Of the cap that is lowered at the end, in calls of some five thousand tokens.
-ROOM = 60_000
+# Of the cap that is lowered at the end: less than 48 answers of 300 tokens, which are wanted then.
+ROOM = 12_000
 FREE = {"tokens_per_day": 0, "calls_per_minute": 0}
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -19,7 +19,7 @@ from tests.shell.sleep_model import answer_to, kind_of
 
 ECHO_SECONDS, ANSWER_SECONDS = 30.0, 180.0
 LOOK_SECONDS = 1.0
-MOST_WANTED = 20
+MOST_WANTED = 6
 WAITS = (0.0, 0.0, 0.0, 0.05, 0.3)
 SPARE = 300  # pairs of numbers under this are used before the second one rises
 
