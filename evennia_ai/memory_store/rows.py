@@ -20,7 +20,7 @@ from evennia_ai.core.memory.recollection import NOBODY, MemoryKind, Recollection
 from evennia_ai.core.text.cleaning import sendable
 from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.statements import insert as insert_rows
-from evennia_ai.models.statements import marks, quoted, select, upsert_sql
+from evennia_ai.models.statements import marks, quoted, select, unhurried, upsert_sql
 
 SHARED = 0
 MOST_AT_ONCE = 500
@@ -257,7 +257,7 @@ def mark(
     if not read:
         return 0
     taken = {row.pk: (row.text, row.audience, row.trust) for row in read}
-    with transaction.atomic(), connection.cursor() as cursor:
+    with unhurried(), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT id, text, audience, trust FROM {_TABLE} "
             f"WHERE assistant = %s AND {_WAITS} AND id IN {marks(len(taken))}{_held()}",

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 
+import evennia
 from django.conf import settings
 from evennia.utils.ansi import strip_ansi
+from twisted.internet.interfaces import IWriteDescriptor
 
 _SINGLE = {"'": "'", "\u2018": "\u2019"}
 _CLOSING = {'"': '"', "“": "”", "«": "»", "„": "“", **_SINGLE}
@@ -74,3 +76,15 @@ def cut_name(rendered: str, name: str) -> str:
     line = plain(rendered)
     is_first = name and line[: len(name)].casefold() == name.casefold()
     return (line[len(name) :] if is_first else line).strip()
+
+
+def send_now() -> None:
+    """Hand what was said to the portal, which outlives the server.
+
+    Until the reactor turns it waits in this process; a server that is killed by then would know
+    that it was said, and nobody would have heard it.
+    """
+    service = evennia.EVENNIA_SERVER_SERVICE
+    line = getattr(service and service.amp_protocol, "transport", None)
+    if line is not None and IWriteDescriptor.providedBy(line) and line.connected:
+        line.doWrite()  # what fails there is told to the reactor when it turns

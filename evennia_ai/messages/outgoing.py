@@ -22,7 +22,7 @@ from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject, T
 from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.messages import phrasing
 from evennia_ai.messages.incoming import marks, person_of, speaking
-from evennia_ai.messages.lines import literal
+from evennia_ai.messages.lines import literal, send_now
 from evennia_ai.runtime import ability, names, signals
 from evennia_ai.runtime.assistant import Assistant
 
@@ -167,6 +167,7 @@ def _to_room(
 
 def _note_said(character: GameObject, text: str, source: str, to: TypedObject) -> None:
     """Let the game's code know, after it was said."""
+    send_now()
     named = {"source": source, "to": to, "is_private": source in PRIVATE}
     script = getattr(character, "assistant_script", None)
     if script is not None:

@@ -6,11 +6,12 @@ it. Here may live what a reply needs; everything asked for less often goes throu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from django.db import connections
+from django.db import connections, transaction
 from django.db.models import (
     BigIntegerField,
     BooleanField,
@@ -27,6 +28,22 @@ _PLAIN = (
     *(BigIntegerField, BooleanField, CharField, FloatField),
     *(IntegerField, SmallIntegerField, TextField),
 )
+
+
+@contextmanager
+def unhurried(using: str = "default") -> Iterator[None]:
+    """A transaction whose commit waits for no disk: of what would be made anew.
+
+    A server of PostgreSQL whose machine loses its power may have none of it afterwards, and never a
+    part. Within a transaction it is a part of that, and is kept as that is.
+    """
+    connection = connections[using]
+    is_whole = connection.vendor == "postgresql" and not connection.in_atomic_block
+    with transaction.atomic(using):
+        if is_whole:
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL synchronous_commit TO off")
+        yield
 
 
 def quoted(names: Iterable[str], using: str = "default") -> str:

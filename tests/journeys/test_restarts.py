@@ -14,6 +14,7 @@ from tests.journeys import processes
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.lines import whisper_of
+from tests.journeys.staging import run
 from tests.journeys.web import Web
 
 ANSWER_SECONDS = 30.0
@@ -95,6 +96,32 @@ def test_a_kill_right_after_the_answer(game: Game, enter: Enter, model: FakeMode
     tom.come_back()
     tom.ask("whisper ada = and after?", whisper_of("and after?"), ANSWER_SECONDS)
     assert 1 == tom.count(whisper_text("just in time?"))
+    assert 2 == model.count_calls()
+
+
+KILL_WHEN_NOTED = """
+import os
+from evennia_ai.runtime import turns
+settle = turns.settle
+def settle_and_die(*given, **named):
+    settle(*given, **named)
+    os.kill(os.getpid(), 9)
+turns.settle = settle_and_die
+"""
+
+
+def test_a_kill_in_the_moment_in_which_an_answer_is_noted(
+    game: Game, enter: Enter, admin: Player, model: FakeModel
+) -> None:
+    """What is noted as said has left the server by then: whoever asked reads it, and once."""
+    tom = enter("Tom")
+    run(admin, KILL_WHEN_NOTED)
+    server = game.read_pid("server")
+    tom.send("whisper ada = the last words?")
+    processes.wait_for_reaping(server, ANSWER_SECONDS)
+    game.start()
+    tom.come_back()
+    expect_one_answer(tom, "the last words?")
     assert 2 == model.count_calls()
 
 

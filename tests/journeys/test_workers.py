@@ -88,6 +88,7 @@ def killer(bed: Bed, moments: set[str]) -> None:
         with lock:
             if kind in left:
                 left.remove(kind)
+                assert 3 == sum(each.poll() is None for each in bed.workers)
                 bed.kill(until(lambda: at_work(bed))[0])
                 bed.start_worker()
 
@@ -118,6 +119,31 @@ def test_any_worker_is_killed_at_every_step_of_a_night(bed: Bed, owner: Player) 
     # What was sent twice is paid for twice: no cap is passed by a worker's death.
     paid = "SELECT state, count(*) FROM evennia_ai_modelcall GROUP BY state"
     assert len(bed.model.asked) == sum(count for _, count in bed.rows(paid))
+
+
+# A result of that kind is written slowly, and not at all once its worker is gone.
+LINGER = """
+CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
+'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
+CREATE TRIGGER linger BEFORE UPDATE ON evennia_ai_workjob FOR EACH ROW
+WHEN (NEW.kind = 'embed' AND NEW.state = 'done') EXECUTE FUNCTION linger();
+"""
+
+
+def test_a_worker_is_killed_with_vectors_in_its_hands(bed: Bed, owner: Player) -> None:
+    """The last step of a night that workers have: another makes them, and each is there once."""
+    bed.end_workers()
+    (name,) = bed.rows("SELECT current_database()")[0]
+    bed.change(f"ALTER DATABASE {name} SET client_connection_check_interval = '100ms'")
+    bed.change(LINGER)
+    bed.start_workers(3)
+    before = bed.rows(VECTORS)[0][0]
+    remember(owner, 10)
+    bed.kill(until(lambda: at_work(bed))[0])
+    bed.change("DROP FUNCTION linger CASCADE")
+    until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
+    assert [(before + 10,)] == bed.rows(VECTORS)
+    assert [(0,)] == bed.rows(JOBS)
 
 
 def whisper_of_model() -> str:

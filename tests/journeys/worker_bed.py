@@ -43,7 +43,7 @@ def until(is_so: Callable[[], object], seconds: float = WAIT_SECONDS, told: str 
 
 
 class NightServer:
-    """A chat completions endpoint that answers as `tests.shell.sleep_model` does.
+    """A chat completions endpoint that answers as `tests.shell.sleep_model` does, or as it is told.
 
     Attributes:
         asked: the kinds of what it was asked, the oldest first.
@@ -51,7 +51,7 @@ class NightServer:
         before: called with the kind before each answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], bytes] = answer_to) -> None:
         self.asked: list[str] = []
         self.keys: set[str] = set()
         self.before: Callable[[str], object] = lambda kind: None
@@ -64,13 +64,13 @@ class NightServer:
                 server.asked.append(kind)
                 server.keys.add(self.headers.get("Authorization", ""))
                 server.before(kind)
-                answer = answer_to(body)
+                written = answer(body)
                 try:
                     self.send_response(200)
                     self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(answer)))
+                    self.send_header("Content-Length", str(len(written)))
                     self.end_headers()
-                    self.wfile.write(answer)
+                    self.wfile.write(written)
                 except OSError:
                     pass  # whoever asked was killed
 
@@ -176,22 +176,34 @@ def at_work(bed: Bed) -> list[int]:
 
 @contextmanager
 def running_bed(
-    root: Path, settings: dict[str, Any], *, embeddings: str = "hashing"
+    root: Path,
+    settings: dict[str, Any],
+    *,
+    embeddings: str = "hashing",
+    ledger: dict[str, Any] | None = None,
+    model: NightServer | None = None,
 ) -> Iterator[Bed]:
     """A game with workers set and none at work; all of it ends with this.
 
     Args:
         settings: of the game, over those that it has here.
+        ledger: the database of a ledger that it shares, or None.
+        model: the model that it asks; None: one of its own.
     """
     with ExitStack() as stack:
         game = Game.make(root / "game", make_product_folder)
         stack.callback(game.clean_up)
-        model = NightServer()
-        stack.callback(model.close)
+        if model is None:
+            model = NightServer()
+            stack.callback(model.close)
         found(game, stack)
         game.ask_model_at(model.base_url, "night-model")
         game.env["EVENNIA_AI_EMBEDDINGS"] = embeddings
         game.settings |= {**UNHURRIED, "EVENNIA_AI_WORKERS_CONFIG": WORKERS, **settings}
+        if ledger is not None:
+            game.settings["DATABASES"]["ledger"] = ledger
+            game.write_settings()
+            game.launch("migrate", "--database", "ledger")
         game.build_product()
         game.launch("ai_worker", "--make-tables")
         bed = Bed(game, model)

@@ -21,61 +21,65 @@ from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
-Memory.objects.filter(assistant=ada.pk).delete()
-EntityProfile.objects.filter(assistant=ada.pk).delete()
-state.write(ada, memory_config={"reflection_threshold": 60}, reflection_state={}, last_night={},
+Memory.objects.filter(assistant=who.pk).delete()
+EntityProfile.objects.filter(assistant=who.pk).delete()
+state.write(who, memory_config={"reflection_threshold": 60}, reflection_state={}, last_night={},
     sleep_schedule={"min_awake_minutes": 0, "tick_rate_sleep": 1, "token_budget": 1_000_000})
 tom = incoming.person_of(me)
 def entry(number, text, audience):
     return replace(Recollection(uuid5(NAMESPACE_OID, text).hex, "journal", text, audience,
         person=tom, place="#2"), at=time.time() - 3600 + number)
-rows.insert(ada.pk, [
+rows.insert(who.pk, [
     *(entry(n, "Boat %s lies in the harbour." % n, place_audience("say", "#2")) for n in range(5)),
     *(entry(n, "Crate %s stands in the cellar." % n, person_audience(tom)) for n in range(5)),
 ])
-profiles.meet(ada, tom, "Tom")
-ada.work.read_anew()
+profiles.meet(who, tom, "Tom")
+who.work.read_anew()
 """
-SLEEP = EVENING + "consolidation.put_to_sleep(ada, 'a test', by='a test')\n"
+SLEEP = EVENING + "consolidation.put_to_sleep(who, 'a test', by='a test')\n"
 LOOK = """
 from evennia_ai.runtime import state
 import json
-step = state.read(ada, "consolidation_progress").get("step", "none")
-told = json.dumps([step, bool(state.read(ada, "last_night"))])
+step = state.read(who, "consolidation_progress").get("step", "none")
+told = json.dumps([step, bool(state.read(who, "last_night"))])
 """
 MORNING = """
 import json
 from evennia_ai import consolidation
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
-kept = Memory.objects.filter(assistant=ada.pk, is_removed=False)
+kept = Memory.objects.filter(assistant=who.pk, is_removed=False)
 told = json.dumps({
     "memories": sorted(kept.values_list(
         "kind", "text", "audience", "importance", "is_consolidated")),
     "unread": kept.filter(indexed_as="").count(),
     "profiles": sorted(str(each) for each in EntityProfile.objects.filter(
-        assistant=ada.pk).values_list("entity", "favour")),
-    "known": sorted(known["text"] for profile in EntityProfile.objects.filter(assistant=ada.pk)
+        assistant=who.pk).values_list("entity", "favour")),
+    "known": sorted(known["text"] for profile in EntityProfile.objects.filter(assistant=who.pk)
         for known in profile.attributes),
-    "put_off": state.read(ada, "last_night").get("put_off", {}),
+    "put_off": state.read(who, "last_night").get("put_off", {}),
 })
-consolidation.wake_up(ada, "a test")
+consolidation.wake_up(who, "a test")
 """
 
 
-def fall_asleep(owner: Player) -> None:
+def fall_asleep(owner: Player, name: str = "ada") -> None:
     """An evening with ten entries of two audiences, and the beginning of the night."""
-    run(owner, SLEEP)
+    run(owner, _of(name) + SLEEP)
 
 
-def progress(owner: Player) -> list[Any]:
+def _of(name: str) -> str:
+    return f"who = find_assistant({name!r})\n"
+
+
+def progress(owner: Player, name: str = "ada") -> list[Any]:
     """The step that the night is at, and whether it came to its end."""
-    found: list[Any] = json.loads(run(owner, LOOK))
+    found: list[Any] = json.loads(run(owner, _of(name) + LOOK))
     return found
 
 
-def morning(bed: Bed, owner: Player) -> dict[str, Any]:
+def morning(bed: Bed, owner: Player, name: str = "ada") -> dict[str, Any]:
     """What is there once the night's work is done; she is awake then."""
-    until(lambda: progress(owner)[1], NIGHT_SECONDS, f"the night has no end; {bed.log()}")
-    found: dict[str, Any] = json.loads(run(owner, MORNING))
+    until(lambda: progress(owner, name)[1], NIGHT_SECONDS, f"the night has no end; {bed.log()}")
+    found: dict[str, Any] = json.loads(run(owner, _of(name) + MORNING))
     return found

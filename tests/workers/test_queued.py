@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
@@ -19,6 +20,7 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.port import Item
 from evennia_ai.models import WorkJob
+from evennia_ai.models.statements import unhurried
 from evennia_ai.workers import bell, board, kinds
 from evennia_ai.workers.port import NotBegunError, NoWorkerError, Run, WorkerError
 from evennia_ai.workers.queued import Queued
@@ -100,6 +102,21 @@ def key() -> str:
 def claim(name: str = "one") -> board.Claimed | None:
     """Let a worker begin the only job."""
     return board.claim(key(), name, ENDS, {})
+
+
+def test_the_games_thread_waits_for_no_disk(desk: Desk) -> None:
+    """A job is put up and taken down by commits that PostgreSQL writes down in its own time."""
+    with CaptureQueriesContext(connection) as seen:
+        desk.put_up()
+        claimed = claim()
+        assert claimed is not None
+        assert board.finish(claimed, b"{}", is_done=True)
+        desk.look()
+    assert [b"{}"] == desk.told
+    assert 2 == sum("synchronous_commit" in query["sql"] for query in seen)
+    with CaptureQueriesContext(connection) as seen, transaction.atomic(), unhurried():
+        pass  # what it is a part of is kept as it was
+    assert not any("synchronous_commit" in query["sql"] for query in seen)
 
 
 # ---- what was begun is paid for, and nothing else ----------------------------------------------
