@@ -42,6 +42,7 @@ class Mem0Store:
         self.signature = embedder.signature
         self.least_similarity = embedder.least_similarity
         self.notice = embedder.notice
+        self.is_loading = False
         self._embedder = embedder
         self._shelf = shelf
         self._backend = backend
@@ -50,8 +51,17 @@ class Mem0Store:
     @cached_property
     def _memory(self) -> Any:
         """mem0's Memory, and with it mem0: made once there is something to find by its meaning."""
-        parts = importlib.import_module("evennia_ai.memory_store.mem0_parts")
-        return parts.make_memory(self._embedder, self._index, self._backend)
+        self.is_loading = True
+        try:
+            parts = importlib.import_module("evennia_ai.memory_store.mem0_parts")
+            return parts.make_memory(self._embedder, self._index, self._backend)
+        finally:
+            self.is_loading = False
+
+    def prepare(self) -> None:
+        """Load mem0."""
+        with self._explained():
+            _ = self._memory
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
         """Make vectors of memories that are in the table."""

@@ -89,11 +89,16 @@ class MemoryStore(Protocol):
             characters. Vectors of another one are not comparable.
         least_similarity: what is alike by less in meaning has nothing to do with what was sought.
         notice: what the owner should know of it, or "".
+        is_loading: True while it loads what finds by meaning; all else waits for that.
     """
 
     signature: str
     least_similarity: float
     notice: str
+    is_loading: bool
+
+    def prepare(self) -> None:
+        """Load what finds by meaning, as it may fail: before anybody pays for a vector."""
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
         """Make vectors of memories that are in the table.

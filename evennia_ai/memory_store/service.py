@@ -92,6 +92,7 @@ class MemoryService:
         self._reactor = reactor
         self._thread = Inline() if is_inline else Worker("evennia_ai memory", reactor)
         self._store: MemoryStore | None = None
+        self._is_prepared = False
         self.absence = ""
         self._last_error = ""
         self._table_error = ""
@@ -127,12 +128,16 @@ class MemoryService:
             checked_collection(collection)
         except ValueError:
             return fail()
-        return self._ask(
-            "add",
-            WRITE_SECONDS,
-            lambda store: store.add(collection, wanted),
-            tokens=_tokens(item.text for item in wanted),
+        return Deferred.fromCoroutine(self._add(collection, wanted))
+
+    async def _add(self, collection: int, items: Sequence[Item]) -> list[bytes] | None:
+        if not await self._prepared():
+            return None
+        tokens = _tokens(item.text for item in items)
+        kept: list[bytes] | None = await self._ask(
+            "add", WRITE_SECONDS, lambda store: store.add(collection, items), tokens=tokens
         )
+        return kept
 
     def add_made(
         self, collection: int, items: Sequence[Item], make: Make
@@ -155,17 +160,14 @@ class MemoryService:
     async def _add_made(
         self, collection: int, items: Sequence[Item], make: Make
     ) -> list[bytes] | None:
-        if self.absence:
+        if self.absence or not await self._prepared():
             return None
         try:
             self.breaker.acquire().release()  # nothing is made that cannot be kept
             if self.paid is not None and self._embedder.is_paid:
                 self.paid(_tokens(item.text for item in items))
-        except CircuitOpenError as error:
+        except (CircuitOpenError, LimitReachedError) as error:
             self._last_error = self._last_error or str(error)
-            return None
-        except LimitReachedError as error:
-            self._last_error = str(error)
             return None
         vectors = await make(items)
         kept: list[bytes] | None = await self._ask(
@@ -194,6 +196,8 @@ class MemoryService:
         found = await self._by_words(sought)
         if found is None or found.is_all:
             return None if found is None else found.hits
+        if not await self._prepared():
+            return found.hits
         try:
             hits = await self._ask(
                 "search",
@@ -206,6 +210,12 @@ class MemoryService:
             LOG.warning("nothing is paid for the vector of a question: %s", error)
             hits = None
         return found.hits if hits is None else hits
+
+    async def _prepared(self) -> bool:
+        """True where a vector that is paid for can be of use."""
+        if self._embedder.is_paid and not self._is_prepared:
+            self._is_prepared = await self._told("prepare", lambda store: store.prepare())
+        return self._is_prepared or not self._embedder.is_paid
 
     async def _by_words(self, sought: Sought) -> ByWords | None:
         """Hits by words alone. The embedding model has no part in it, nor its breaker."""
@@ -315,9 +325,7 @@ class MemoryService:
         # Somebody waits for what is sought; what is written can stand in line.
         is_urgent = seconds <= SEARCH_SECONDS
         done = self._thread.ask(lambda: job(self._opened()), seconds, is_urgent=is_urgent)
-        return done.addCallbacks(
-            self._succeeded, self._failed, callbackArgs=(permit,), errbackArgs=(permit,)
-        )
+        return done.addCallbacks(self._succeeded, self._failed, (permit,), None, (permit,))
 
     def _pay(self, tokens: int, permit: Permit, paid: Paid | None) -> None:
         if paid is None or not tokens or not self._embedder.is_paid:
@@ -340,7 +348,7 @@ class MemoryService:
             return failure
         error = self._failure_of(failure)
         self._last_error = str(error)
-        if isinstance(error, DeadlineError) and self._store is None:
+        if isinstance(error, DeadlineError) and (self._store is None or self._store.is_loading):
             permit.release()  # it is being opened, and answers soon
         else:
             permit.failure(error)

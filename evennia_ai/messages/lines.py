@@ -86,5 +86,7 @@ def send_now() -> None:
     """
     service = evennia.EVENNIA_SERVER_SERVICE
     line = getattr(service and service.amp_protocol, "transport", None)
-    if line is not None and IWriteDescriptor.providedBy(line) and line.connected:
-        line.doWrite()  # what fails there is told to the reactor when it turns
+    if line is None or not IWriteDescriptor.providedBy(line):
+        return
+    if line.connected and not line.disconnecting and line.doWrite() is not None:
+        line.startWriting()  # so that the reactor finds what failed

@@ -2,8 +2,9 @@
 
 The server puts up, takes back and takes down; a worker claims and finishes. Each result is written
 once, by the worker that began the job last; the server takes a row down before it uses it. Times
-are the database's, as machines differ. The server waits for no disk: a job that a loss of power
-takes is put up anew by who waits for it, and one that it brings back is nobody's.
+are the database's, as machines differ. The server waits for no disk but to learn whether a call was
+begun, which is money: a job that a loss of power takes is put up anew by who waits for it, and one
+that it brings back is nobody's.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def _put(notice: Notice) -> None:
 
 def drop(keys: Iterable[str]) -> None:
     """Take jobs back; what a worker still makes of them finds no row."""
-    with transaction.atomic():
+    with unhurried():
         _take_back(WorkJob.objects.filter(key__in=list(keys)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -191,6 +192,27 @@ def test_nothing_is_paid_or_made_that_cannot_be_kept() -> None:
     clock.advance(BREAKER.timeout_seconds + 1)
     outcome(service.add_made(1, [item(1)], make))
     assert 4 == len(made), "it is tried again"
+
+
+def test_nothing_is_paid_where_mem0_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector that nothing could look for is made neither here nor by workers."""
+    made, paid = [], []
+    embedder = HashingEmbedder()
+    embedder.is_paid = True
+    store = DictStore(embedder)
+    for number in range(3):
+        store.shelf.put(1, item(number))
+    service = inline(lambda: store, embedder=embedder, paid=paid.append)
+
+    async def make(items: Any) -> Any:
+        made.append(items)
+
+    monkeypatch.setitem(sys.modules, "evennia_ai.memory_store.mem0_parts", None)
+    assert outcome(service.add(1, [item(1)])) is None
+    assert outcome(service.add_made(1, [item(1)], make)) is None
+    assert 1 == len(outcome(service.search(sought(SMITH, limit=1))) or []), "words find it"
+    assert ([], []) == (made, paid)
+    assert "mem0 cannot be imported" in service.problem
 
 
 def test_a_table_that_is_down_and_comes_back() -> None:

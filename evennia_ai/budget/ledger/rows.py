@@ -38,7 +38,8 @@ AWAY = (
 )
 LONGEST_WHY = 200
 NO_TABLE = "42P01"  # as PostgreSQL says it
-MOST_REMEMBERED, MOST_AT_ONCE = 20_000, 100
+# So many rows of 16 columns are below the 999 values that an old SQLite takes in one statement.
+MOST_REMEMBERED, MOST_AT_ONCE = 20_000, 60
 COUNTERS = Change._fields
 Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
 _TOTALS = BudgetTotal._meta.db_table
