@@ -145,6 +145,7 @@ def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
         from evennia_ai.agent import telemetry, tracing
+        from evennia_ai.memory import arriving
         from evennia_ai.operations import guarding, naming
         from evennia_ai.runtime import services
 
@@ -152,6 +153,7 @@ def _after_start() -> None:
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
+        arriving.after_start()
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
 
 
