@@ -31,7 +31,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai import audit, emergency, operations
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.commands import AssistantCmdSet, importing
+from evennia_ai.commands import AssistantCmdSet, base, importing
 from evennia_ai.consolidation.consolidating import Batch
 from evennia_ai.core.cards.character_card import as_png, new_card
 from evennia_ai.core.hearing.rate_limits import HearingConfig
@@ -623,7 +623,7 @@ class TestWrongFiles(BundleTest):
             assert "its list of parts is longer" in self.refused(many[:-2] + b"\1\0x")
             assert "ZIP64" in self.refused(elsewhere)
         state = members(self.raw)[bundle_parts.STATE] + b" " * 4_000_000
-        with pytest.raises(ImportFileError, match="state.json has more than the 4,000,000 bytes"):
+        with pytest.raises(ImportFileError, match=r"state\.json has more than the 4,000,000 bytes"):
             finish(bundle_file.reading(built(self.raw, {bundle_parts.STATE: state})))
 
     def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
@@ -875,7 +875,8 @@ class TestMeanwhile(BundleTest):
         """Up to the moment in which it leaves; where that never ends, no file leaves."""
         raw = self.exported_when(lambda: own_memory.forget_everything(self.ada_script, self.tom))
         assert SECRET not in members(raw.data)[bundle_parts.MEMORIES].decode()
-        state.write(self.ada_script, notes=[{"number": 1, "text": "mine", "at": 1.0, "person": ""}])
+        note = {"number": 1, "text": "a", "at": 1.0, "person": self.miras, "is_private": True}
+        state.write(self.ada_script, notes=[note])
         raw = self.exported_when(lambda: state.write(self.ada_script, notes=[]))
         assert [] == finish(bundle_file.reading(raw.data)).state.notes
         key = rows.of(self.ada_script.pk)[0].key
@@ -930,11 +931,9 @@ class TestMeanwhile(BundleTest):
         boss = create.create_account("Boss", "", None)
         boss.is_superuser = True
         boss.save()
+        ban = partial(ServerConfig.objects.conf, "server_bans", [("boss", "", "", "", "")])
         for change, told in (
-            (
-                lambda: ServerConfig.objects.conf("server_bans", [("boss", "", "", "", "")]),
-                "banned",
-            ),
+            (ban, "banned"),
             (lambda: setattr(boss, "is_superuser", False) or boss.save(), "need"),
         ):
             _, outcomes = self.coming(maker=boss)
@@ -974,6 +973,26 @@ class TestMeanwhile(BundleTest):
 
 class TestTyped(BundleTest):
     """The way by which an owner brings one in."""
+
+    def setUp(self) -> None:
+        """Nothing is waited for that long."""
+        super().setUp()
+        patch = self.enterContext(pytest.MonkeyPatch.context())
+        patch.setattr(base, "LOOK_SECONDS", 0.0)
+
+    def test_what_breaks_later_is_told(self) -> None:
+        """Evennia would only log it."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        Path(folder, "ada.zip").write_bytes(self.packed())
+        self.tom.cmdset.add(AssistantCmdSet)
+        with (
+            override_settings(EVENNIA_AI_IMPORT_FOLDER=folder),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setattr(bundle_in, "show_bundle", None)
+            self.type(self.tom, "assistant import ada.zip as Bea")
+            pump()
+        assert "That went wrong: 'NoneType' object is not callable" in "\n".join(self.tom.seen)
 
     def test_who_is_alike_is_asked_about_before_anything_is_stored(self) -> None:
         """Each by itself: no keeps one a stranger, yes makes one the same; then it asks again."""
