@@ -176,9 +176,10 @@ def change(assistant: int, key: str, **columns: Any) -> bool:
 
 def note_consolidated(assistant: int, keys: Sequence[str]) -> None:
     """Note that facts were drawn from memories, here or before they were brought in."""
-    for first in range(0, len(keys), MOST_AT_ONCE):
-        part = keys[first : first + MOST_AT_ONCE]
-        Memory.objects.filter(assistant=assistant, key__in=part).update(is_consolidated=True)
+    numbers = [row.pk for row in _having(assistant, keys)]
+    for first in range(0, len(numbers), MOST_AT_ONCE):
+        part = numbers[first : first + MOST_AT_ONCE]
+        Memory.objects.filter(pk__in=part).update(is_consolidated=True)
     _count(_drawn, assistant)
 
 

@@ -11,7 +11,6 @@ It may hold hundreds of thousands of lines: it is written and read in steps of `
 from __future__ import annotations
 
 import json
-import struct
 import zipfile
 import zlib
 from base64 import b64decode
@@ -37,6 +36,7 @@ from evennia_ai.operations.bundle_parts import (
     MEMBERS,
     MEMORIES,
     MOST_LINES,
+    MOST_OF,
     MOST_PACKED,
     MOST_UNPACKED,
     MOST_WHO,
@@ -58,21 +58,13 @@ from evennia_ai.operations.bundle_parts import (
     State,
     Strict,
     Who,
+    check_directory,
 )
 from evennia_ai.runtime.portions import Steps
 
 # The only ways of packing whose unpacking stops where it is told to: bzip2 and LZMA give as much as
 # one block holds, hundreds of megabytes of a few hundred bytes.
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# The end of a zip's list of parts, with its length; what says that the true end is elsewhere.
-_END, _END_MARK, _LARGE_MARK = struct.Struct("<4s4H2LH"), b"PK\5\6", b"PK\6\7"
-MOST_DIRECTORY = 10_000
-# What is read in one step.
-MOST_OF = {
-    SETTINGS: 4 * MEGABYTE,
-    STATE: 4 * MEGABYTE,
-    CARD: 2 * MOST_BYTES,
-}
 # The same bytes for the same content, whenever and wherever it is written.
 _DATE = (1980, 1, 1, 0, 0, 0)
 M = TypeVar("M", bound=Strict)
@@ -159,7 +151,7 @@ def reading(raw: bytes) -> Steps[Bundle]:
     """
     if len(raw) > MOST_PACKED:
         raise ImportFileError(f"the file has more than {MOST_PACKED // MEGABYTE} MB")
-    _check_directory(raw)
+    check_directory(raw)
     try:
         with zipfile.ZipFile(BytesIO(raw)) as archive:
             return (yield from _reading(archive))
@@ -169,23 +161,6 @@ def reading(raw: bytes) -> Steps[Bundle]:
         # NotImplementedError, of a version of zip that is not known, is a RuntimeError.
         told = one_line(str(error), 200) or type(error).__name__
         raise ImportFileError(f"it is no zip file that can be read: {told}") from None
-
-
-def _check_directory(raw: bytes) -> None:
-    """Refuse a list of parts that is long, which `zipfile` would go through at once.
-
-    The place where that looks is looked at, and no other: else a file could show two lists.
-    """
-    tail = raw[-(_END.size + (1 << 16)) :]
-    is_bare = tail[-_END.size :].startswith(_END_MARK) and tail.endswith(b"\0\0")
-    start = len(tail) - _END.size if is_bare else tail.rfind(_END_MARK)
-    if start < 0 or len(tail) - start < _END.size:
-        return  # which it refuses
-    if _END.unpack_from(tail, start)[5] > MOST_DIRECTORY:
-        raise ImportFileError("its list of parts is longer than that of any assistant")
-    end = len(raw) - len(tail) + start
-    if raw[max(0, end - 20) : end].startswith(_LARGE_MARK):
-        raise ImportFileError("it is a zip file of the large kind (ZIP64), which no assistant's is")
 
 
 def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
