@@ -150,6 +150,7 @@ def _after_start() -> None:
     """Write clashes from before into the log, in the process that runs the game."""
     if not evennia.PORTAL_MODE:
         from evennia_ai.agent import telemetry, tracing
+        from evennia_ai.memory import arriving
         from evennia_ai.operations import guarding, naming, shared_ledger
         from evennia_ai.runtime import services
 
@@ -158,6 +159,7 @@ def _after_start() -> None:
         telemetry.begin()
         guarding.report_clashes()
         shared_ledger.begin(reactor)
+        arriving.after_start()
         naming.words_of_the_game()  # which makes its command sets, and ours tells of clashes
         # What is loaded by now stays, and need not be looked through again: that takes a tenth of
         # a second and more each time, in which the game stands still.

@@ -46,7 +46,7 @@ from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpoch
 from evennia_ai.llm.client import Generation
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import Client
-from evennia_ai.memory import arriving, indexing, modes, paying
+from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
 from evennia_ai.runtime import ability, services, signals, state, turns
@@ -128,7 +128,6 @@ class AssistantScript(NearBody, DefaultScript):
             approvals.take_up(self)
             programs.take_up(self)
             remote_tasks.take_up(self)
-            arriving.after_start()
             if state.memory_config(self).enabled and not paying.is_held(self):
                 services.memory().open()  # now, so that no turn waits for it
             indexing.soon(self)

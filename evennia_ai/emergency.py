@@ -51,6 +51,7 @@ __all__ = [
     "RETURNED_LINE",
     "State",
     "clear_emergency_stop",
+    "count_of_stops",
     "finish",
     "lockout_of",
     "state_of",
@@ -175,6 +176,12 @@ class _Several:
 
 
 _UNDER_WAY: list[_Several] = []
+_stops = 0
+
+
+def count_of_stops() -> int:
+    """A number that changes whenever several are stopped at once."""
+    return _stops
 
 
 def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]:
@@ -186,6 +193,8 @@ def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]
     Returns:
         How many were not stopped before, when all are stored.
     """
+    global _stops
+    _stops += 1
     all_of_them: deque[Stopping] = deque()
     # Outside of any transaction: to begin one takes as long as others hold the database.
     with undisturbed():

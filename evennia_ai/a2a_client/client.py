@@ -15,12 +15,14 @@ from evennia_ai.a2a_client.pinned import Answered, NotSentError, exchange
 from evennia_ai.a2a_client.protocol import (
     CANCEL,
     GET,
+    NOT_BEGUN,
     SEND,
     NoEntryError,
     RefusedError,
     Request,
     Sent,
     Standing,
+    code_of,
     complaint_of,
     read_json,
     read_standing,
@@ -33,9 +35,10 @@ REQUEST_SECONDS = 20.0
 PROTOCOL = "1.0"
 # Of the answers of HTTP that are no yes: it does not let this game in; it has not looked at what it
 # was asked; it is to be asked elsewhere, or cannot do that. By none of them anything was begun, nor
-# by another 4xx, but for 408, which gateways also say of what was under way.
+# by another 4xx, unless a code of JSON-RPC says otherwise; but for 408, 424 and 499, which are also
+# said of what was under way.
 NO_ENTRY, NOT_NOW, ELSEWHERE, CANNOT = (401, 403), (425, 429), (307, 308), (501, 505)
-UNKNOWN = 408
+UNKNOWN = (408, 424, 499)
 REDIRECTS = "it answers {status}, to be asked elsewhere; nothing is sent to where it points"
 REFUSES = "it does not let this game in (HTTP {status})"
 
@@ -88,8 +91,10 @@ class Client:
             raise NoEntryError(REFUSES.format(status=told.status))
         if told.status in NOT_NOW:
             raise NotSentError(f"it takes nothing now (HTTP {told.status})", may_pass=False)
-        if told.status in CANNOT or (400 <= told.status < 500 and told.status != UNKNOWN):
+        if told.status in CANNOT or (400 <= told.status < 500 and told.status not in UNKNOWN):
             why = self._remote.without_token(complaint_of(told.body))
+            if (code := code_of(told.body)) is not None and code not in NOT_BEGUN:
+                raise ConnectionError(f"it failed: {why or code}")
             raise RefusedError(why or f"it refuses that (HTTP {told.status})")
         if told.status != 200:
             raise ConnectionError(f"it answered HTTP {told.status}")

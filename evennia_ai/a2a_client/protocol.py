@@ -30,9 +30,10 @@ STATES = {
 }
 MOST_TEXT, MOST_ERROR, MOST_ID, MOST_PARTS = 8_000, 300, 128, 200
 # Errors of JSON-RPC and of A2A by which nothing was begun. Not among them are an error inside the
-# agent (-32603, -32006), and codes that neither names: nobody knows what came before those.
+# agent (-32603, -32006), a kind of content that is not taken (-32005), be it of what it made, and
+# codes that neither names: nobody knows what came before those.
 NOT_BEGUN = frozenset(
-    (-32700, *range(-32602, -32599), *range(-32009, -32006), *range(-32005, -32000))
+    (-32700, *range(-32602, -32599), *range(-32009, -32006), *range(-32004, -32000))
 )
 SEND, GET, CANCEL = "SendMessage", "GetTask", "CancelTask"
 # Besides words only their number and their kind are told of what it made.
@@ -175,6 +176,18 @@ def _result(told: Any) -> Any:
             raise RefusedError(text)
         raise ConnectionError(f"it failed: {text}")
     return told["result"]
+
+
+def code_of(body: bytes) -> int | None:
+    """The code of JSON-RPC by which a request was refused; None where there is none.
+
+    The other binding has codes of HTTP or gRPC in the same place, none of them below 0.
+    """
+    try:
+        code = json.loads(body)["error"]["code"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return code if isinstance(code, int) and code < 0 else None
 
 
 def complaint_of(body: bytes) -> str:

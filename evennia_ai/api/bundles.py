@@ -12,15 +12,18 @@ from typing import Annotated, Any
 from rest_framework.exceptions import ValidationError
 from twisted.internet.defer import Deferred
 
+from evennia_ai import emergency
 from evennia_ai.api.assistants import MadeAssistant, made, with_room
 from evennia_ai.api.base import taking
 from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
 from evennia_ai.api.fields import Flag, Name, Plain, Strict, Text
 from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
 from evennia_ai.operations import Result, bundle_in, bundle_out
+from evennia_ai.operations.assistants import Made
+from evennia_ai.operations.bundle_out import moving
 from evennia_ai.operations.bundle_parts import Bundle
 from evennia_ai.operations.result import Problem, note
-from evennia_ai.runtime.portions import Steps, paced
+from evennia_ai.runtime.portions import Steps
 
 TAG = "Moving"
 MOST_SENT = 16_000_000
@@ -82,12 +85,12 @@ class BundleSent:
     file: Annotated[str, note("A zip in base64, with every private word the assistant knows.")]
 
 
-async def _read(call: Call) -> Result[Bundle]:
+def _reading(call: Call) -> Steps[Result[Bundle]]:
     try:
-        raw = await paced(_decoding(call.body["file"]))
+        raw = yield from _decoding(call.body["file"])
     except binascii.Error:
         return wrong_file(NO_BASE64)
-    found: Result[Bundle] = await bundle_in.read(raw)
+    found = yield from bundle_in.reading(raw)
     return found if found.ok or found.problem is not Problem.INVALID else wrong_file(found.message)
 
 
@@ -100,7 +103,7 @@ def _decoding(text: str) -> Steps[bytes]:
 
 
 async def _show(call: Call) -> Result:
-    found = await _read(call)
+    found: Result[Bundle] = await moving(_reading(call))
     if not found.ok:
         return found
     shown = bundle_in.show_bundle(found.data, call.body.get("key", ""), call.body.get("people"))
@@ -112,19 +115,20 @@ async def _create(call: Call) -> Result:
     given = with_room(call)
     if isinstance(given, Result):
         return given
-    found = await _read(call)
+    return made(call, await moving(_bringing(call, given, emergency.count_of_stops())))
+
+
+def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Made]]:
+    found = yield from _reading(call)
     if not found.ok:
-        return found
-    coming = bundle_in.import_bundle(
-        found.data,
-        key=given.get("key", ""),
-        location=given.get("location"),
-        people=given.get("people"),
-        enable=given.get("enable", False),
-        by=call.by,
-        maker=call.account,
-    )
-    return made(call, await coming)
+        return found.as_refusal()
+    wanted = {
+        "location": given.get("location"),
+        "enable": given.get("enable", False),
+        "maker": call.account,
+    }
+    key, people = given.get("key", ""), given.get("people") or {}
+    return (yield from bundle_in.bringing(found.data, key, people, call.by, wanted, stops))
 
 
 async def _send(call: Call) -> Result:

@@ -24,8 +24,9 @@ MOST_NAMES = 20
 MOST_DIGITS = 9
 YES = ("yes", "y")
 REVEAL = "reveal"
-# Between two looks whether something is over: at each turn of the reactor.
-LOOK_SECONDS = 0.0
+# Between two looks whether something is over.
+LOOK_SECONDS = 0.1
+BROKE = "That went wrong"
 
 # Questions, and seconds to wait, as Evennia takes them; what comes back is an answer.
 Steps = Generator[str | float, str, None]
@@ -66,14 +67,23 @@ class AssistantCommand(default_cmds.MuxCommand):
         return audit.acting(by=self.by, via="game")
 
     def _each(self, steps: Steps) -> Steps:
-        """The steps of a command that asks; between two of them others act."""
+        """The steps of a command that asks; between two of them others act.
+
+        Evennia tells whoever typed a line only of what breaks at its first step.
+        """
         answer: Any = None
+        is_first = True
         while True:
             with self._acting():
                 try:
                     question = steps.send(answer)
                 except StopIteration:
                     return
+                except Exception as error:
+                    if not is_first:
+                        self.msg(literal(f"{BROKE}: {error}"))
+                    raise
+            is_first = False
             answer = yield question
 
     def waited(self, running: Deferred[T]) -> Generator[float, str, T]:
@@ -123,7 +133,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """Tell the caller how it went as soon as it is known, and what broke."""
         running.addCallback(self.show).addErrback(self.show_fault)
 
-    def show_fault(self, failure: Failure, told: str = "That went wrong") -> None:
+    def show_fault(self, failure: Failure, told: str = BROKE) -> None:
         """Tell the caller what broke, and let it be logged."""
         self.msg(literal(f"{told}: {failure.getErrorMessage()}"))
         failure.raiseException()

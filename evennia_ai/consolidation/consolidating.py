@@ -57,7 +57,7 @@ class Batch:
     def write(self) -> None:
         """Put the facts in, and note that the entries are done; within a transaction."""
         rows.insert(self.assistant, self.new)
-        self._stored.update(is_consolidated=True)
+        rows.note_consolidated(self.assistant, [entry.key for entry in self.entries])
         superseding.mark(self.assistant, self.superseded)
 
     @property

@@ -2,12 +2,14 @@
 
 Rows are put into the tables a few at a time under a number that no script has or gets, so that
 nothing looks at them; then the assistant is made, with that number. What a fault or a stop leaves
-of them is taken out: at once, or after the next start.
+of them is taken out: at once, or when the game's server starts.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 from django.db import DatabaseError, transaction
 from evennia.scripts.models import ScriptDB
@@ -17,7 +19,8 @@ from evennia.utils import logger
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime.portions import Steps, paced
 
-# The numbers of those that are on their way, and of which something may be left.
+# The numbers of those that are on their way, and of which something may be left; by each the path
+# of a file that goes with it, or "".
 ARRIVING = "evennia_ai_arriving"
 AT_ONCE = 50
 # Those that this process is at.
@@ -30,14 +33,52 @@ def begin() -> int:
         (row,) = ScriptDB.objects.bulk_create([ScriptDB(db_key=ARRIVING)])
         number = int(row.pk)
         ScriptDB.objects.filter(pk=number).delete()
-        _note(_noted() | {number})
+        _note({**_noted(), number: ""})
     _UNDER_WAY.add(number)
     return number
+
+
+def note_file(number: int, path: str) -> bool:
+    """Note a file that is about to be written: it goes with what is left, if nobody arrives.
+
+    Returns:
+        False where somebody cleared the number away meanwhile: then nobody may arrive by it.
+    """
+    noted = _noted()
+    _note({**noted, number: path})
+    return number in noted
+
+
+def arrive(number: int, memories: int, profiles: int) -> bool:
+    """Let all that is there belong to a script; in the transaction in which that is made.
+
+    Args:
+        memories, profiles: how many were stored.
+
+    Returns:
+        False where somebody took any of it out meanwhile: then no script may be made.
+    """
+    stored = ((Memory, memories), (EntityProfile, profiles))
+    is_whole = all(
+        table.objects.filter(assistant=number).count() == count for table, count in stored
+    )
+    noted = _noted()
+    if not is_whole or number not in noted:
+        return False
+    del noted[number]
+    _note(noted)
+    return True
+
+
+def is_busy() -> bool:
+    """True while one is on its way, or what is left of one is taken out."""
+    return bool(_UNDER_WAY)
 
 
 def end(number: int) -> None:
     """Let go of a number, whether its assistant has arrived or not; after its transaction."""
     _UNDER_WAY.discard(number)
+    ServerConfig.flush_instance_cache(force=True)  # it may have what was rolled back
     clear_away()
 
 
@@ -50,14 +91,16 @@ def after_start() -> None:
 def clear_away() -> None:
     """Take out what is left of those that did not arrive, a little at a time."""
     try:
-        left = _noted() - _UNDER_WAY
-        arrived = set(ScriptDB.objects.filter(pk__in=left).values_list("pk", flat=True))
-        if arrived:
-            _note(_noted() - arrived)
+        noted = _noted()
+        left = noted.keys() - _UNDER_WAY
+        # Not one of ours: what arrives is noted no more.
+        others = set(ScriptDB.objects.filter(pk__in=left).values_list("pk", flat=True))
+        if others:
+            _note({number: path for number, path in noted.items() if number not in others})
     except DatabaseError:  # then the next start tries
         logger.log_trace("[assistant] it is not known whether an import left anything")
         return
-    for number in left - arrived:
+    for number in left - others:
         _UNDER_WAY.add(number)
         paced(_taken_out(number)).addErrback(_complain).addBoth(
             lambda _, number=number: _UNDER_WAY.discard(number)
@@ -70,16 +113,20 @@ def _taken_out(number: int) -> Steps[None]:
         while some := list(found[:AT_ONCE]):
             table.objects.filter(pk__in=some).delete()
             yield
-    _note(_noted() - {number})
+    noted = _noted()
+    if path := noted.pop(number, ""):
+        with suppress(OSError):
+            Path(path).unlink(missing_ok=True)
+    _note(noted)
 
 
 def _complain(_: object) -> None:
     logger.log_warn("[assistant] what an import left could not be taken out; the next start tries")
 
 
-def _noted() -> set[int]:
-    return set(ServerConfig.objects.conf(ARRIVING, default=()))
+def _noted() -> dict[int, str]:
+    return dict(ServerConfig.objects.conf(ARRIVING, default=()))
 
 
-def _note(numbers: set[int]) -> None:
-    ServerConfig.objects.conf(ARRIVING, sorted(numbers), delete=not numbers)
+def _note(numbers: dict[int, str]) -> None:
+    ServerConfig.objects.conf(ARRIVING, numbers, delete=not numbers)

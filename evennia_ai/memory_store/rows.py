@@ -58,6 +58,7 @@ _INDEXED = frozenset(("text", "audience", "trust"))
 NO_VECTOR = "-"
 _epochs: Counter[int] = Counter()
 _arrivals: Counter[int] = Counter()
+_drawn: Counter[int] = Counter()
 
 
 def arrivals(assistant: int) -> int:
@@ -68,6 +69,11 @@ def arrivals(assistant: int) -> int:
 def epoch(assistant: int) -> int:
     """A number that changes when one of its memories was changed or forgotten in this process."""
     return _epochs[assistant]
+
+
+def drawn(assistant: int) -> int:
+    """A number that changes when facts were drawn from its journal in this process."""
+    return _drawn[assistant]
 
 
 def _count(counter: Counter[int], assistant: int) -> None:
@@ -179,10 +185,12 @@ def change(assistant: int, key: str, **columns: Any) -> bool:
 
 
 def note_consolidated(assistant: int, keys: Sequence[str]) -> None:
-    """Note that facts were drawn from memories already, as of those brought in from elsewhere."""
-    for first in range(0, len(keys), MOST_AT_ONCE):
-        part = keys[first : first + MOST_AT_ONCE]
-        Memory.objects.filter(assistant=assistant, key__in=part).update(is_consolidated=True)
+    """Note that facts were drawn from memories, here or before they were brought in."""
+    numbers = [row.pk for row in _having(assistant, keys)]
+    for first in range(0, len(numbers), MOST_AT_ONCE):
+        part = numbers[first : first + MOST_AT_ONCE]
+        Memory.objects.filter(pk__in=part).update(is_consolidated=True)
+    _count(_drawn, assistant)
 
 
 def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:

@@ -37,6 +37,7 @@ from evennia_ai.operations.bundle_parts import (
     MEMBERS,
     MEMORIES,
     MOST_LINES,
+    MOST_OF,
     MOST_PACKED,
     MOST_UNPACKED,
     MOST_WHO,
@@ -58,6 +59,7 @@ from evennia_ai.operations.bundle_parts import (
     State,
     Strict,
     Who,
+    check_directory,
 )
 from evennia_ai.runtime.portions import Steps
 
@@ -152,6 +154,7 @@ def reading(raw: bytes) -> Steps[Bundle]:
     """
     if len(raw) > MOST_PACKED:
         raise ImportFileError(f"the file has more than {MOST_PACKED // MEGABYTE} MB")
+    check_directory(raw)
     try:
         with zipfile.ZipFile(BytesIO(raw)) as archive:
             return (yield from _reading(archive))
@@ -188,7 +191,12 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
 
 def _without_nul(raw: bytes) -> bytes:
     """JSON whose texts hold no NUL: PostgreSQL takes none, and nobody sees one."""
-    return _NUL.sub(rb"\1", raw) if rb"\u0000" in raw else raw
+    if rb"\u0000" not in raw:
+        return raw
+    without = _NUL.sub(rb"\1", raw)
+    if _NUL.search(without):
+        raise ImportFileError("a text of it has NUL within NUL, which is no JSON")
+    return without
 
 
 def _names(archive: zipfile.ZipFile) -> set[str]:
@@ -230,7 +238,7 @@ def _manifest(archive: zipfile.ZipFile) -> Steps[Manifest]:
 
 
 def _member(archive: zipfile.ZipFile, name: str, told: Member) -> Steps[bytes]:
-    raw = yield from _unpacked(archive, name, told.bytes)
+    raw = yield from _unpacked(archive, name, min(told.bytes, MOST_OF.get(name, MOST_UNPACKED)))
     if len(raw) != told.bytes or (yield from _hashing(raw)) != told.sha256:
         raise ImportFileError(f"{name} is not as it was written: its hash is another")
     if _count(name, raw) != told.count:

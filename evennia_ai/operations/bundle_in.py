@@ -7,16 +7,16 @@ whose words nobody but staff can reach; rooms, channels and factions always do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Annotated, Any
 
 from django.db import transaction
 from evennia.accounts.models import AccountDB
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit
+from evennia_ai import audit, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
 from evennia_ai.core.text.cleaning import one_line
@@ -24,7 +24,7 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import arriving, indexing
-from evennia_ai.operations import bundle_file
+from evennia_ai.operations import bundle_file, rights
 from evennia_ai.operations.assistants import Made, create_assistant
 from evennia_ai.operations.bundle_out import LEFT_OUT, going_along, moving
 from evennia_ai.operations.bundle_parts import Bundle, Who
@@ -35,6 +35,7 @@ from evennia_ai.operations.bundle_people import (
     players,
 )
 from evennia_ai.operations.bundle_store import store, storing
+from evennia_ai.operations.callers import account_of
 from evennia_ai.operations.exports import file_name, write_new
 from evennia_ai.operations.naming import problem_of_name, problem_of_owner
 from evennia_ai.operations.result import Result, note
@@ -43,6 +44,9 @@ from evennia_ai.operations.settings import prepare, signed
 from evennia_ai.runtime.portions import Steps
 
 MOST_NAMED = 30
+IMPORT = "import assistant"
+UNWRITTEN = "its record could not be written: {error}"
+TAKEN_OUT = "Nothing is stored: what it remembers was taken out again meanwhile."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,11 @@ class BundleShown:
 
 def read(raw: bytes) -> Deferred[Result[Bundle]]:
     """The assistant in a file, checked whole, a little at a time."""
-    return moving(_reading(raw))
+    return moving(reading(raw))
 
 
-def _reading(raw: bytes) -> Steps[Result[Bundle]]:
+def reading(raw: bytes) -> Steps[Result[Bundle]]:
+    """The same, as steps of something longer."""
     try:
         return Result(True, "It can be read.", (yield from bundle_file.reading(raw)))
     except ImportFileError as error:
@@ -206,34 +211,73 @@ def import_bundle(
         by, maker: as `create_assistant` takes them.
     """
     given = {"location": location, "enable": enable, "maker": maker}
-    return moving(_bringing(bundle, key, people or {}, by or str(getattr(maker, "key", "")), given))
+    stops = emergency.count_of_stops()
+    return moving(bringing(bundle, key, people or {}, by, given, stops), is_patient=True)
 
 
-def _bringing(
-    bundle: Bundle, key: str, people: Mapping[str, str], by: str, given: Mapping[str, Any]
+def bringing(
+    bundle: Bundle,
+    key: str,
+    people: Mapping[str, str],
+    by: str,
+    given: Mapping[str, Any],
+    stops: int,
 ) -> Steps[Result[Made]]:
+    """The same, as steps of something longer.
+
+    Args:
+        given: the rest of what `import_bundle` takes.
+        stops: `emergency.count_of_stops` when it was asked for.
+    """
+    by = by or str(getattr(given["maker"], "key", ""))
     shown, same = _judged(bundle, key, people)
     if shown.problems:
         return Result(False, "\n".join(_lines(shown)))
     ids, number = Ids(bundle.who, same), arriving.begin()
-    made: Result[Made] | None = None
-    record: Path | None = None
     try:
         yield from storing(number, bundle, ids)
-        record = _save_record(shown.key, bundle)
+        if refused := _refusal(bundle, people, same, given):
+            return Result.conflict(f"Nothing is stored: {refused}")
+        # Whoever stopped all meanwhile did not know of this one.
+        is_enabled = given["enable"] and stops == emergency.count_of_stops()
+        given = {**given, "enable": is_enabled}
+        path = _record_path(shown.key, bundle)
+        if not arriving.note_file(number, str(path or "")):
+            return Result.conflict(TAKEN_OUT)
+        record = _save_record(path, bundle)
         with signed(by):
             made = _made(shown, bundle, ids, number, record, given)
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
     finally:
-        if record is not None and (made is None or not made.ok):
-            with suppress(OSError):
-                record.unlink()
         arriving.end(number)
     if not made.ok:
         return made.as_refusal()
     indexing.soon(made.data.script)
     return Result(True, _told(made.data.script, bundle, enable=given["enable"]), made.data)
+
+
+def _refusal(
+    bundle: Bundle,
+    people: Mapping[str, str],
+    same: Mapping[int, AccountDB],
+    given: Mapping[str, Any],
+) -> str:
+    """Why what was asked may not be any more, or ""; it was some time ago."""
+    maker = given["maker"]
+    for being, what in ((given["location"], "the room"), (maker, "whoever asked")):
+        if being is not None and being.pk is None:
+            return f"{what} is gone meanwhile."
+    if maker is not None:
+        account = getattr(maker, "account", None) or maker
+        asking = account_of(account.pk, "") if isinstance(account, AccountDB) else None
+        if asking is not None and not asking.ok:
+            return asking.message
+        if refused := rights.refusal(IMPORT, maker):
+            return refused.message
+    if _same_people(bundle, people) != (same, []):
+        return "who is whom is not as it was; look at the file again."
+    return ""
 
 
 def _made(
@@ -245,12 +289,11 @@ def _made(
     given: Mapping[str, Any],
 ) -> Result[Made]:
     """Make the assistant whose memories are there, or leave nothing that the database has not."""
-    for being, what in ((given["location"], "the room"), (given["maker"], "whoever asked")):
-        if being is not None and being.pk is None:
-            return Result.conflict(f"Nothing is stored: {what} is gone meanwhile.")
     made: Result[Made] | None = None
     try:
         with transaction.atomic():
+            if not arriving.arrive(number, len(bundle.memories), len(bundle.profiles)):
+                return Result.conflict(TAKEN_OUT)
             made = create_assistant(
                 shown.key,
                 location=given["location"],
@@ -263,6 +306,8 @@ def _made(
             if made.ok:
                 store(made.data.script, bundle, ids)
                 _tell(made.data.script, bundle, shown, record)
+            else:
+                transaction.set_rollback(True)
     except BaseException:
         _undo(made)
         raise
@@ -309,15 +354,24 @@ def _told(script: AssistantScript, bundle: Bundle, *, enable: bool) -> str:
     return f"{told}\n{counted(count, 'memories') if count != 1 else '1 memory'} came along."
 
 
-def _save_record(name: str, bundle: Bundle) -> Path | None:
-    """Put the record that it had there beside the archives, for people to read: a file of its own.
+def _record_path(name: str, bundle: Bundle) -> Path | None:
+    """The place beside the archives for the record that it had there; no other file has it.
 
-    The same assistant may have been brought in before: the file of that stays.
+    Raises:
+        ImportFileError: the game's settings of it are wrong.
     """
     if not bundle.record:
         return None
+    parts = (name, "of", bundle.manifest.game, bundle.digest[:8], token_hex(4))
     try:
-        given = file_name(name, "of", bundle.manifest.game, bundle.digest[:8], ending="jsonl")
-        return write_new(folder_of(policy()), given, bundle.record)
-    except (ConfigurationError, OSError) as error:
-        raise ImportFileError(f"its record could not be written: {error}") from None
+        return folder_of(policy()) / file_name(*parts, ending="jsonl")
+    except ConfigurationError as error:
+        raise ImportFileError(UNWRITTEN.format(error=error)) from None
+
+
+def _save_record(path: Path | None, bundle: Bundle) -> Path | None:
+    """Put the record that it had there aside, for people to read."""
+    try:
+        return None if path is None else write_new(path.parent, path.name, bundle.record)
+    except OSError as error:
+        raise ImportFileError(UNWRITTEN.format(error=error)) from None

@@ -17,7 +17,9 @@ from typing import Annotated, Any, TypeVar
 from django.conf import settings as game_settings
 from evennia.utils import logger
 from evennia.utils.dbserialize import deserialize
+from twisted.internet import reactor
 from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
 
 from evennia_ai import audit, emergency
 from evennia_ai.assistant_script import AssistantScript
@@ -52,6 +54,7 @@ AT_ONCE = 50
 MOST_READINGS = 3
 # Each may take hundreds of megabytes.
 MOST_AT_ONCE = 2
+WAIT_SECONDS = 0.2
 BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
 _ROOM = Room()
 ENDING = "zip"
@@ -75,6 +78,9 @@ LEFT_OUT_OF = {
         "cooldown_seconds",
     ),
 }
+GONE = "{name} was deleted meanwhile."
+# Of its state, what a person may have taken back.
+KEPT = ("notes", "projects", "unremembered", "muted_by")
 LONGEST_GAME = 255
 NEVER_LISTS = ("never_rooms", "never_characters")
 
@@ -94,18 +100,25 @@ class Exported:
     left_out: Annotated[list[str], note("Settings, and parts of its look, that stay here.")]
 
 
-async def _moved(steps: Steps[Result[T]]) -> Result[T]:
-    try:
-        with _ROOM.place(MOST_AT_ONCE):
-            found: Result[T] = await paced(steps)
-            return found
-    except GameBusyError:
-        return Result.unavailable(BUSY)
+async def _moved(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:
+    while True:
+        try:
+            with _ROOM.place(MOST_AT_ONCE):
+                found: Result[T] = await paced(steps)
+                return found
+        except GameBusyError:
+            if not is_patient:
+                return Result.unavailable(BUSY)
+        await deferLater(reactor, WAIT_SECONDS)
 
 
-def moving(steps: Steps[Result[T]]) -> Deferred[Result[T]]:
-    """Read, write or store a whole assistant: a little at a time, and few at one time."""
-    return Deferred.fromCoroutine(_moved(steps))
+def moving(steps: Steps[Result[T]], *, is_patient: bool = False) -> Deferred[Result[T]]:
+    """Read, write or store a whole assistant: a little at a time, and few at one time.
+
+    Args:
+        is_patient: it waits for a place; else it is refused where there is none.
+    """
+    return Deferred.fromCoroutine(_moved(steps, is_patient))
 
 
 def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[bytes]]:
@@ -118,26 +131,33 @@ def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Resul
 
 
 def _packing(script: AssistantScript, by: str) -> Steps[Result[tuple[bytes, Bundle]]]:
-    """The same, with all that is in the file, read as the other game will read it."""
+    """The same, with all that is in the file, read as the other game will read it.
+
+    Nothing comes between its last look at what is known by then, and its end.
+    """
     name = str(script.key)
     try:
-        head, members = yield from _content(script)
-        raw = yield from bundle_file.writing(head, members)
-        bundle = yield from bundle_file.reading(raw)
-    except ImportFileError as error:
-        return Result.unavailable(f"{name} cannot be put into a file: {error}.")
+        raw, bundle = yield from _packed(script)
     except Exception as error:  # whatever a game's own code stored of it
-        logger.log_trace(f"[assistant] {name} could not be put into a file")
-        told = one_line(repr(error), 200)
-        return Result.unavailable(
-            f"{name} cannot be put into a file: what is stored of it is not as it has to be "
-            f"({told}); the game's log says where."
-        )
+        return _unpackable(script, name, error)
     if script.pk is None:
-        return Result.conflict(f"{name} was deleted meanwhile.")
+        return Result.conflict(GONE.format(name=name))
     with signed(by):
         audit.record("assistant_exported", script, bytes=len(raw))
     return Result(True, f"{name} with all it knows, {len(raw):,} bytes", (raw, bundle))
+
+
+def _unpackable(script: AssistantScript, name: str, error: Exception) -> Result[Any]:
+    if script.pk is None:
+        return Result.conflict(GONE.format(name=name))
+    if isinstance(error, ImportFileError):
+        return Result.unavailable(f"{name} cannot be put into a file: {error}.")
+    logger.log_trace(f"[assistant] {name} could not be put into a file")
+    told = one_line(repr(error), 200)
+    return Result.unavailable(
+        f"{name} cannot be put into a file: what is stored of it is not as it has to be "
+        f"({told}); the game's log says where."
+    )
 
 
 def save_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[Exported]]:
@@ -169,18 +189,26 @@ def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Export
     return Result(True, told, data)
 
 
-def _content(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
-    """All that is in the file, read again where something was forgotten or changed meanwhile.
+def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
+    """The file, made again where something was forgotten or changed before it was whole.
 
     Raises:
         ImportFileError: that happened each time.
     """
     for _ in range(MOST_READINGS):
-        epoch = rows.epoch(script.pk)
-        found = yield from _read(script)
-        if script.pk is None or rows.epoch(script.pk) == epoch:
-            return found
+        known = _known(script)
+        head, members = yield from _read(script)
+        raw = yield from bundle_file.writing(head, members)
+        bundle = yield from bundle_file.reading(raw)
+        if script.pk is None or _known(script) == known:
+            return raw, bundle
     raise ImportFileError("what it remembers changes all the time; try again in a moment")
+
+
+def _known(script: AssistantScript) -> tuple[object, ...]:
+    """Another value when something was forgotten, corrected, muted, or drawn from its journal."""
+    kept = [deserialize(state.read(script, name)) for name in KEPT]
+    return rows.epoch(script.pk), rows.drawn(script.pk), kept
 
 
 def _read(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:

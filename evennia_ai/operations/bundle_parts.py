@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evennia_ai.core.cards.character_card import MOST_BYTES
 from evennia_ai.core.memory.recollection import MemoryKind, SourceType
+from evennia_ai.errors import ImportFileError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -21,6 +24,15 @@ MOST_PACKED, MOST_UNPACKED = 64 * MEGABYTE, 256 * MEGABYTE
 MOST_LINES = 200_000
 # Each of them is looked for among this game's accounts.
 MOST_WHO = 50_000
+# The end of a zip's list of parts, with its length; what says that the true end is elsewhere.
+_END, _END_MARK, _LARGE_MARK = struct.Struct("<4s4H2LH"), b"PK\5\6", b"PK\6\7"
+MOST_DIRECTORY = 10_000
+# What is read in one step.
+MOST_OF = {
+    SETTINGS: 4 * MEGABYTE,
+    STATE: 4 * MEGABYTE,
+    CARD: 2 * MOST_BYTES,
+}
 _AUDIENCE = re.compile(r"world|nobody|(?:person|room|channel|faction):([1-9]\d{0,6})")
 
 
@@ -242,3 +254,23 @@ class Bundle:
     card: Card | None
     record: bytes
     digest: str
+
+
+def check_directory(raw: bytes) -> None:
+    """Refuse a list of parts that is long, which `zipfile` would go through at once.
+
+    The place where that looks is looked at, and no other: else a file could show two lists.
+
+    Raises:
+        ImportFileError: it is long.
+    """
+    tail = raw[-(_END.size + (1 << 16)) :]
+    is_bare = tail[-_END.size :].startswith(_END_MARK) and tail.endswith(b"\0\0")
+    start = len(tail) - _END.size if is_bare else tail.rfind(_END_MARK)
+    if start < 0 or len(tail) - start < _END.size:
+        return  # which it refuses
+    if _END.unpack_from(tail, start)[5] > MOST_DIRECTORY:
+        raise ImportFileError("its list of parts is longer than that of any assistant")
+    end = len(raw) - len(tail) + start
+    if raw[max(0, end - 20) : end].startswith(_LARGE_MARK):
+        raise ImportFileError("it is a zip file of the large kind (ZIP64), which no assistant's is")

@@ -21,6 +21,7 @@ from evennia_ai.budget.ledger.absence import asked
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
 from evennia_ai.models import (
     AccessToken,
@@ -50,6 +51,10 @@ RECORDS = (RecordedEvent, RecordedSnapshot)
 OF_ASSISTANTS = (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook, RemoteTask)
 WHY = "all assistants are removed"
 PUPPETED = "Nothing is removed: somebody is in the body of {names}; let them leave it first (ooc)."
+COMING = (
+    "Nothing is removed: an assistant of another game is being brought in, or what is left of one "
+    "taken out; try again in a moment."
+)
 KEPT = (
     "What calls have cost, lore and the record of the game stay in their tables. To empty these "
     "too: assistant remove all and records"
@@ -138,6 +143,8 @@ def _listed(names: list[str]) -> str:
 
 def refuse_removal(found: Belongings) -> Result | None:
     """The refusal where nothing can be removed now, or None."""
+    if arriving.is_busy():
+        return Result.conflict(COMING)
     bodies = [script.obj for script in found.assistants if script.obj is not None]
     played = [str(body.key) for body in bodies if body.sessions.count()]
     if not played:

@@ -18,6 +18,7 @@ from evennia_ai.a2a_client.protocol import (
     SEND,
     RefusedError,
     Sent,
+    code_of,
     complaint_of,
     read_json,
     read_standing,
@@ -81,8 +82,11 @@ def test_a_long_answer_is_cut() -> None:
     ("code", "kind"),
     [
         *((code, RefusedError) for code in (-32700, -32600, -32601, -32602)),
-        *((code, RefusedError) for code in range(-32009, -32000) if code != -32006),
-        *((code, ConnectionError) for code in (-32603, -32006, -32000, -32010, 1, "x", None)),
+        *((code, RefusedError) for code in range(-32009, -32000) if code not in (-32006, -32005)),
+        *(
+            (code, ConnectionError)
+            for code in (-32603, -32006, -32005, -32000, -32010, 1, "x", None)
+        ),
     ],
 )
 def test_what_was_begun(code: Any, kind: type[Exception]) -> None:
@@ -120,6 +124,11 @@ def test_what_is_no_json() -> None:
         with pytest.raises(ConnectionError, match="it is no JSON"):
             read_json(body)
         assert "" == complaint_of(body)
+        assert code_of(body) is None
+    for error in ("400", "5", '"x"', "null"):
+        assert code_of(b'{"error": {"code": %s}}' % error.encode()) is None
+    assert code_of(b'{"error": "no"}') is code_of(b"[]") is None
+    assert -32603 == code_of(b'{"error": {"code": -32603}}')
     assert "no" == complaint_of(b'{"error": {"message": "no"}}')
     assert "no" == complaint_of(b'{"detail": "no"}')
     assert "" == complaint_of(b"[]")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import random
 import re
 import tempfile
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +29,16 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai import audit, operations
+from evennia_ai import audit, emergency, operations
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.commands import AssistantCmdSet, importing
+from evennia_ai.commands import AssistantCmdSet, base, importing
+from evennia_ai.consolidation.consolidating import Batch
 from evennia_ai.core.cards.character_card import as_png, new_card
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
+    Recollection,
     faction_audience,
     person_audience,
     place_audience,
@@ -43,6 +48,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
+from evennia_ai.models.keys import new_key
 from evennia_ai.operations import (
     bundle_file,
     bundle_in,
@@ -50,7 +56,9 @@ from evennia_ai.operations import (
     bundle_parts,
     bundle_people,
     bundle_store,
+    leftovers,
     own_memory,
+    removing,
 )
 from evennia_ai.operations.settings import update_settings
 from evennia_ai.runtime import goals, portions, state
@@ -612,6 +620,20 @@ class TestWrongFiles(BundleTest):
         lying = self.zipped({**members(self.raw), bundle_parts.WHO: b"0" * 50_000_000})
         assert self.refused(lying)
 
+    def test_a_list_of_parts_that_is_long(self) -> None:
+        """Refused before anything goes through it; so are parts that are larger than any."""
+        many = self.zipped({f"{number}": b"" for number in range(300)})
+        large = self.zipped({}, b"x" * 20)
+        elsewhere = large[:-42] + b"PK\6\7" + bytes(16) + large[-42:]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(zipfile, "ZipFile", None)
+            assert "its list of parts is longer" in self.refused(many)
+            assert "its list of parts is longer" in self.refused(many[:-2] + b"\1\0x")
+            assert "ZIP64" in self.refused(elsewhere)
+        state = members(self.raw)[bundle_parts.STATE] + b" " * 4_000_000
+        with pytest.raises(ImportFileError, match=r"state\.json has more than the 4,000,000 bytes"):
+            finish(bundle_file.reading(built(self.raw, {bundle_parts.STATE: state})))
+
     def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
         """A few hundred bytes of bzip2 or LZMA are hundreds of megabytes at once: they are none."""
         for way in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
@@ -733,6 +755,7 @@ class TestWrongFiles(BundleTest):
             patch.setattr(bundle_store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
                 bring(bundle, key="Bea", location=self.room1)
+        pump()
         assert first == {path: path.read_bytes() for path in folder.glob("bea-of-*")}
         self.brought(self.raw)
         again = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
@@ -817,10 +840,15 @@ class TestMeanwhile(BundleTest):
         for _ in bundle_store.storing(number, self.bundle, bundle_people.Ids(self.bundle.who, {})):
             pass
         assert self.before[:2] < self.rows()[:2]
-        ServerConfig.objects.conf(arriving.ARRIVING, [number, self.ada_script.pk])
+        record = Path(self.enterContext(tempfile.TemporaryDirectory()), "record.jsonl")
+        record.write_bytes(b"private")
+        arriving.note_file(number, str(record))
+        noted = {number: str(record), self.ada_script.pk: ""}
+        ServerConfig.objects.conf(arriving.ARRIVING, noted)
         arriving._UNDER_WAY.clear()
         arriving.clear_away()
         self.assert_nothing_is_left()
+        assert not record.exists()
 
     def test_what_is_forgotten_meanwhile_is_not_in_the_file(self) -> None:
         """It is read again, so that the file is of one moment."""
@@ -838,6 +866,107 @@ class TestMeanwhile(BundleTest):
         assert parts == members(outcomes[0].data)
         assert finish(bundle_file.reading(outcomes[0].data)).state.notes == []
 
+    def exported_when(self, change: Callable[[], object], most: int = 1) -> Any:
+        """What comes of an export in which something changes when its file is being read back."""
+        reading, times = bundle_file.reading, itertools.count(1)
+
+        def changing(raw: bytes) -> Any:
+            if next(times) <= most:
+                change()
+            return (yield from reading(raw))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bundle_file, "reading", changing)
+            return over(bundle_out.export_assistant(self.ada_script, by="Boss"))
+
+    def test_what_is_taken_back_while_the_file_is_made_is_not_in_it(self) -> None:
+        """Up to the moment in which it leaves; where that never ends, no file leaves."""
+        raw = self.exported_when(lambda: own_memory.forget_everything(self.ada_script, self.tom))
+        assert SECRET not in members(raw.data)[bundle_parts.MEMORIES].decode()
+        note = {"number": 1, "text": "a", "at": 1.0, "person": self.miras, "is_private": True}
+        state.write(self.ada_script, notes=[note])
+        raw = self.exported_when(lambda: state.write(self.ada_script, notes=[]))
+        assert [] == finish(bundle_file.reading(raw.data)).state.notes
+        key = rows.of(self.ada_script.pk)[0].key
+        change = partial(rows.change, self.ada_script.pk, key, text="else")
+        assert "changes all the time" in self.exported_when(change, 9).message
+
+    def test_facts_of_a_night_meanwhile_go_along(self) -> None:
+        """An entry that is done goes with what was drawn from it, never without."""
+        batch = Batch(self.ada_script.pk, [], new=[self.drawn("Tom likes eels")])
+        raw = self.exported_when(batch.write)
+        assert "Tom likes eels" in members(raw.data)[bundle_parts.MEMORIES].decode()
+
+    def drawn(self, text: str) -> Recollection:
+        """A fact that is not stored yet."""
+        return Recollection(key=new_key(), kind="fact", text=text, audience=WORLD, at=1.0)
+
+    def test_who_is_deleted_while_it_is_read_is_said_to_be(self) -> None:
+        """And nothing else is said of it."""
+        found = self.exported_when(self.ada_script.delete)
+        assert "Ada was deleted meanwhile." == found.message
+
+    def test_all_are_removed_meanwhile(self) -> None:
+        """Not while one is on its way; where its rows or its number went, nobody arrives."""
+        _, outcomes = self.coming()
+        assert "an assistant of another game is being brought in" in removing.remove_all().message
+        (number,) = arriving._UNDER_WAY
+        Memory.objects.filter(assistant=number).delete()
+        while not outcomes:
+            reactor.iterate(0)
+        assert bundle_in.TAKEN_OUT == outcomes[0].message
+        self.assert_nothing_is_left()
+        _, outcomes = self.coming()
+        leftovers.clear_marks()
+        while not outcomes:
+            reactor.iterate(0)
+        assert bundle_in.TAKEN_OUT == outcomes[0].message
+        pump()
+        assert self.before[:3] == self.rows()[:3]
+        assert ServerConfig.objects.conf(arriving.ARRIVING) is None
+
+    def test_all_are_stopped_meanwhile(self) -> None:
+        """Whoever stopped all did not know of this one: it is silent until somebody starts it."""
+        _, outcomes = self.coming(enable=True)
+        emergency.stop_all([self.ada_script], "enough")
+        while not outcomes:
+            reactor.iterate(0)
+        assert "Bea is here, and silent" in outcomes[0].message
+        assert not state.read(outcomes[0].data.script, "enabled")
+
+    def test_the_right_is_taken_away_meanwhile(self) -> None:
+        """Whoever is banned, or an owner no more, brings in nobody; nor anybody who is renamed."""
+        boss = create.create_account("Boss", "", None)
+        boss.is_superuser = True
+        boss.save()
+        ban = partial(ServerConfig.objects.conf, "server_bans", [("boss", "", "", "", "")])
+        for change, told in (
+            (ban, "banned"),
+            (lambda: setattr(boss, "is_superuser", False) or boss.save(), "need"),
+        ):
+            _, outcomes = self.coming(maker=boss)
+            change()
+            while not outcomes:
+                reactor.iterate(0)
+            assert not outcomes[0].ok
+            assert told in outcomes[0].message
+            ServerConfig.objects.conf("server_bans", delete=True)
+            self.assert_nothing_is_left()
+        _, outcomes = self.coming(people={"TestAccount": "Boss"})
+        boss.delete()
+        while not outcomes:
+            reactor.iterate(0)
+        assert "who is whom is not as it was" in outcomes[0].message
+
+    def test_whoever_was_asked_everything_waits_for_a_place(self) -> None:
+        """What was answered is not thrown away because others are at it."""
+        with bundle_out._ROOM.place(2), bundle_out._ROOM.place(2):
+            running, outcomes = bundle_in.import_bundle(self.bundle, key="Bea"), list[Any]()
+            running.addBoth(outcomes.append)
+            reactor.iterate(0)
+            assert not outcomes
+        assert over(running.addCallback(lambda _: outcomes[0])).ok
+
     def test_the_record_says_who_did_it_and_by_which_way(self) -> None:
         """Also of what is done when whoever asked has long gone on."""
         found: list[Any] = []
@@ -852,6 +981,26 @@ class TestMeanwhile(BundleTest):
 
 class TestTyped(BundleTest):
     """The way by which an owner brings one in."""
+
+    def setUp(self) -> None:
+        """Nothing is waited for that long."""
+        super().setUp()
+        patch = self.enterContext(pytest.MonkeyPatch.context())
+        patch.setattr(base, "LOOK_SECONDS", 0.0)
+
+    def test_what_breaks_later_is_told(self) -> None:
+        """Evennia would only log it."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        Path(folder, "ada.zip").write_bytes(self.packed())
+        self.tom.cmdset.add(AssistantCmdSet)
+        with (
+            override_settings(EVENNIA_AI_IMPORT_FOLDER=folder),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setattr(bundle_in, "show_bundle", None)
+            self.type(self.tom, "assistant import ada.zip as Bea")
+            pump()
+        assert "That went wrong: 'NoneType' object is not callable" in "\n".join(self.tom.seen)
 
     def test_who_is_alike_is_asked_about_before_anything_is_stored(self) -> None:
         """Each by itself: no keeps one a stranger, yes makes one the same; then it asks again."""
