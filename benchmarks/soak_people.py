@@ -20,6 +20,7 @@ from tests.shell.sleep_model import answer_to, kind_of
 ECHO_SECONDS, ANSWER_SECONDS = 30.0, 180.0
 LOOK_SECONDS = 1.0
 MOST_WANTED = 6
+SPENT = "stifles a yawn"  # as a refusal for a cap begins
 WAITS = (0.0, 0.0, 0.0, 0.05, 0.3)
 SPARE = 300  # pairs of numbers under this are used before the second one rises
 
@@ -193,7 +194,7 @@ class Wanting(threading.Thread):
     """A player who wants more than there is room for.
 
     Attributes:
-        refused: what was not answered.
+        refused: what was refused in words.
     """
 
     def __init__(self, talker: Talker) -> None:
@@ -208,7 +209,8 @@ class Wanting(threading.Thread):
         for number in range(MOST_WANTED):
             words = f"Room {number} of {talker.name} is wanted"
             talker.player.send(f"whisper ada = {words}")
-            self.refused += not talker.sees(compose_reply(words), 3.0)
+            talker.sees(f"{compose_reply(words)}|{SPENT}", 10.0)
+        self.refused = talker.player.count(SPENT)
 
 
 class Shared:

@@ -191,9 +191,7 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
 
 def _without_nul(raw: bytes) -> bytes:
     """JSON whose texts hold no NUL: PostgreSQL takes none, and nobody sees one."""
-    if rb"\u0000" not in raw:
-        return raw
-    without = _NUL.sub(rb"\1", raw)
+    without = _NUL.sub(rb"\1", raw) if rb"\u0000" in raw else raw
     if _NUL.search(without):
         raise ImportFileError("a text of it has NUL within NUL, which is no JSON")
     return without
