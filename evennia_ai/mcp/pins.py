@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import difflib
 import json
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from textwrap import wrap
 from typing import Protocol
 
-from django.db import transaction
-
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import Listing, RemoteTool
-from evennia_ai.models import ToolPin
 
 # A server writes both texts: fewer, and it could make two that have the same mark.
 MARK_CHARS = 32
@@ -146,41 +142,3 @@ def _visible(line: str) -> str:
         letter if letter.isprintable() else f"\\u{ord(letter):04x}"
         for letter in line.replace("\t", " ")
     )
-
-
-class StoredPins:
-    """The pins of all servers in the game's own table, in the reactor's thread: `Pins`."""
-
-    def read(self, server: str) -> Mapping[str, Pin]:
-        """The pins of a server, by the names of the tools.
-
-        Raises:
-            DatabaseError: there is no such table, or no database.
-        """
-        rows = ToolPin.objects.filter(server=server)
-        return {row.tool: Pin(row.description, row.parameters) for row in rows}
-
-    def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
-        """Keep pins, in the place of those of the same tools.
-
-        Args:
-            by: who allowed the tools; "": nobody in particular.
-
-        Raises:
-            DatabaseError: there is no such table, or no database.
-        """
-        at = int(time.time())
-        made = [
-            ToolPin(
-                server=server,
-                tool=name,
-                description=pin.description,
-                parameters=pin.parameters,
-                by=by,
-                at=at,
-            )
-            for name, pin in pins.items()
-        ]
-        with transaction.atomic():
-            ToolPin.objects.filter(server=server, tool__in=list(pins)).delete()
-            ToolPin.objects.bulk_create(made)

@@ -4,7 +4,7 @@ Each table has one room that fills it: `budget.ledger` totals, calls and games, 
 `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
 `agent.tracing` the trace, `tasks.store` the tasks, `tasks.peer_store` those of peers,
 `tasks.remote_tasks` those that agents elsewhere were given, `operations.cards` the cards,
-`mcp.pins` the pinned tools. Whoever deletes an assistant deletes its rows:
+`mcp.pin_store` the pinned tools. Whoever deletes an assistant deletes its rows:
 `operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
 whole seconds since 1970 or as a column says; counters are added to in the database, never set from
 memory, so that several server processes can share them.

@@ -1,6 +1,6 @@
 """The table of pinned tools: what each tool of an MCP server was like when it was allowed.
 
-`mcp.pins` fills it. A tool that is not like its row is not offered to any model.
+`mcp.pin_store` fills it. A tool that is not like its row is not offered to any model.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from evennia_ai.llm.replicas import NAME as REPLICAS
 from evennia_ai.llm.replicas import with_replicas
 from evennia_ai.mcp.config import ServerConfig, read_servers
 from evennia_ai.mcp.connection import require_sdk
-from evennia_ai.mcp.pins import StoredPins
+from evennia_ai.mcp.pin_store import StoredPins
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.memory_store import opening
 from evennia_ai.memory_store.opening import MemorySettings

@@ -12,7 +12,7 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.listing import Listed, make_listing
-from evennia_ai.mcp.pins import StoredPins
+from evennia_ai.mcp.pin_store import StoredPins
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.models import ToolPin
 from evennia_ai.resilience import CircuitBreakerRegistry

@@ -562,7 +562,7 @@ class TestWrongFiles(BundleTest):
         lines = [json.loads(line) for line in members(self.raw)["memories.jsonl"].splitlines()]
         odd = lines[0] | {"text": "\0a\\u0000\\\0\0b", "tags": ["t\0"]}
         built_of = {bundle_parts.MEMORIES: bundle_file.lines_of([odd, *lines[1:]])}
-        first = bundle_file.read(built(self.raw, built_of)).memories[0]
+        first = finish(bundle_file.reading(built(self.raw, built_of))).memories[0]
         assert ("a\\u0000\\b", ["t"]) == (first.text, first.tags)
 
     def test_mutated_content_with_right_hashes(self) -> None:

@@ -327,7 +327,7 @@ class TestNobody(QuestionsTest):
         assert self.reply(self.open_numbers()[0], "no", bill).ok
 
 
-@pytest.mark.parametrize("name", ["ask", "ask_about_call", "listeners", "pending", "discard_all"])
+@pytest.mark.parametrize("name", ["ask", "ask_about_call", "pending", "discard_all"])
 def test_the_door_has_what_others_use(name: str) -> None:
     """The names that other rooms import."""
     found: Any = getattr(approvals, name)

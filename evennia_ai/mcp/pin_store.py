@@ -1,0 +1,49 @@
+"""Pins in the game's own table, in the reactor's thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from evennia_ai.mcp.pins import Pin
+from evennia_ai.models import ToolPin
+
+
+class StoredPins:
+    """The pins of all servers: `mcp.pins.Pins`."""
+
+    def read(self, server: str) -> Mapping[str, Pin]:
+        """The pins of a server, by the names of the tools.
+
+        Raises:
+            DatabaseError: there is no such table, or no database.
+        """
+        rows = ToolPin.objects.filter(server=server)
+        return {row.tool: Pin(row.description, row.parameters) for row in rows}
+
+    def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
+        """Keep pins, in the place of those of the same tools.
+
+        Args:
+            by: who allowed the tools; "": nobody in particular.
+
+        Raises:
+            DatabaseError: there is no such table, or no database.
+        """
+        at = int(time.time())
+        made = [
+            ToolPin(
+                server=server,
+                tool=name,
+                description=pin.description,
+                parameters=pin.parameters,
+                by=by,
+                at=at,
+            )
+            for name, pin in pins.items()
+        ]
+        with transaction.atomic():
+            ToolPin.objects.filter(server=server, tool__in=list(pins)).delete()
+            ToolPin.objects.bulk_create(made)
