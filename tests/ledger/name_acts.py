@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Any
 from unittest.mock import patch
 
@@ -52,9 +53,10 @@ def _beats() -> str:
 
 def _launch() -> str:
     """What Evennia's launcher does beside a game, or where none runs: its reactor turns."""
-    evennia._init()
-    reactor.callLater(0.5, reactor.stop)
-    reactor.run()
+    with redirect_stdout(sys.stderr):
+        evennia._init()
+        reactor.callLater(0.5, reactor.stop)
+        reactor.run()
     return _games()
 
 
