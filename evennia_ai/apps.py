@@ -147,8 +147,12 @@ def _after_login(sender: Account, **kwargs: object) -> None:
 
 
 def _after_start() -> None:
-    """Write clashes from before into the log, in the process that runs the game."""
-    if not evennia.PORTAL_MODE:
+    """Begin what the process that runs the game does besides.
+
+    Not the portal, nor Evennia's launcher, which lets a reactor run for a moment or for hours.
+    """
+    server = evennia.EVENNIA_SERVER_SERVICE
+    if server is not None and server.running:
         from evennia_ai.agent import telemetry, tracing
         from evennia_ai.memory import arriving
         from evennia_ai.operations import guarding, naming, shared_ledger

@@ -15,7 +15,7 @@ class LedgerGame(models.Model):
         identity: of the game's database: a number that no other has, unless it is a copy.
         owner: the server process that showed itself last; "" after one that ended in order.
         host: the machine of it, as it calls itself.
-        seen_at: seconds since 1970 at which it did, by its own clock.
+        seen_at: seconds since 1970 at which it did, by the ledger's clock.
     """
 
     game = models.CharField(max_length=SHORT, primary_key=True)

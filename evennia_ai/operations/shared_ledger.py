@@ -20,9 +20,9 @@ BEAT_SECONDS = 60.0
 
 
 class _Watch:
-    """What staff were told last, "" where all is well."""
+    """The trouble that there is, and that of which staff were told; "" where all is well."""
 
-    trouble = ""
+    trouble = told = ""
 
 
 def begin(clock: Clock) -> None:
@@ -41,22 +41,31 @@ def begin(clock: Clock) -> None:
 
 def _beat(clock: Clock) -> None:
     try:
-        _tell(ledger.store().keep(ledger.config_for({}), clock.seconds()))
+        _tell(_keep(clock.seconds()))
     except LedgerAwayError:
         pass  # whoever talks is told, and it comes back by itself
-    except ConfigurationError as error:
-        _tell(str(error))
     except Exception:
         logger.log_trace("[assistant] the shared ledger could not be seen to; in a minute again")
-    clock.callLater(BEAT_SECONDS, _beat, clock)
+    finally:
+        clock.callLater(BEAT_SECONDS, _beat, clock)
+
+
+def _keep(now: float) -> str:
+    """See to it, and return what is wrong with it."""
+    try:
+        return ledger.store().keep(ledger.config_for({}), now)
+    except LedgerAwayError:
+        raise
+    except ConfigurationError as error:
+        return str(error)
 
 
 def _tell(trouble: str) -> None:
-    """Tell staff and the log of what is new."""
-    is_new = bool(trouble) and not _Watch.trouble
-    _Watch.trouble = trouble
-    if is_new:
+    """Tell staff and the log of what is new; when another was last seen is told after a colon."""
+    _Watch.trouble, kind = trouble, trouble.partition(":")[0]
+    if kind and kind != _Watch.told:
         outgoing.alert_staff(trouble)
+    _Watch.told = kind
 
 
 def condition() -> tuple[str, str] | None:

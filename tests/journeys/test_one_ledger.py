@@ -167,6 +167,10 @@ def test_two_games_on_one_ledger(
 ) -> None:
     """A name twice, a ledger that is stopped, and the last room under a cap, spent once."""
     first, second = staff
+    owners = "SELECT owner FROM evennia_ai_ledgergame"
+    before = ledger.query(owners)
+    games[0].launch("status")  # whose reactor runs too
+    assert before == ledger.query(owners) != [("",)]
     _takes_a_name_of_its_own(games[1], second, players[1])
     run(first, SPEND)
     _outlasts_a_stop(ledger, staff, players, model)

@@ -7,9 +7,14 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Any
+from unittest.mock import patch
 
+import evennia
 from django.core.management import CommandError, call_command
+from twisted.internet import reactor
+from twisted.internet.task import Clock
 
 from evennia_ai.budget.ledger import LedgerStore, Raise, raise_cap
 from evennia_ai.budget.ledger.names import trouble
@@ -17,7 +22,9 @@ from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages import outgoing
 from evennia_ai.models import LedgerGame
+from evennia_ai.operations import shared_ledger
 from tests.ledger.outage_acts import call, caps
 
 
@@ -27,12 +34,44 @@ def _command(*arguments: str) -> str:
     return told.getvalue()
 
 
+def _beats() -> str:
+    """Three minutes of the server's own look, where the first telling of staff fails."""
+    clock, told = Clock(), []
+
+    def alert(text: str) -> None:
+        told.append(text)
+        if len(told) == 1:
+            raise RuntimeError("nobody could be told")
+
+    with patch.object(outgoing, "alert_staff", alert):
+        shared_ledger.begin(clock)
+        clock.pump([60, 60])
+        shared_ledger._tell("something else is wrong: at 12:00")
+        shared_ledger._tell("something else is wrong: at 12:01")
+    return f"{len(told)} told, {len(clock.getDelayedCalls())} due"
+
+
+def _launch() -> str:
+    """What Evennia's launcher does beside a game, or where none runs: its reactor turns."""
+    with redirect_stdout(sys.stderr):
+        evennia._init()
+        reactor.callLater(0.5, reactor.stop)
+        reactor.run()
+    return _games()
+
+
+def _games() -> str:
+    return str(list(LedgerGame.objects.values_list("game", "owner")))
+
+
 def named(_options: dict[str, Any]) -> Any:
     """Do what each line says; tell "ok", or what came of it in words."""
     store, mine = LedgerStore(), BudgetAccount(Scope.GAME, "", "")
     steps: dict[str, Callable[[], object]] = {
         "call": lambda: call(store, time.time()),
         "keep": lambda: store.keep(caps(10_000), time.time()),
+        "keep by a slow clock": lambda: store.keep(caps(10_000), time.time() - 3600),
+        "beats": _beats,
         "stop": store.stop,
         "erase": store.erase,
         "raise": lambda: raise_cap(Raise(mine, "tokens_per_day", 5.0, "Tom")),
@@ -40,7 +79,8 @@ def named(_options: dict[str, Any]) -> Any:
         "check": trouble,
         "list": _command,
         "claim": lambda: _command("--claim"),
-        "games": lambda: str(list(LedgerGame.objects.values_list("game", flat=True))),
+        "games": _games,
+        "launch": _launch,
     }
     print(json.dumps("begun"), flush=True)
     for line in sys.stdin:

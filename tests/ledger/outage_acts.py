@@ -234,7 +234,7 @@ def _used_on(at: float) -> int:
 
 def days(_options: dict[str, Any]) -> Any:
     """Days with a reserve: a ledger that is away at midnight, an idle game, and too little room."""
-    return {act.__name__: act(LedgerStore()) for act in (_midnight, _idle, _narrow)}
+    return {act.__name__: act(LedgerStore()) for act in (_midnight, _idle, _near, _narrow)}
 
 
 def _midnight(store: LedgerStore) -> Any:
@@ -257,10 +257,21 @@ def _idle(store: LedgerStore) -> Any:
     return {**found(), "held_at": [*held, _held(store, EVE)]}
 
 
+def _near(store: LedgerStore) -> Any:
+    """A month has room for both, of which nobody is told that they are much for a month."""
+    held = [_held(store, EVE, caps(2400 + found()["used"], span="month"))]
+    warned = BudgetTotal.objects.filter(warned_tokens=True).count()
+    store.stop()
+    return {**found(), "held_at": held, "warned": warned}
+
+
 def _narrow(store: LedgerStore) -> Any:
-    """A month has room for one and a half; the second is made whole once the first is gone."""
+    """A month has room for one and a half: players have the half before midnight."""
     month = caps(1500 + found()["used"], span="month")
-    held = [_held(store, at, month) for at in (EVE, MIDNIGHT + 1, MIDNIGHT + 2)]
+    held = [_held(store, EVE, month)]
+    half = replace(NEED, usage=TokenUsage(100, 400))
+    store.release(store.reserve(ADA, half, month, EVE + 1), EVE + 1)
+    held += [_held(store, at, month) for at in (MIDNIGHT + 1, MIDNIGHT + 2)]
     store.stop()
     return {**found(), "held_at": held}
 
@@ -273,8 +284,8 @@ def aside(_options: dict[str, Any]) -> Any:
 
 
 def after(options: dict[str, Any]) -> Any:
-    """What all games hold and have used once another process of the game has looked."""
-    LedgerStore().recover(EVE + 60 if options["is_before"] else MIDNIGHT + 60)
+    """What all games hold and have used once another has looked, whose clock may be behind."""
+    LedgerStore().recover(EVE - 60 if options["is_before"] else MIDNIGHT + 60)
     return found()
 
 

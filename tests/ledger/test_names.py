@@ -6,7 +6,7 @@ from tests.ledger.conftest import Games, Worker
 from tests.ledger.test_games import CALL_TOKENS, HARBOUR, LANTERN
 
 TAKEN = "another game has the name 'lantern' (EVENNIA_AI_LEDGER_CONFIG.game)"
-COPY = "copy"
+COPY, NEW = "copy", "new"
 
 
 def begun(games: Games, database: str) -> Worker:
@@ -22,6 +22,8 @@ def test_a_second_game_with_the_same_name_is_refused(games: Games) -> None:
     assert ["ok"] * 3 == [first.do(step) for step in ("check", "call", "keep")]
     for step in ("call", "keep", "used", "raise", "erase", "check"):
         assert TAKEN in second.do(step), step
+    assert "3 told, 1 due" == second.do("beats")
+    assert "ok" == first.do("keep by a slow clock")
     assert "evennia ai_ledger --claim" in second.do("call")
     assert f"used {CALL_TOKENS}" == first.do("used")
     assert "runs: last seen " in second.do("claim")
@@ -48,4 +50,15 @@ def test_a_copy_of_a_game_is_told_of(games: Games) -> None:
     assert ["ok"] * 2 == [first.do(step) for step in ("stop", "check")]
     assert "ok" == second.do("keep")
     assert ["ok"] * 3 == [second.do(step) for step in ("call", "erase", "keep")]
+    assert "used 0" == second.do("used")
     assert "[]" == begun(games, HARBOUR).do("games")
+
+
+def test_a_game_whose_own_tables_are_old_is_told_what_to_type(games: Games) -> None:
+    """Whatever asks; and neither looking nor Evennia's launcher gives a game a name."""
+    old = begun(games, NEW)
+    for step in ("call", "keep", "used", "raise", "erase", "list", "claim"):
+        assert old.do(step).endswith("in the game's database; type: evennia migrate"), step
+    other = begun(games, HARBOUR)
+    assert ["used 0", "ok", "ok"] == [other.do(step) for step in ("used", "check", "list")]
+    assert "[]" == other.do("launch")

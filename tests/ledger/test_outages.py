@@ -84,11 +84,12 @@ def test_a_days_reserve_is_there_when_the_day_begins(games: Games) -> None:
     """And no longer than its day: of idle games too, where a clock is set, where room is scarce."""
     found = told(games, "days", ASIDE)
     over = {"used": 3 * CALL_TOKENS, "held": 0, "open": 0}
-    assert [over] * 3 == [_sums(each) for each in found.values()]
+    assert [over] * 4 == [_sums(each) for each in found.values()]
     assert [1000, 2000, 1000] == found["_midnight"]["held_at"]
     assert [CALL_TOKENS, 2 * CALL_TOKENS] == found["_midnight"]["used_on"]
     assert [2000, 1000, 2000, 1000, 1000, 1000, 0] == found["_idle"]["held_at"]
-    assert [1500, 1000, 1000] == found["_narrow"]["held_at"]
+    assert ([2000], 0) == (found["_near"]["held_at"], found["_near"]["warned"])
+    assert [1000, 1000, 1000] == found["_narrow"]["held_at"]
 
 
 def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) -> None:

@@ -55,13 +55,14 @@ class Absence:
 ABSENCE = Absence()
 
 
-def asked(ask: Callable[[], T], *, by_name: bool = True) -> T:
+def asked(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) -> T:
     """The ledger's answer: all that reads it, or begins to write, asks by this.
 
     Args:
         ask: may be called twice: a connection that was opened before may be dead by now, though
             the database answers again.
-        by_name: only if this game's name there is its own; else whoever has it.
+        by_name: only if this game's name there is not another's; else whoever has it.
+        takes: as of `OwnName.ensure`.
 
     Raises:
         ConfigurationError: the tables do not exist, or another game has the name.
@@ -70,14 +71,14 @@ def asked(ask: Callable[[], T], *, by_name: bool = True) -> T:
     with ABSENCE.noted():
         if place.is_shared() and place.connection().connection is not None:
             try:
-                return _wanted(ask, by_name=by_name)
+                return _wanted(ask, by_name=by_name, takes=takes)
             except LedgerAwayError:
                 pass  # its connection is let go
-        return _wanted(ask, by_name=by_name)
+        return _wanted(ask, by_name=by_name, takes=takes)
 
 
-def _wanted(ask: Callable[[], T], *, by_name: bool) -> T:
+def _wanted(ask: Callable[[], T], *, by_name: bool, takes: bool) -> T:
     if by_name:
-        OURS.ensure()
+        OURS.ensure(takes=takes)
     with tables_wanted():
         return ask()

@@ -55,7 +55,7 @@ def raise_cap(more: Raise) -> None:
     column = f"granted_{more.cap.measure}{suffix}"
     scope, key, period = more.account
     whose = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
-    OURS.ensure()
+    OURS.ensure(takes=True)
     with together():
         BudgetTotal.objects.bulk_create([BudgetTotal(**whose)], ignore_conflicts=True)
         BudgetTotal.objects.filter(**whose).update(**{column: F(column) + units})

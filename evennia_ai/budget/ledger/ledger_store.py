@@ -19,7 +19,7 @@ from django.db.utils import InterfaceError, OperationalError
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.budget.ledger import outages, place, upkeep
+from evennia_ai.budget.ledger import names, outages, place, upkeep
 from evennia_ai.budget.ledger.absence import asked
 from evennia_ai.budget.ledger.judging import fitted, tell_near, unpriced_text
 from evennia_ai.budget.ledger.names import OURS
@@ -103,7 +103,8 @@ class LedgerStore:
             raise ConfigurationError(unpriced_text(estimate.model, path))
         with self._lock:
             try:
-                reservation = asked(partial(self._reserve, billing, estimate, config, now))
+                hold = partial(self._reserve, billing, estimate, config, now)
+                reservation = asked(hold, takes=True)
             except LedgerAwayError:
                 reservation = self._begin(billing, estimate, now)
                 if not self._outage.draw(reservation):
@@ -241,8 +242,8 @@ class LedgerStore:
         with self._lock:
             if self._rests:
                 return ""
-            told = asked(partial(OURS.show, self.owner, now))
-            asked(partial(self._keep_house, config, now))
+            told = asked(partial(OURS.show, self.owner), takes=True)
+            asked(partial(self._keep_house, config, now), takes=True)
         return told
 
     def stop(self) -> None:
@@ -282,6 +283,7 @@ class LedgerStore:
                 raise
             self.drop()
             self._rests = True
+            names.erase()
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -374,12 +376,18 @@ class LedgerStore:
             self._write(None, None)
 
     def _set_aside(self, config: BudgetConfig, at: float, now: float) -> None:
-        """Set aside what is wanted for the day of `at`, or as much of it as caps leave room for."""
-        begun = self._begin(*outages.wanted(), at)
+        """Set aside what is wanted for the day of `at`, or as much of it as caps leave room for.
+
+        For a day that has not begun all of it or nothing: room is kept for calls of today.
+        """
+        is_early = at > now
+        begun = self._begin(*outages.wanted(is_whole=is_early), at)
+        # Nobody is told of caps that are near only for as long as both days have theirs.
+        config = config.model_copy(update={"warn_at": 0.0}) if is_early else config
         try:
             held = self._write(begun, config) or begun
         except LimitReachedError:
-            self._outage.refuse(now)  # all is used up, and there is nothing to go on with
+            self._outage.refuse(at, now)  # all is used up, and there is nothing to go on with
         else:
             self._outage.add(held)
             tell_near(held, "game")

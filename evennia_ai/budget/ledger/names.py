@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from django.db import transaction
+from django.db.models.functions import Now
+from django.db.utils import OperationalError, ProgrammingError
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.processes import is_gone
-from evennia_ai.budget.ledger.rows import tables_wanted, together
+from evennia_ai.budget.ledger.rows import MISSING, NO_TABLE, tables_wanted, together
 from evennia_ai.core.settings.services import OWN_DATABASE, LedgerConfig
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.models import LedgerGame
+from evennia_ai.models import LedgerGame, missing_tables
 
 COMMAND = "evennia ai_ledger --claim"
-# A server shows itself each minute; clocks of two machines differ by less than another.
+# A server shows itself each minute, by the ledger's clock.
 ALIVE_SECONDS = 240
 TAKEN = (
     "another game has the name {name!r} ({setting}.game) in the ledger that they share: {seen}. No "
@@ -37,11 +41,33 @@ TWICE = (
 ALIVE = "the game that has the name {name!r} runs: {seen}. Stop it first; then type this again"
 
 
-def identity() -> str:
-    """The number of this game's own database, made where it has none yet."""
+@contextmanager
+def _own_table() -> Iterator[None]:
+    """Say so where the game's own database was not brought up to date."""
+    try:
+        yield
+    except (OperationalError, ProgrammingError) as error:
+        is_told = getattr(error.__cause__, "sqlstate", "") == NO_TABLE
+        if is_told or missing_tables(LedgerGame):
+            raise ConfigurationError(MISSING) from error
+        raise
+
+
+@_own_table()
+def identity(*, makes: bool = True) -> str:
+    """The number of this game's own database.
+
+    Args:
+        makes: one is made where it has none yet; else "" is returned.
+
+    Raises:
+        ConfigurationError: its table is missing.
+    """
     own = LedgerGame.objects.using(OWN_DATABASE)
     found = own.filter(game="")
     known = found.first()
+    if known is None and not makes:
+        return ""
     if known is None:
         made = LedgerGame(game="", identity=uuid4().hex)
         # Not inside a transaction that may be undone, as others are told of it.
@@ -55,33 +81,37 @@ class OwnName:
     """What this server process knows of its game's name."""
 
     def __init__(self) -> None:
-        self._is_ours = False
+        self._own = ""  # its number, once the name is known to be this game's
         self._is_shown = False
 
     def forget(self) -> None:
         """Ask anew."""
-        self._is_ours = self._is_shown = False
+        self._own, self._is_shown = "", False
 
-    def ensure(self) -> None:
-        """Take the name where nobody has it; asked once, and again as long as it is another's.
+    def ensure(self, *, takes: bool = False) -> None:
+        """Go on unless the name is another's; asked until it is this game's.
+
+        Args:
+            takes: it becomes this game's where nobody has it. Reading changes nothing.
 
         Raises:
             ConfigurationError: another game has it, or the tables are missing.
             LedgerAwayError: a shared ledger does not answer.
         """
-        if self._is_ours or not place.is_shared():
+        if self._own or not place.is_shared():
             return
-        own = identity()
+        own = identity(makes=takes)
         with tables_wanted():
-            made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
-            LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
-            found = LedgerGame.objects.get(game=place.game())
-        if found.identity != own:
+            if takes:
+                made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
+                LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
+            found = LedgerGame.objects.filter(game=place.game()).first()
+        if found is not None and found.identity != own:
             raise ConfigurationError(_told(TAKEN, found))
-        self._is_ours = True
+        self._own = own if found is not None else ""
 
-    def show(self, owner: str, now: float) -> str:
-        """Show that this server runs.
+    def show(self, owner: str) -> str:
+        """Show that this server runs, whose name it is known to be.
 
         Args:
             owner: its process.
@@ -90,17 +120,15 @@ class OwnName:
             What staff should be told where another server has shown itself since, or "".
 
         Raises:
-            ConfigurationError, LedgerAwayError: as of `ensure`.
+            DatabaseError: it cannot be asked now.
         """
-        self.ensure()
-        with tables_wanted():
-            mine = LedgerGame.objects.filter(game=place.game(), identity=identity())
-            before = mine.first()
-            mine.update(owner=owner, host=socket.gethostname()[:255], seen_at=int(now))
+        mine = LedgerGame.objects.filter(game=place.game(), identity=self._own)
+        before = mine.annotate(now=Now()).first()
         if before is None:  # somebody has claimed it, or all was removed
             self.forget()
-            self.ensure()
             return ""
+        seen_at = int(before.now.timestamp())
+        mine.update(owner=owner, host=socket.gethostname()[:255], seen_at=seen_at)
         is_twice = self._is_shown and before.owner not in ("", owner) and not is_gone(before.owner)
         self._is_shown = True
         return _told(TWICE, before) if is_twice else ""
@@ -132,12 +160,11 @@ def trouble() -> str:
         DatabaseError: it cannot be asked now.
     """
     found = LedgerGame.objects.filter(game=place.game()).first() if place.is_shared() else None
-    own = LedgerGame.objects.using(OWN_DATABASE).filter(game="").first()
-    is_ours = found is None or (own is not None and own.identity == found.identity)
-    return "" if is_ours or found is None else _told(TAKEN, found)
+    is_anothers = found is not None and found.identity != identity(makes=False)
+    return _told(TAKEN, found) if found is not None and is_anothers else ""
 
 
-def claim(now: float) -> bool:
+def claim() -> bool:
     """Take this game's name from whichever game has it: they are the same, or it is no more.
 
     Returns:
@@ -149,12 +176,14 @@ def claim(now: float) -> bool:
     """
     own = identity()
     with together():
-        row = LedgerGame(game=place.game(), identity=own, seen_at=int(now))
+        row = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
         LedgerGame.objects.bulk_create([row], ignore_conflicts=True)
-        found = LedgerGame.objects.select_for_update().get(game=place.game())
+        known = LedgerGame.objects.annotate(now=Now()).select_for_update()
+        found = known.get(game=place.game())
         if found.identity == own:
             return False
-        if found.owner and not is_gone(found.owner) and now - found.seen_at < ALIVE_SECONDS:
+        silent = found.now.timestamp() - found.seen_at
+        if found.owner and not is_gone(found.owner) and silent < ALIVE_SECONDS:
             raise ConfigurationError(_told(ALIVE, found))
         row.save()
     return True
@@ -166,7 +195,7 @@ def listed() -> list[str]:
     Raises:
         ConfigurationError, LedgerAwayError: as of `OwnName.ensure`.
     """
-    own = identity()
+    own = identity(makes=False)
     with tables_wanted():
         found = list(LedgerGame.objects.order_by("game"))
     return [f"{each.game}: {_seen(each, own)}" for each in found]

@@ -38,14 +38,19 @@ def is_wanted() -> bool:
     return found.is_shared and found.reserve_tokens > 0
 
 
-def wanted() -> tuple[BillingContext, CostEstimate]:
-    """All that is set aside for a day; where caps leave less room, less of it is."""
+def wanted(*, is_whole: bool) -> tuple[BillingContext, CostEstimate]:
+    """All that is set aside for a day.
+
+    Args:
+        is_whole: where caps leave less room, nothing is; else less of it.
+    """
     found = place.config()
     tokens = found.reserve_tokens
     dollars = Decimal(str(found.reserve_dollars)) * 10**6 / tokens
     price = Price(dollars, dollars) if found.reserve_dollars else FREE
     billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
-    return billing, CostEstimate(TokenUsage(0, tokens), MODEL, price, seconds=SECONDS, least=1)
+    least = None if is_whole else 1
+    return billing, CostEstimate(TokenUsage(0, tokens), MODEL, price, seconds=SECONDS, least=least)
 
 
 @dataclass(slots=True)
@@ -55,15 +60,11 @@ class Reserve:
     Attributes:
         held: as it is held in the ledger.
         tokens, nano: what is left; of nano-dollars too.
-        is_short: it was set aside beside that of the day before, and had to be smaller for it.
-        is_going: it is let go with what is written next.
     """
 
     held: Reservation
     tokens: int
     nano: int
-    is_short: bool = False
-    is_going: bool = False
 
     @classmethod
     def of(cls, held: Reservation) -> Reserve:
@@ -103,7 +104,7 @@ class Outage:
         self._clock = clock
         self._reserves: dict[int, Reserve] = {}
         self._today = 0
-        self._refused_at: float | None = None
+        self._refused_at: dict[int, float] = {}
         self._drawn: dict[str, Reservation] = {}
         self._is_leaving = False
         self._is_doubted = False
@@ -116,20 +117,17 @@ class Outage:
         Reserves of other days go with what is written next; a clock may have been set.
         """
         self._today = int(now) // DAY
-        is_refused = self._refused_at is not None and abs(now - self._refused_at) < ASIDE_SECONDS
-        if not is_wanted() or self._is_leaving or is_refused:
+        if not is_wanted() or self._is_leaving:
             return []
         tomorrow = (self._today + 1) * DAY
         times = [now, tomorrow] if tomorrow - now <= EARLY_SECONDS else [now]
-        return [at for at in times if self._lacks(int(at) // DAY)]
+        return [at for at in times if self._lacks(int(at) // DAY, now)]
 
-    def _lacks(self, day: int) -> bool:
-        reserve = self._reserves.get(day)
-        if reserve is None or self._is_drawn(day):
-            return True
-        # That of the day before is gone, or goes now: there is room for all of it.
-        reserve.is_going = reserve.is_short and day == self._today
-        return reserve.is_going
+    def _lacks(self, day: int, now: float) -> bool:
+        refused_at = self._refused_at.get(day)
+        if refused_at is not None and abs(now - refused_at) < ASIDE_SECONDS:
+            return False
+        return day not in self._reserves or self._is_drawn(day)
 
     def _is_drawn(self, day: int) -> bool:
         """True where calls were drawn from the reserve of a day that the ledger was not told of."""
@@ -137,16 +135,12 @@ class Outage:
 
     def add(self, held: Reservation) -> None:
         """Note what was set aside."""
-        reserve = Reserve.of(held)
-        is_early = reserve.day > self._today
-        reserve.is_short = is_early and reserve.tokens < place.config().reserve_tokens
-        self._reserves[reserve.day] = reserve
+        self._reserves[held.at // DAY] = Reserve.of(held)
 
-    def refuse(self, now: float) -> None:
-        """Note that caps leave no room to set aside anything; what there is stays."""
-        self._refused_at = now
-        for reserve in self._reserves.values():
-            reserve.is_going = reserve.is_short = False
+    def refuse(self, at: float, now: float) -> None:
+        """Note that caps leave no room to set aside anything for the day of `at`."""
+        ahead = {day: then for day, then in self._refused_at.items() if day >= self._today}
+        self._refused_at = {**ahead, int(at) // DAY: now}
 
     def leave(self) -> bool:
         """Let all go with what is written next, and set nothing aside any more.
@@ -193,7 +187,7 @@ class Outage:
         return changes, rows
 
     def over(self) -> list[Ending]:
-        """The ends of reserves from which calls were drawn, that are of other days, or that go.
+        """The ends of reserves from which calls were drawn, or that are of other days.
 
         What was drawn from them is written by itself.
         """
@@ -201,7 +195,6 @@ class Outage:
             Ending(each.held, CallState.RELEASED, TokenUsage(), 0, each.held.at, self._clock())
             for each in self._reserves.values()
             if self._is_leaving
-            or each.is_going
             or each.day not in (self._today, self._today + 1)
             or self._is_drawn(each.day)
         ]

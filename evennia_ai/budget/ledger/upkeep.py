@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from django.db.models.functions import Length
 
-from evennia_ai.budget.ledger import names, place
+from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.processes import is_gone
 from evennia_ai.budget.ledger.reservations import SHARE, Change, Ending
 from evennia_ai.budget.ledger.rows import Totals, add_up, together
@@ -105,7 +105,7 @@ def close(call: ModelCall, now: float = math.inf) -> bool:
     Args:
         now: a reserve of a day that begins later was used by nobody, and counts nothing.
     """
-    is_unused = call.purpose == Purpose.RESERVE and call.at > now
+    is_unused = call.purpose == Purpose.RESERVE and call.at // DAY * DAY > now
     is_closed = mark_cut_off(call, is_unused=is_unused)
     if is_closed:
         Totals(call.game).change(add_up([change_of(call, is_unused=is_unused)]))
@@ -119,7 +119,10 @@ def close_orphan(call: ModelCall, now: float = math.inf) -> bool:
 
 
 def erase() -> None:
-    """Delete this game's calls, totals and name; calls still open count in the sum of all games."""
+    """Delete this game's calls, totals and name; calls still open count in the sum of all games.
+
+    The number of its own database stays for whoever does it again; see `names.erase`.
+    """
     calls = ModelCall.objects.filter(game=place.game())
     with together():
         calls.exclude(state=CallState.OPEN).delete()  # a transaction begins with writing
@@ -127,7 +130,6 @@ def erase() -> None:
             close(call)
         for table in place.TABLES:
             table.objects.filter(game=place.game()).delete()
-    names.erase()
 
 
 def prune(now: float) -> None:

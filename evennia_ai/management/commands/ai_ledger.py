@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from argparse import ArgumentParser
 from typing import Any, ClassVar
 
@@ -40,7 +39,7 @@ class Command(BaseCommand):
                     "this game's ledger is in its own database: no other game shares it"
                 )
             if claim:
-                was_anothers = names.claim(time.time())
+                was_anothers = names.claim()
                 told = "is this game's now" if was_anothers else "is this game's already"
                 self.stdout.write(f"The name {place.game()!r} {told}.")
             for line in names.listed():
