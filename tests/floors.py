@@ -49,6 +49,7 @@ LOCAL_IMPORTS = {
         "evennia_ai.budget.ledger",
         "evennia_ai.budget.ledger.names",
         "evennia_ai.budget.ledger.place",
+        "evennia_ai.memory.arriving",
         "evennia_ai.operations",
         "evennia_ai.operations.naming",
         "evennia_ai.operations.guarding",

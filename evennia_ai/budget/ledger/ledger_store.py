@@ -41,8 +41,7 @@ from evennia_ai.budget.ledger.rows import (
     together,
     write_calls,
 )
-from evennia_ai.core.safety import budget
-from evennia_ai.core.safety.budget import CallState
+from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.core.safety.prices import Price, cost_of, counted
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
@@ -367,7 +366,7 @@ class LedgerStore:
         if self._kept_at is None or abs(now - self._kept_at) >= UPKEEP_SECONDS:
             self._kept_at = now
             self.recover(now)
-            if self._pruned_at is None or abs(now - self._pruned_at) >= budget.DAY:
+            if self._pruned_at is None or abs(now - self._pruned_at) >= DAY:
                 self._pruned_at = now
                 upkeep.prune(now)
         for at in self._outage.lacking(now):
@@ -376,16 +375,12 @@ class LedgerStore:
             self._write(None, None)
 
     def _set_aside(self, config: BudgetConfig, at: float, now: float) -> None:
-        """Set aside what is wanted for the day of `at`, or as much of it as caps leave room for.
-
-        For a day that has not begun all of it or nothing: room is kept for calls of today.
-        """
+        """Set aside what is wanted for the day of `at`, or what caps leave; early, all of it."""
         is_early = at > now
         begun = self._begin(*outages.wanted(is_whole=is_early), at)
-        # Nobody is told of caps that are near only for as long as both days have theirs.
-        config = config.model_copy(update={"warn_at": 0.0}) if is_early else config
+        quiet = config.model_copy(update={"warn_at": 0.0})  # both days hold: near a cap
         try:
-            held = self._write(begun, config) or begun
+            held = self._write(begun, quiet if is_early else config) or begun
         except LimitReachedError:
             self._outage.refuse(at, now)  # all is used up, and there is nothing to go on with
         else:
@@ -396,10 +391,7 @@ class LedgerStore:
         """Close the calls of server processes that ended in the middle of them, as cut off.
 
         Calls of another process that runs, or may run, are left alone until they are surely over;
-        the reserve of this one always.
-
-        Returns:
-            How many were closed.
+        the reserve of this one always. Returns how many were closed.
         """
         with self._lock:
             own = self._outage.keys  # somebody closes these
