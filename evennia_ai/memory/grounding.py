@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
@@ -150,7 +151,8 @@ def _around(body: GameObject | None) -> Iterator[Note]:
         return
     here = name_of(room, body)
     yield from map(Note, _look(room, f"This is {here}."))
-    seen = [thing for thing in room.filter_visible(room.contents, body) if thing != body]
+    visible = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
+    seen = [thing for thing in visible if thing != body]
     ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
     beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
     if ways:

@@ -378,7 +378,7 @@ class LedgerStore:
         """Set aside what is wanted for the day of `at`, or what caps leave; early, all of it."""
         is_early = at > now
         begun = self._begin(*outages.wanted(is_whole=is_early), at)
-        quiet = config.model_copy(update={"warn_at": 0.0})  # both days hold: near a cap
+        quiet = config.model_copy(update={"warn_at": 0.0})  # near a cap only until midnight
         try:
             held = self._write(begun, quiet if is_early else config) or begun
         except LimitReachedError:
