@@ -74,7 +74,10 @@ class _Payment:
         Raises:
             LimitReachedError: there is no room for it under a cap.
             ConfigurationError: its price is not known, and costs are capped.
+            NotBegunError: it was stopped while the store was made ready.
         """
+        if is_held(self.script):
+            raise NotBegunError
         self.used = TokenUsage(tokens)
         self.price = price_of(ledger.prices(), PURPOSE, self.model)
         self.reservation = ledger.store().reserve(
@@ -123,7 +126,7 @@ async def _paid(
     name = service.signature.rpartition("/")[0] or service.signature
     payment, answered = _Payment(script, name, person, seconds=seconds), None
     try:
-        # The service calls it at once, and only where the request is charged for.
+        # The service takes it at once, and calls it only where the request is charged for.
         service.paid = payment.reserve
         try:
             asking = ask()

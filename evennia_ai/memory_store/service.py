@@ -128,44 +128,46 @@ class MemoryService:
             checked_collection(collection)
         except ValueError:
             return fail()
-        return Deferred.fromCoroutine(self._add(collection, wanted))
+        return Deferred.fromCoroutine(self._add(collection, wanted, self.paid))
 
-    async def _add(self, collection: int, items: Sequence[Item]) -> list[bytes] | None:
+    async def _add(
+        self, collection: int, items: Sequence[Item], paid: Paid | None
+    ) -> list[bytes] | None:
         if not await self._prepared():
             return None
-        tokens = _tokens(item.text for item in items)
         kept: list[bytes] | None = await self._ask(
-            "add", WRITE_SECONDS, lambda store: store.add(collection, items), tokens=tokens
+            "add",
+            WRITE_SECONDS,
+            lambda store: store.add(collection, items),
+            tokens=_tokens(item.text for item in items),
+            paid=paid,
         )
         return kept
 
     def add_made(
         self, collection: int, items: Sequence[Item], make: Make
     ) -> Deferred[list[bytes] | None]:
-        """Keep vectors that something else makes of memories; it is paid for as `add` is.
+        """Keep vectors that something else makes of memories; paid for and returned as by `add`.
 
         Args:
-            make: makes them; it may raise MemoryStoreError.
-
-        Returns:
-            As of `add`. Fails with what `make` fails with.
+            make: makes them; it may raise MemoryStoreError, and this fails with what it raises.
         """
         try:
             wanted = checked_items(items)
             checked_collection(collection)
         except ValueError:
             return fail()
-        return Deferred.fromCoroutine(self._add_made(collection, wanted, make))
+        return Deferred.fromCoroutine(self._add_made(collection, wanted, make, self.paid))
 
     async def _add_made(
-        self, collection: int, items: Sequence[Item], make: Make
+        self, collection: int, items: Sequence[Item], make: Make, paid: Paid | None
     ) -> list[bytes] | None:
         if self.absence or not await self._prepared():
             return None
         try:
             self.breaker.acquire().release()  # nothing is made that cannot be kept
-            if self.paid is not None and self._embedder.is_paid:
-                self.paid(_tokens(item.text for item in items))
+            if paid is not None and self._embedder.is_paid:
+                paid(_tokens(item.text for item in items))
         except (CircuitOpenError, LimitReachedError) as error:
             self._last_error = self._last_error or str(error)
             return None
@@ -214,8 +216,10 @@ class MemoryService:
     async def _prepared(self) -> bool:
         """True where a vector that is paid for can be of use."""
         if self._embedder.is_paid and not self._is_prepared:
-            self._is_prepared = await self._told("prepare", lambda store: store.prepare())
-        return self._is_prepared or not self._embedder.is_paid
+            if not await self._told("prepare", lambda store: store.prepare()):
+                return False
+            self._is_prepared = True
+        return True
 
     async def _by_words(self, sought: Sought) -> ByWords | None:
         """Hits by words alone. The embedding model has no part in it, nor its breaker."""
@@ -297,11 +301,8 @@ class MemoryService:
         return True
 
     def _told(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
-        def run(store: MemoryStore) -> bool:
-            job(store)
-            return True
-
-        return self._ask(name, WRITE_SECONDS, run).addCallback(bool)
+        # A list is true whatever is in it; where the job could not be done there is none.
+        return self._ask(name, WRITE_SECONDS, lambda store: [job(store)]).addCallback(bool)
 
     def _ask(
         self,

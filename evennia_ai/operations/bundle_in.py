@@ -229,14 +229,16 @@ def bringing(
         given: the rest of what `import_bundle` takes.
         stops: `emergency.count_of_stops` when it was asked for.
     """
-    by = by or str(getattr(given["maker"], "key", ""))
+    maker = given["maker"]
+    by = by or str(getattr(maker, "key", ""))
+    asker = getattr(maker, "account", None) or maker  # who may have left the body by the end
     shown, same = _judged(bundle, key, people)
     if shown.problems:
         return Result(False, "\n".join(_lines(shown)))
     ids, number = Ids(bundle.who, same), arriving.begin()
     try:
         yield from storing(number, bundle, ids)
-        if refused := _refusal(bundle, people, same, given):
+        if refused := _refusal(bundle, people, same, given["location"], asker):
             return Result.conflict(f"Nothing is stored: {refused}")
         # Whoever stopped all meanwhile did not know of this one.
         is_enabled = given["enable"] and stops == emergency.count_of_stops()
@@ -261,19 +263,18 @@ def _refusal(
     bundle: Bundle,
     people: Mapping[str, str],
     same: Mapping[int, AccountDB],
-    given: Mapping[str, Any],
+    location: GameObject | None,
+    asker: Being | None,
 ) -> str:
     """Why what was asked may not be any more, or ""; it was some time ago."""
-    maker = given["maker"]
-    for being, what in ((given["location"], "the room"), (maker, "whoever asked")):
+    for being, what in ((location, "the room"), (asker, "whoever asked")):
         if being is not None and being.pk is None:
             return f"{what} is gone meanwhile."
-    if maker is not None:
-        account = getattr(maker, "account", None) or maker
-        asking = account_of(account.pk, "") if isinstance(account, AccountDB) else None
+    if asker is not None:
+        asking = account_of(asker.pk, "") if isinstance(asker, AccountDB) else None
         if asking is not None and not asking.ok:
             return asking.message
-        if refused := rights.refusal(IMPORT, maker):
+        if refused := rights.refusal(IMPORT, asker):
             return refused.message
     if _same_people(bundle, people) != (same, []):
         return "who is whom is not as it was; look at the file again."

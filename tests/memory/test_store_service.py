@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.task import Clock
 from twisted.internet.threads import blockingCallFromThread
@@ -213,6 +214,32 @@ def test_nothing_is_paid_where_mem0_cannot_be_imported(monkeypatch: pytest.Monke
     assert 1 == len(outcome(service.search(sought(SMITH, limit=1))) or []), "words find it"
     assert ([], []) == (made, paid)
     assert "mem0 cannot be imported" in service.problem
+
+
+def test_who_asked_pays_though_mem0_comes_later(
+    running_reactor: SelectReactor,  # noqa: F811
+) -> None:
+    """Whoever pays is taken when it is asked, and is asked once mem0 is there."""
+    paid: list[tuple[str, int]] = []
+    embedder = HashingEmbedder()
+    embedder.is_paid = True
+    service = MemoryService(
+        embedder, lambda: DictStore(embedder), kind="test", reactor=running_reactor
+    )
+
+    def ask_for(who: str, number: int) -> Deferred[Any]:
+        service.paid = lambda tokens: paid.append((who, tokens))
+        try:
+            return service.add(1, [item(number)])
+        finally:
+            service.paid = None
+
+    def ask() -> Deferred[Any]:
+        return gatherResults([ask_for("Ada", 1), ask_for("Brass", 2)])
+
+    assert all(blockingCallFromThread(running_reactor, ask))
+    assert [("Ada", len(SMITH) // 4 + 1), ("Brass", len(SMITH) // 4 + 1)] == paid
+    blockingCallFromThread(running_reactor, service.close)
 
 
 def test_a_table_that_is_down_and_comes_back() -> None:

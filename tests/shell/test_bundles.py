@@ -958,6 +958,17 @@ class TestMeanwhile(BundleTest):
             reactor.iterate(0)
         assert "who is whom is not as it was" in outcomes[0].message
 
+    def test_who_leaves_the_body_meanwhile_keeps_the_right(self) -> None:
+        """It is an account's, and the body that it played has none without it."""
+        boss = create.create_account("Boss", "", None)
+        boss.permissions.add("Admin")
+        self.mira.account = boss
+        _, outcomes = self.coming(maker=self.mira)
+        self.mira.account = None
+        while not outcomes:
+            reactor.iterate(0)
+        assert outcomes[0].ok, outcomes[0].message
+
     def test_whoever_was_asked_everything_waits_for_a_place(self) -> None:
         """What was answered is not thrown away because others are at it."""
         with bundle_out._ROOM.place(2), bundle_out._ROOM.place(2):
