@@ -169,8 +169,12 @@ def _worth(labels: list[str]) -> list[int]:
 
 
 def _ended_wrongly(number: int, moments: int, found: dict[str, Any]) -> list[str]:
-    wanted = KILLED if 0 < number <= moments else SURVIVED
-    return [] if found.get("ended") == wanted else [f"it ended with {found.get('ended')}"]
+    wanted = {KILLED if 0 < number <= moments else SURVIVED}
+    # Where a minute of the ledger began in the first play, in no other, its rows are missing there,
+    # and the last moments are never reached. Such a play has to be right to its end.
+    if number > moments - moments // 50:
+        wanted.add(SURVIVED)
+    return [] if found.get("ended") in wanted else [f"it ended with {found.get('ended')}"]
 
 
 def main() -> None:
