@@ -67,8 +67,8 @@ ONCE = (
     "tests/test_safety_cases.py",
 )
 # Those of them that ask the database: with the next Evennia the game's database is PostgreSQL.
-# Crash walks, which make a database for each moment, are run there by `postgres` of `proof`.
 STORED = (
+    "tests/crash",
     "tests/memory",
     "tests/api/test_rights.py",
     *(
