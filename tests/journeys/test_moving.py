@@ -157,7 +157,7 @@ def test_a_reload_in_the_middle(game: Game, admin: Player) -> None:
     def rows() -> list[Any]:
         return [game.query(f"SELECT COUNT(*) FROM {table}")[0][0] for table in counts]
 
-    for first in range(0, 3_000, 1_000):
+    for first in range(0, 15_000, 1_000):
         run(admin, FILL.format(first=first))
     file = exported(game, admin, "ada")
     folder = game.folder / "server" / "ai_imports"
