@@ -125,8 +125,11 @@ _OPEN: dict[str, TaskWait] = {}
 
 def start_anew() -> None:
     """Forget all that is open, untold: between two tests, which have a database each."""
-    for wait in every():
-        _close(wait)
+    waits = every()
+    _OPEN.clear()
+    for wait in waits:
+        if wait.watch is not None:
+            wait.watch.stop()
 
 
 def expect(wait: TaskWait, clock: Clock, seconds: float, late: Callable[[], None]) -> None:
