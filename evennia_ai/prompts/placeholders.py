@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from evennia_ai.core.text.cleaning import name_as_data, one_line, place_as_data, quote
 from evennia_ai.core.text.plain_data import LONGEST_VALUE
@@ -193,9 +194,9 @@ def _place_of(body: GameObject) -> Mapping[str, str]:
     room = getattr(body, "location", None)
     if room is None:
         return {}
-    beings = [
-        thing for thing in room.contents if thing != body and thing.is_typeclass(_SOMEBODY, False)
-    ]
+    # In one order, whatever the database's: a prompt that stays the same is cached by its service.
+    here = sorted(room.contents, key=attrgetter("id"))
+    beings = [thing for thing in here if thing != body and thing.is_typeclass(_SOMEBODY, False)]
     return {
         "location": place_as_data(name_of(room, body)),
         "location_desc": quote(str(room.db.desc or "")),

