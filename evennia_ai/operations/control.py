@@ -24,6 +24,7 @@ from evennia_ai.operations.budget import today_of
 from evennia_ai.operations.endpoint_uses import EndpointUse, uses_of
 from evennia_ai.operations.memory_upkeep import MemorySummary, summary_of
 from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.operations.settings import signed
 from evennia_ai.operations.times import iso
 from evennia_ai.operations.workers import WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreaker
@@ -222,7 +223,8 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
         return Result.invalid(f"{name} is {'awake' if enabled else 'silent'} already.")
     if not enabled:
         state.bump_epoch(script)
-    state.write(script, enabled=enabled)
+    with signed(by):
+        state.write(script, enabled=enabled)
     if enabled:
         script.beat_soon()
         return Result(True, f"{name} is awake.")
@@ -297,7 +299,8 @@ def _some(count: int) -> str:
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     """Forget the conversation, drop what is under way, and clear an emergency stop."""
-    aside.reset_history(script)
+    with signed(by):
+        aside.reset_history(script)
     approvals.discard_all(script, f"the conversation of {script.key} begins anew")
     emergency.clear_emergency_stop(script, by=by)
     script.beat_soon()

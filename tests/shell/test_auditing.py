@@ -202,6 +202,12 @@ class TestLog(AuditingTest):
             found = self.log(by="Tom", before=self.newest())
         assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
 
+    def test_a_program_says_for_whom_it_acts(self) -> None:
+        """Who silences an assistant, and who wakes it, is on record."""
+        operations.set_enabled(self.ada_script, False, by="Tom")
+        operations.set_enabled(self.ada_script, True, by="Mira")
+        assert [1, 1] == [len(self.log(by=name)["entries"]) for name in ("Tom", "Mira")]
+
     def test_only_of_a_day(self) -> None:
         """In the game's time zone; what is no time is said."""
         operations.stop(self.ada_script, "enough", by="Tom")
