@@ -29,6 +29,7 @@ from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.slots import Seat
 
 MOST_INNER_CALLS = 20
+_NONE: frozenset[str] = frozenset()
 
 
 class InnerCall(NamedTuple):
@@ -172,12 +173,14 @@ class Work:
     @property
     def set_aside(self) -> frozenset[str]:
         """Ids of the events of turns that wait for a person's answer."""
+        if not self.aside:
+            return _NONE
         return frozenset(event.id for seat in self.aside.values() for event in seat.turn.events)
 
     @property
     def busy(self) -> frozenset[str]:
         """Ids of the events that are being answered, be it that a person is asked meanwhile."""
-        return self.running | self.set_aside
+        return self.running | self.set_aside if self.aside else self.running
 
     def read_anew(self) -> None:
         """A setting may have changed."""
