@@ -30,7 +30,7 @@ def read(script: Assistant, name: str) -> Any:
     if not kept.is_loaded:
         attribute = kept.find(name)
     else:
-        attribute = kept._cache[key] if key in kept._cache else None
+        attribute = kept._cache[key] if key in kept._cache else None  # noqa: SIM401
     value = None if attribute is None or not attribute.id else attribute.db_value
     if value is None:
         return default.copy() if name in _CONTAINERS else default

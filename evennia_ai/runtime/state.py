@@ -38,7 +38,8 @@ from evennia_ai.core.turn.turn import TokenUsage, scope_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.attributes import DEFAULTS, read
+from evennia_ai.runtime.attributes import DEFAULTS as DEFAULTS
+from evennia_ai.runtime.attributes import read as read
 from evennia_ai.runtime.watching import ring_for
 from evennia_ai.runtime.work import Work
 

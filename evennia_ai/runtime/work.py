@@ -106,6 +106,7 @@ class Work:
         has_news: something may have come into its journal since it looked whether to do so.
         indexing: what is known of its memories in the store; see `memory.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `memory.lore`.
+        profiles: those of the beings that are there, as they were read; see `memory.profiles`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
         trace_due: seconds on the clock before which its trace is not pruned again.
         unable: while its body cannot act, the persons who were told so; else None.
@@ -165,6 +166,7 @@ class Work:
     inner_calls: deque[InnerCall] = field(default_factory=lambda: deque(maxlen=MOST_INNER_CALLS))
     indexing: Any = None
     lore: Any = None
+    profiles: Any = None
     trace_due: float = 0.0
     unable: set[str] | None = None
     calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
