@@ -184,8 +184,7 @@ def _write(
 ) -> None:
     """Write values and facts, with what the calls and ticks among the facts add up to."""
     work = script.work
-    log, metrics = work.executions, work.metrics
-    told = {item.event for item in facts}
+    log, metrics, told = work.executions, work.metrics, {item.event for item in facts}
     if executions.TOOL in told:
         now, limit = script.clock.seconds(), read(script, "max_log_entries")
         log = executions.logged(log, facts, at=now, limit=limit, person=person)
