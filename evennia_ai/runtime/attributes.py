@@ -34,7 +34,7 @@ def read(script: Assistant, name: str) -> Any:
     value = None if attribute is None or not attribute.id else attribute.db_value
     if value is None:
         return default.copy() if name in _CONTAINERS else default
-    return value if value.__class__ in _SCALARS else _copied(value, attribute)
+    return value if isinstance(value, (str, int, float)) else _copied(value, attribute)
 
 
 def _copied(value: Any, attribute: Any) -> Any:
