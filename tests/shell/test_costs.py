@@ -161,6 +161,16 @@ class TestStore(ShellTest):
                 rows = self.ada_script.db_attributes.filter(db_key="usage")
                 assert [value] == list(rows.values_list("db_value", flat=True))
 
+    def test_what_is_read_is_a_copy(self) -> None:
+        """Of plain containers all the way down, with the game's objects where they were."""
+        given = {"who": [self.tom, {"deep": [1]}], self.mira: (2, [3]), "text": "é"}
+        self.ada_script.db.llm_extra_params = given
+        read = state.read(self.ada_script, "llm_extra_params")
+        assert given == read
+        assert (dict, list, dict) == (type(read), type(read["who"]), type(read["who"][1]))
+        read["who"][1]["deep"].append(2)
+        assert given == state.read(self.ada_script, "llm_extra_params")
+
     def test_an_unknown_name_is_refused(self) -> None:
         """A misspelt setting is not stored for ever."""
         with self.assertRaisesMessage(KeyError, "an assistant keeps no 'pendng_events'"):
