@@ -200,16 +200,17 @@ class AssistantScript(NearBody, DefaultScript):
         """The reason it does not act now, in words, or ""."""
         if state.is_stopped(self):
             return "an emergency stop is active"
-        if self.obj is None:
+        body = self.obj
+        if body is None:
             return "it has no body"
-        if self.obj.is_superuser:
+        if body.is_superuser:
             return "a superuser is in its body"
         if not state.read(self, "enabled"):
             return "it is not enabled"
         if self.work is None:
             return "it is not running"
         state.safety_config(self)
-        return self.work.safety_problem or ability.reason_of(self.obj)
+        return self.work.safety_problem or ability.reason_of(body)
 
     def lose_body(self) -> None:
         """Let go of the body, which the game is about to delete."""
@@ -298,7 +299,7 @@ class AssistantScript(NearBody, DefaultScript):
     def _skips(self) -> Skip | None:
         work = self.work
         has_event = bool(work.inbox or work.aside)
-        has_reason = not queueing.is_called(self) and self._has_reason()
+        has_reason = not has_event and self._has_reason()
         if not (has_event or has_reason):  # as in most beats; the rest need not be asked then
             return Skip.NOTHING_TO_DO
         return may_tick(

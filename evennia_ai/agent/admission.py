@@ -124,10 +124,10 @@ def _take(script: Assistant, record: DecisionTrace, event: Event, admission: Adm
 def event_of(script: Assistant, record: DecisionTrace, heard: Heard) -> Event:
     """The event that a message becomes, without the name it is addressed by."""
     ear = ear_for(script, incoming.find_being(heard.sender_id))
-    body = without_address(heard.body, ear.names)
     return Event.from_heard(
-        replace(heard, body=body),
+        heard,
         record.verdict,
+        body=without_address(heard.body, ear.names),
         event_id=new_key(12),
         at=record.at,
         place=place_of(script, heard),
@@ -140,7 +140,8 @@ def _admit(script: Assistant, event: Event) -> Admission:
     work, config = script.work, state.hearing_config(script)
     if event.hops:
         config = config.model_copy(update={"queued_per_player": 0})
-    waiting = [item for item in work.inbox if item["id"] not in work.busy]
+    busy = work.busy
+    waiting = [item for item in work.inbox if item["id"] not in busy]
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
     return work.senders.meet(event.person).admit(

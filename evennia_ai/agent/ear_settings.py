@@ -84,7 +84,7 @@ def ear_for(script: Assistant, from_obj: object) -> Ear:
 
 def _mapping(script: Assistant, name: str, problems: list[str]) -> Mapping[str, Any]:
     stored = state.read(script, name)
-    if isinstance(stored, Mapping):
+    if isinstance(stored, (dict, Mapping)):  # a dict needs no asking of its class
         return stored
     problems.append(f"{name} is {stored!r}; it must be a mapping")
     return {}

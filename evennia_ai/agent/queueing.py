@@ -32,6 +32,8 @@ def awaited(script: Assistant) -> Iterator[Stored]:
     is set aside, until that is over.
     """
     inbox, records = script.work.inbox, script.work.decisions
+    if not inbox:
+        return
     held, people = script.work.set_aside, holding.people(script)
     trays = {stored["id"] for stored in inbox if SAVED_TURN in stored}
     for stored in inbox:

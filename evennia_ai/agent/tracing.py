@@ -76,6 +76,9 @@ def _has_table() -> bool:
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
     """The writing of an ended turn's trace, for the caller's transaction; None: nothing is kept.
 
+    Args:
+        turn: of which it is known whether it holds somebody's words that are not to be kept.
+
     Returns:
         None where no trace is kept. Called twice, as where the first try was undone, it writes
         the same.
@@ -96,7 +99,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
                 answer=answer,
                 ended=ended,
                 keeps_private=config.private_words,
-                may_keep_words=not wants_no_words(script, event),
+                may_keep_words=not (turn.is_unkept and wants_no_words(script, event)),
             )
             for event in turn.events
         ]

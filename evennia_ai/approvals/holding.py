@@ -24,6 +24,7 @@ from evennia_ai.runtime.work import Work
 # else with it.
 MOST_ASIDE = 10
 ASIDE = "for an answer about the message before"
+_NOBODY: frozenset[str] = frozenset()
 
 
 async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) -> Answer:
@@ -96,6 +97,8 @@ def is_full(script: Assistant, turn: Turn | None) -> bool:
 
 def take_back(script: Assistant) -> Turn | None:
     """The turn that was set aside and may go on now, under way again; None without one."""
+    if not script.work.aside:
+        return None
     due = next((seat for seat in script.work.aside.values() if seat.is_due), None)
     if due is None:
         return None
@@ -105,7 +108,8 @@ def take_back(script: Assistant) -> Turn | None:
 
 def is_due(script: Assistant) -> bool:
     """True where a turn that was set aside may go on."""
-    return any(seat.is_due for seat in script.work.aside.values())
+    aside = script.work.aside
+    return bool(aside) and any(seat.is_due for seat in aside.values())
 
 
 def is_one_its_own(script: Assistant) -> bool:
@@ -115,5 +119,7 @@ def is_one_its_own(script: Assistant) -> bool:
 
 def people(script: Assistant) -> frozenset[str]:
     """Those whose turn is set aside: one thing after another, also for them."""
+    if not script.work.aside:
+        return _NOBODY
     turns = [seat.turn.event for seat in script.work.aside.values()]
     return frozenset(event.person for event in turns if event.kind not in (OWN, TASK))

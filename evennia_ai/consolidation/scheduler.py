@@ -59,16 +59,14 @@ STEPS: Mapping[str, Piece] = MappingProxyType(
 
 def move_of(script: Assistant) -> SleepMove | None:
     """The next beat's move about sleep, or None. Asked at every idle beat: no statement."""
-    is_called = queueing.is_called(script)
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
         has_work = has_work and script.work.resting is None
-        return move_at(
-            is_asleep=True, is_called=is_called, is_over=modes.is_over(script), has_work=has_work
-        )
-    wanted = modes.nights(script)
-    if is_called or script.work.aside:
+        is_called, is_over = queueing.is_called(script), modes.is_over(script)
+        return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
+    if script.work.aside or queueing.is_called(script):
         return None
+    wanted = modes.nights(script)
     if not wanted.enabled and awake.is_due(script):
         return SleepMove.FACTS
     if awake.may_reflect(script):

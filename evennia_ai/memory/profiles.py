@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -30,6 +31,7 @@ from evennia_ai.memory.consent import may_remember, names_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.models.entity_profile import note_written, written
 from evennia_ai.models.statements import marks, select
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
@@ -42,6 +44,8 @@ MOST_OBSERVATIONS = 40
 OBSERVATIONS_TO_THINK = 5
 LONGEST_NAME = 60
 NEVER = -1.0
+# What another process of the game wrote is seen after this.
+FRESH_SECONDS = 60.0
 # Facts that were drawn from entries of the journal would be observed twice.
 # The time comes last: MySQL takes what is set for what was there, from there on.
 _MET_AGAIN = (
@@ -76,7 +80,9 @@ def meet(script: Assistant, entity: str, name: str) -> None:
         values = (shown, since, since, core.FAVOUR_OF_A_MEETING, now, script.pk, entity)
         cursor.execute(_MET_AGAIN, values)
         is_known = bool(cursor.rowcount)
-    if not is_known:
+    if is_known:
+        note_written(script.pk)
+    else:
         met = EntityProfile(
             assistant=script.pk,
             entity=entity,
@@ -102,7 +108,7 @@ def told(
     """Notes for a prompt of whoever speaks, and briefly of others who are there.
 
     A turn that is told something of this person's that nobody else may know is private from then
-    on. Reads the profiles of all with one statement.
+    on. Reads the profiles of all with one statement, and with none where nothing of them changed.
 
     Args:
         seeker: for whom the prompt is made; None: as the turn says.
@@ -122,12 +128,37 @@ def told(
     return "\n".join(lines)
 
 
-def _known(script: Assistant, entities: Iterable[str]) -> dict[str, EntityProfile]:
-    found = [entity for entity in entities if may_remember(script, person=entity)]
-    if not found:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Profiles of some beings as they were read; it is in the work of whoever knows them.
+
+    Attributes:
+        at: seconds on the assistant's clock.
+        written: as `written` gave it before.
+    """
+
+    at: float
+    written: tuple[int, int]
+    entities: frozenset[str]
+    profiles: Mapping[str, EntityProfile]
+
+
+def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityProfile]:
+    """The profiles of those of some beings of whom something may be remembered."""
+    wanted = frozenset(entity for entity in entities if may_remember(script, person=entity))
+    if not wanted:
         return {}
-    where = f"assistant = %s AND entity IN {marks(len(found))}"
-    return {row.entity: row for row in select(EntityProfile, where, (script.pk, *found))}
+    work, now, number = script.work, script.clock.seconds(), written(script.pk)
+    kept: _Read | None = work.profiles
+    if (
+        kept is None
+        or (kept.written, kept.entities) != (number, wanted)
+        or not 0 <= now - kept.at < FRESH_SECONDS
+    ):
+        where = f"assistant = %s AND entity IN {marks(len(wanted))}"
+        found = select(EntityProfile, where, (script.pk, *wanted))
+        kept = work.profiles = _Read(now, number, wanted, {row.entity: row for row in found})
+    return kept.profiles
 
 
 def _others(body: GameObject, event: Event) -> dict[str, str]:

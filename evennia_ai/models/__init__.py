@@ -19,6 +19,7 @@ from django.db import connection, models
 from evennia_ai.models.access_token import AccessToken as AccessToken
 from evennia_ai.models.access_token import TokenScope as TokenScope
 from evennia_ai.models.card_file import CardFile as CardFile
+from evennia_ai.models.entity_profile import EntityProfile as EntityProfile
 from evennia_ai.models.jobs import WorkerSeen as WorkerSeen
 from evennia_ai.models.jobs import WorkJob as WorkJob
 from evennia_ai.models.ledger_game import LedgerGame as LedgerGame
@@ -279,40 +280,6 @@ class MemoryVector(models.Model):
     )
     model = models.CharField(max_length=SHORT)
     vector = models.BinaryField()
-
-
-class EntityProfile(models.Model):
-    """An assistant's profile of one being: what it is like, and how they stand.
-
-    What was observed of it are the memories with its id in `person`.
-
-    Attributes:
-        entity: "*#3" of a player's account, "#12" of an object.
-        attributes: what is known of it, [{"text", "audience", "at"}].
-        favour: how it is liked, 0 to 1.
-        consolidated: id of the newest memory that `attributes` take into account.
-    """
-
-    id = models.BigAutoField(primary_key=True)
-    assistant = models.BigIntegerField()
-    entity = models.CharField(max_length=SHORT)
-    entity_type = models.CharField(max_length=16)
-    name = models.CharField(max_length=LONG, blank=True)
-    attributes = models.JSONField(default=list)
-    favour = models.FloatField(default=0.0)
-    meetings = models.IntegerField(default=0)
-    first_at = models.FloatField()
-    last_at = models.FloatField()
-    consolidated = models.BigIntegerField(default=0)
-
-    class Meta:
-        """One for each being."""
-
-        constraints = [
-            models.UniqueConstraint(
-                fields=["assistant", "entity"], name="evennia_ai_one_profile_each"
-            )
-        ]
 
 
 class TracedMessage(models.Model):

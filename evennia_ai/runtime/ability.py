@@ -29,7 +29,8 @@ def inability(body: GameObject) -> str:
 
 def reason_of(body: GameObject) -> str:
     """The same for staff, with the body's name."""
-    return inability(body).replace("{name}", str(body.key))
+    line = inability(body)
+    return line and line.replace("{name}", str(body.key))
 
 
 def _log_once(body: GameObject, error: Exception) -> None:

@@ -8,11 +8,47 @@ from typing import Any
 
 from django.conf import settings
 from evennia.typeclasses.attributes import Attribute, AttributeHandler, ModelAttributeBackend
-from evennia.utils.dbserialize import to_pickle
+from evennia.utils.dbserialize import deserialize, from_pickle, to_pickle
 
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.models.statements import insert
 from evennia_ai.runtime.assistant import Assistant
+
+DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
+_CONTAINERS = frozenset(
+    name for name, default in DEFAULTS.items() if isinstance(default, (list, dict))
+)
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+def read(script: Assistant, name: str) -> Any:
+    """A setting of the assistant: as stored, else its default. Containers come as plain copies.
+
+    It is asked for 80 times a turn, so that what would be a call here is written out.
+    """
+    default, kept, key = DEFAULTS[name], script.attributes.backend, f"{name}-None"
+    if not kept.is_loaded:
+        attribute = kept.find(name)
+    else:
+        attribute = kept._cache[key] if key in kept._cache else None  # noqa: SIM401
+    value = None if attribute is None or not attribute.id else attribute.db_value
+    if value is None:
+        return default.copy() if name in _CONTAINERS else default
+    return value if isinstance(value, (str, int, float)) else _copied(value, attribute)
+
+
+def _copied(value: Any, attribute: Any) -> Any:
+    """A container as it was stored, with the game's objects that are in it.
+
+    Evennia's own reading builds a tree of watched containers first, and a plain one of that.
+    """
+    if value.__class__ is list:
+        return [v if v.__class__ in _SCALARS else _copied(v, attribute) for v in value]
+    if value.__class__ is dict and _SCALARS.issuperset(map(type, value)):
+        return {
+            key: v if v.__class__ in _SCALARS else _copied(v, attribute) for key, v in value.items()
+        }
+    return deserialize(from_pickle(value, attribute))
 
 
 class AllAtOnce(ModelAttributeBackend):
@@ -20,22 +56,25 @@ class AllAtOnce(ModelAttributeBackend):
 
     Evennia asks the database for each by itself, also for those that nobody ever set; an assistant
     has dozens of settings, nearly all of them at their defaults.
+
+    Attributes:
+        is_loaded: all of them are in the cache.
     """
 
-    _is_loaded = False
+    is_loaded = False
 
     def query_key(self, key: str, category: str | None) -> list[Any]:
         """The link to one attribute; asked only for what is not in the cache."""
         if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
             return list(super().query_key(key, category))
-        if not self._is_loaded:
+        if not self.is_loaded:
             self._load()
         found = self._cache.get(f"{key}-{category}")
         return [SimpleNamespace(attribute=found)] if found else []
 
     def find(self, key: str) -> Any:
-        """The attribute of a name without a category, or None; asked for 80 times a turn."""
-        if not self._is_loaded:  # then this reads all of them, where they may be kept at all
+        """The attribute of a name without a category, or None."""
+        if not self.is_loaded:  # then this reads all of them, where they may be kept at all
             found = self.get(key)
             return found[0] if found else None
         found = self._cache.get(f"{key}-None")
@@ -72,12 +111,12 @@ class AllAtOnce(ModelAttributeBackend):
             attribute = link.attribute
             category = attribute.category.lower() if attribute.category else None
             self._cache.setdefault(f"{attribute.key.lower()}-{category}", attribute)
-        self._is_loaded = True
+        self.is_loaded = True
 
     def reset_cache(self) -> None:
         """Forget what was read."""
         super().reset_cache()
-        self._is_loaded = False
+        self.is_loaded = False
 
 
 class WatchedAttributes(AttributeHandler):

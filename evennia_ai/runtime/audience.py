@@ -79,9 +79,13 @@ def is_online(being: Being) -> bool:
     Of a server that was killed a character keeps the numbers of sessions that play it no more.
     """
     sessions = being.sessions.all()
-    if not hasattr(being, "location"):
+    if not hasattr(type(being), "location"):
         return bool(sessions)
-    return any(session.get_puppet() == being for session in sessions)
+    for session in sessions:
+        puppet = session.get_puppet()
+        if puppet is being or puppet == being:
+            return True
+    return False
 
 
 def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
@@ -100,7 +104,9 @@ def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
     if event.source in ELSEWHERE or place is None:
         return True
     where = getattr(asker, "location", None)  # an account is in no place
-    return (where is not None and where == place) or asker in (place, body)
+    if where is not None and (where is place or where == place):
+        return True
+    return asker in (place, body)
 
 
 def is_overheard(body: GameObject, event: Event) -> bool:

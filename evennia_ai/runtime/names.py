@@ -17,10 +17,10 @@ from evennia.objects.objects import DefaultObject
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai.core.settings.game import ATTRIBUTES
 from evennia_ai.core.text.pronouns import FORMS, Pronouns, Wording, pronouns_of
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.attributes import read
 
 SOMEBODY = "somebody"
 # A lock of Evennia's rpsystem: whoever does not pass it cannot recognise the being.
@@ -186,7 +186,7 @@ GENDER = "gender"  # of Evennia's contrib `gendersub`
 
 def pronouns(script: Assistant) -> Pronouns:
     """The pronouns that people read of an assistant."""
-    wish = script.attributes.get(PRONOUNS, default=ATTRIBUTES[PRONOUNS].default)
+    wish = read(script, PRONOUNS)
     body = script.obj
     gender = body.attributes.get(GENDER) if body is not None else None
     return pronouns_of(wish, gender)

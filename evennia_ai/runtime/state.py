@@ -7,7 +7,7 @@ written whole at a checkpoint, all values of a checkpoint in one transaction.
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pickle import dumps
@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils import logger
-from evennia.utils.dbserialize import deserialize, to_pickle
+from evennia.utils.dbserialize import to_pickle
 from evennia.utils.picklefield import DEFAULT_PROTOCOL
 
 from evennia_ai import audit
@@ -38,24 +38,14 @@ from evennia_ai.core.turn.turn import TokenUsage, scope_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.attributes import DEFAULTS as DEFAULTS
+from evennia_ai.runtime.attributes import read as read
 from evennia_ai.runtime.watching import ring_for
 from evennia_ai.runtime.work import Work
 
-DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTES.items()}
 ExtraWrites = Callable[[], object]
 G = TypeVar("G", bound=SettingsGroup)
 _UPDATE = f"UPDATE {Attribute._meta.db_table} SET db_value = %s WHERE id = %s"
-
-
-def read(script: Assistant, name: str) -> Any:
-    """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
-    default = DEFAULTS[name]
-    attribute = script.attributes.find(name)
-    value = None if attribute is None else attribute.db_value
-    if value is None:
-        return default.copy() if isinstance(default, (list, dict)) else default
-    # Evennia's own reading of a value builds a tree of watched containers, also around a number.
-    return value if isinstance(value, (str, int, float)) else deserialize(attribute.value)
 
 
 def is_stopped(script: Assistant) -> bool:
@@ -76,9 +66,10 @@ def write(
         extra_writes: writes rows of other tables, in the same transaction; perhaps called
             twice, the first time undone.
     """
-    if (work := script.work) is not None and not STATE.issuperset(values):
-        work.read_anew()
-    facts = (*_changes(settings_of(script, values), values), *facts)
+    if not STATE.issuperset(values):
+        if script.work is not None:
+            script.work.read_anew()
+        facts = (*_changes(settings_of(script, values), values), *facts)
     try:
         _store(script, facts, values, extra_writes)
     except audit.RecordConflictError:  # another process told something of it meanwhile
@@ -93,11 +84,13 @@ def _store(
 ) -> None:
     is_told = bool(facts) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
+    changed: list[tuple[str | None, int]] = []
     try:
         is_several = is_told or extra_writes is not None or len(values) > 1
         with transaction.atomic() if is_several else nullcontext():
-            prepared = (_prepare(script, name, value, before) for name, value in values.items())
-            if changed := [row for row in prepared if row]:
+            for name, value in values.items():
+                _prepare(script, name, value, before, changed)
+            if changed:
                 with connection.cursor() as cursor:
                     cursor.executemany(_UPDATE, changed)
             if extra_writes is not None:
@@ -145,9 +138,13 @@ def changing(script: Assistant, names: Iterable[str]) -> Iterator[None]:
 
 
 def _prepare(
-    script: Assistant, name: str, value: object, before: list[tuple[Attribute, Any]]
-) -> tuple[str | None, int] | None:
-    """The row to update for a value; an attribute that does not exist yet is made at once.
+    script: Assistant,
+    name: str,
+    value: object,
+    before: list[tuple[Attribute, Any]],
+    changed: list[tuple[str | None, int]],
+) -> None:
+    """Add the row to update for a value; an attribute that does not exist yet is made at once.
 
     The attribute handler stores one value with two statements and a commit each, and copies it
     deeply before it is pickled. Here all values of a checkpoint are one statement, and nothing is
@@ -158,17 +155,14 @@ def _prepare(
     attribute = script.attributes.find(name)
     if attribute is None:
         script.attributes.put(name, value)
-        return None
+        return
     # What it writes itself is plain already; what people set may hold anything of the game.
     packed = value if name in STATE else to_pickle(value)
     before.append((attribute, attribute.db_value))
     attribute.db_value = packed
-    return _encode(packed), attribute.pk
-
-
-def _encode(packed: object) -> str | None:
-    """A value as Evennia's attribute column holds it: what `dbsafe_decode` reads back."""
-    return None if packed is None else b64encode(dumps(packed, DEFAULT_PROTOCOL)).decode()
+    # As Evennia's attribute column holds it: what `dbsafe_decode` reads back.
+    data = b"" if packed is None else b2a_base64(dumps(packed, DEFAULT_PROTOCOL), newline=False)
+    changed.append((data.decode() or None, attribute.id))
 
 
 def rebuild(script: Assistant) -> Work:
@@ -246,31 +240,30 @@ def memory_config(script: Assistant) -> MemoryConfig:
 
 def safety_config(script: Assistant) -> SafetyConfig:
     """Its limits and checks."""
-    return _bounds(script)[0]
+    return (script.work.bounds or _bounds(script))[0]
 
 
 def budget_config(script: Assistant) -> BudgetConfig:
     """The caps on what it costs."""
-    return _bounds(script)[1]
+    return (script.work.bounds or _bounds(script))[1]
 
 
 def _bounds(script: Assistant) -> tuple[SafetyConfig, BudgetConfig]:
-    """Both, read anew when a setting changed.
+    """Both, read anew since a setting changed.
 
     What is wrong with them stands in `runtime.work.safety_problem`: an assistant does not act at
     all then, and the defaults are no more than what the rest of it finds meanwhile.
     """
     work, problem = script.work, ""
-    if work.bounds is None:
-        try:
-            safety = held(SafetyConfig, read(script, "safety_config"))
-            work.bounds = safety, held(BudgetConfig, read(script, "budget_config"))
-        except ConfigurationError as error:
-            work.bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
-        if problem and problem != work.safety_problem:
-            logger.log_err(f"[assistant] {script.key} does not start: {problem}")
-        work.safety_problem = problem
-    return work.bounds
+    try:
+        safety = held(SafetyConfig, read(script, "safety_config"))
+        bounds = safety, held(BudgetConfig, read(script, "budget_config"))
+    except ConfigurationError as error:
+        bounds, problem = (SafetyConfig(), BudgetConfig()), str(error)
+    if problem and problem != work.safety_problem:
+        logger.log_err(f"[assistant] {script.key} does not start: {problem}")
+    work.bounds, work.safety_problem = bounds, problem
+    return bounds
 
 
 def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:

@@ -29,6 +29,7 @@ from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.slots import Seat
 
 MOST_INNER_CALLS = 20
+_NONE: frozenset[str] = frozenset()
 
 
 class InnerCall(NamedTuple):
@@ -105,6 +106,7 @@ class Work:
         has_news: something may have come into its journal since it looked whether to do so.
         indexing: what is known of its memories in the store; see `memory.indexing`.
         lore: the lore it may tell, or None when that has to be read; see `memory.lore`.
+        profiles: those of the beings that are there, as they were read; see `memory.profiles`.
         hushed: rooms ("#2") in which it keeps silent, and until when on the clock.
         trace_due: seconds on the clock before which its trace is not pruned again.
         unable: while its body cannot act, the persons who were told so; else None.
@@ -164,6 +166,7 @@ class Work:
     inner_calls: deque[InnerCall] = field(default_factory=lambda: deque(maxlen=MOST_INNER_CALLS))
     indexing: Any = None
     lore: Any = None
+    profiles: Any = None
     trace_due: float = 0.0
     unable: set[str] | None = None
     calls_of_game: deque[Call] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
@@ -172,12 +175,14 @@ class Work:
     @property
     def set_aside(self) -> frozenset[str]:
         """Ids of the events of turns that wait for a person's answer."""
+        if not self.aside:
+            return _NONE
         return frozenset(event.id for seat in self.aside.values() for event in seat.turn.events)
 
     @property
     def busy(self) -> frozenset[str]:
         """Ids of the events that are being answered, be it that a person is asked meanwhile."""
-        return self.running | self.set_aside
+        return self.running | self.set_aside if self.aside else self.running
 
     def read_anew(self) -> None:
         """A setting may have changed."""

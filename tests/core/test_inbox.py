@@ -38,13 +38,13 @@ def names(events: list[Stored]) -> str:
 
 def test_event_of_a_judged_message() -> None:
     """What was heard and how it was judged become one event that somebody waits on."""
-    heard = make_heard(source=Source.WHISPER, hops=2, place="")
+    heard = make_heard(source=Source.WHISPER, hops=2, place="", body="Ada, hello")
     verdict = Verdict(Outcome.TRIGGER, 3, "direct_message", Basis("whisper", 0.9))
     expected = make_event(
         id="e9", body="hello", hops=2, at=5.0, person="*#3", place="#2", number=12
     )
     assert expected == Event.from_heard(
-        heard, verdict, event_id="e9", at=5.0, place="#2", number=12
+        heard, verdict, body="hello", event_id="e9", at=5.0, place="#2", number=12
     )
 
 

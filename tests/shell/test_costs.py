@@ -15,7 +15,7 @@ from tests.shell.support import ShellTest, pump, whispers
 # PostgreSQL adds to the ledger's sums row by row and reads them by a statement of its own. Its
 # driver is Python, which makes plans of its own after some statements: calls are counted on SQLite.
 ROWS_OF_A_REPLY = 34 if postgres.is_default() else 12
-STATEMENTS_OF_A_REPLY = 15 + postgres.is_default()
+STATEMENTS_OF_A_REPLY = 14 + postgres.is_default()
 STATEMENTS_WITHOUT_MEMORY = 13 + postgres.is_default()
 # Just above what is reached, on whatever Python and Evennia: who adds a layer sees it here.
 CALLS_OF_OURS = 2_870
@@ -87,10 +87,11 @@ class TestReply(ShellTest):
 
         And the ledger: twelve sums added to and read, and the call; the same at its end, in the
         transaction that settles the turn, and nothing a second later.
-        And memory: the profiles of those who are there, and an entry of the journal; a meeting was
-        noted within the minute. And the trace, a row by one statement.
+        And memory: an entry of the journal; a meeting was noted within the minute, and the profiles
+        of those who are there were read since. And the trace, a row by one statement.
         """
-        self.ask("whisper Ada = hello", whispers("Hello."))
+        for _ in range(2):
+            self.ask("whisper Ada = hello", whispers("Hello."))
         heard = ('Tom whispers: "|nhello|n"', {"type": "whisper"})
         self.model.answers.append(whispers("Hello."))
         with self.statements() as taken:
@@ -160,6 +161,16 @@ class TestStore(ShellTest):
                 )
                 rows = self.ada_script.db_attributes.filter(db_key="usage")
                 assert [value] == list(rows.values_list("db_value", flat=True))
+
+    def test_what_is_read_is_a_copy(self) -> None:
+        """Of plain containers all the way down, with the game's objects where they were."""
+        given = {"who": [self.tom, {"deep": [1]}], self.mira: (2, [3]), "text": "é"}
+        self.ada_script.db.llm_extra_params = given
+        read = state.read(self.ada_script, "llm_extra_params")
+        assert given == read
+        assert (dict, list, dict) == (type(read), type(read["who"]), type(read["who"][1]))
+        read["who"][1]["deep"].append(2)
+        assert given == state.read(self.ada_script, "llm_extra_params")
 
     def test_an_unknown_name_is_refused(self) -> None:
         """A misspelt setting is not stored for ever."""

@@ -74,9 +74,21 @@ class Event:
 
     @classmethod
     def from_heard(
-        cls, heard: Heard, verdict: Verdict, *, event_id: str, at: float, place: str, number: int
+        cls,
+        heard: Heard,
+        verdict: Verdict,
+        *,
+        body: str,
+        event_id: str,
+        at: float,
+        place: str,
+        number: int,
     ) -> Event:
-        """The event a judged message becomes."""
+        """The event a judged message becomes.
+
+        Args:
+            body: its words, without the name it is addressed by.
+        """
         return cls(
             person=heard.person,
             mask=heard.mask,
@@ -87,7 +99,7 @@ class Event:
             source=heard.source.value,
             sender_id=heard.sender_id,
             sender_name=heard.sender_name,
-            body=heard.body,
+            body=body,
             trust=verdict.trust,
             rule=verdict.rule,
             hops=heard.hops,
@@ -158,10 +170,11 @@ def joins(event: Stored, other: Stored) -> bool:
     """
     if TASK in (event.get("kind"), other.get("kind")):
         return bool(event["id"] == other["id"])
-    same = ("kind", "source", "sender_id", "person", "place", SET_ASIDE)
-    more = ("chain", "mask")
-    is_same = all(event.get(name, "") == other.get(name, "") for name in more)
-    return is_same and all(event.get(name) == other.get(name) for name in same)
+    for name in ("kind", "source", "sender_id", "person", "place", SET_ASIDE):
+        if event.get(name) != other.get(name):
+            return False
+    # Older versions stored neither.
+    return all(event.get(name, "") == other.get(name, "") for name in ("chain", "mask"))
 
 
 def count_turns(events: Sequence[Stored], limit: int) -> int:
@@ -176,7 +189,7 @@ def count_turns(events: Sequence[Stored], limit: int) -> int:
 
 def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:
     """The events that one turn answers, oldest first: `first` and those that join it."""
-    return [item for item in events if joins(first, item)][: max(1, limit)]
+    return [item for item in events if item is first or joins(first, item)][: max(1, limit)]
 
 
 def set_aside(events: Sequence[Stored], ids: Collection[str], turn_state: object) -> list[Stored]:

@@ -47,6 +47,7 @@ FORMS: Mapping[Pronouns, Wording] = MappingProxyType(
         Pronouns.THEY: Wording("them", "their", "themselves"),
     }
 )
+_WORDS = tuple(Pronouns)
 # What games store of a body: Evennia's contrib `gendersub`, and words that others use.
 _BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
     {
@@ -70,7 +71,7 @@ def pronouns_of(wish: object, gender: object = None) -> Pronouns:
         wish: the setting; what is none of its words counts as not set.
         gender: what the game stores of the body; anything, since it is the game's.
     """
-    if wish in tuple(Pronouns) and wish != Pronouns.AUTO:
+    if wish in _WORDS and wish != Pronouns.AUTO:
         return Pronouns(str(wish))
     known = gender.strip().casefold() if isinstance(gender, str) else ""
     return _BY_GENDER.get(known, Pronouns.IT)

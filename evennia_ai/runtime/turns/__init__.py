@@ -184,12 +184,12 @@ def _write(
 ) -> None:
     """Write values and facts, with what the calls and ticks among the facts add up to."""
     work = script.work
-    log, metrics = work.executions, work.metrics
-    if any(item.event == executions.TOOL for item in facts):
+    log, metrics, told = work.executions, work.metrics, {item.event for item in facts}
+    if executions.TOOL in told:
         now, limit = script.clock.seconds(), read(script, "max_log_entries")
         log = executions.logged(log, facts, at=now, limit=limit, person=person)
         values["execution_log"] = log
-    if any(item.event in (executions.TOOL, executions.TICK) for item in facts):
+    if executions.TOOL in told or executions.TICK in told:
         metrics = values["metrics"] = executions.added(metrics, facts)
     write(script, *facts, extra_writes=extra_writes, **values)
     work.executions, work.metrics = log, metrics
@@ -237,14 +237,14 @@ def settle(
         also: further values that are stored with it.
         extra_writes: writes what else is remembered of it, in the same transaction.
     """
-    work = script.work
+    work, face = script.work, turn.event.face
     work.inbox = inbox.settle(work.inbox, {event.id for event in turn.events})
     work.running = frozenset()
     values: dict[str, Any] = {"pending_events": work.inbox, **also}
     if not stop.is_failure or turn.effects:
-        said = conversation.marked_paid(turn.said, turn.event.face, turn.payer)
+        said = conversation.marked_paid(turn.said, face, turn.payer)
         said = conversation.marked_unkept(said, is_unkept=turn.is_unkept)
-        _remember(script, said, turn.event.face, is_private=turn.is_private, asides=turn.asides)
+        _remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
