@@ -31,6 +31,7 @@ from evennia_ai.models import RecordedEvent, RecordedSnapshot, statements
 MOST_ROWS = 1_000  # of one statement: databases bound how much one may hold
 ALIAS = "DJANGO_DATABASE"
 COLUMNS = ("originator_id", "originator_version", "topic", "event", "at", "state")
+_LONGEST_NAME = RecordedEvent._meta.get_field("event").max_length
 _READ = ("originator_id", "originator_version", "topic", "state")
 NO_SUBSCRIPTION = (
     "the record cannot be subscribed to: read it by notification_log.select(start, limit), or let "
@@ -122,7 +123,7 @@ def _row_of(stored: StoredEvent) -> tuple[Any, ...]:
     else:
         event, at = stored.topic.rpartition(":")[2], time.time_ns() // 1000
     first = (stored.originator_id, stored.originator_version, stored.topic)
-    return (*first, event[: RecordedEvent._meta.get_field("event").max_length], at, stored.state)
+    return (*first, event[:_LONGEST_NAME], at, stored.state)
 
 
 class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):

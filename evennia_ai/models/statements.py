@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import chain
+from threading import local
 from typing import Any
 
 from django.db import connections, transaction
@@ -33,6 +34,15 @@ _PLAIN = (
 )
 
 
+class _Open(local):
+    """This thread's transaction whose statements share a cursor."""
+
+    block: OneCursor | None = None
+
+
+_OPEN = _Open()
+
+
 class OneCursor(transaction.Atomic):
     """A transaction whose statements share a cursor: to open one takes Django longer than a write.
 
@@ -44,16 +54,25 @@ class OneCursor(transaction.Atomic):
         super().__init__(using, savepoint=True, durable=durable)
         self.cursor: CursorWrapper | None = None
 
+    def __enter__(self) -> None:
+        """Begin."""
+        super().__enter__()
+        self._outer, _OPEN.block = _OPEN.block, self
+
+    def __exit__(self, *error: Any) -> None:
+        """Commit, or undo all."""
+        _OPEN.block = self._outer
+        super().__exit__(*error)
+
 
 def cursor(using: str = "default") -> CursorWrapper:
     """That of the transaction which is open, else a new one. Whoever executes also fetches all."""
-    connection = connections[using]
-    for block in connection.atomic_blocks:
-        if isinstance(block, OneCursor):
-            if block.cursor is None:
-                block.cursor = connection.cursor()
-            return block.cursor
-    return connection.cursor()
+    block = _OPEN.block
+    if block is None or block.using != using:
+        return connections[using].cursor()
+    if block.cursor is None:
+        block.cursor = connections[using].cursor()
+    return block.cursor
 
 
 @contextmanager

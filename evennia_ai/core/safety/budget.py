@@ -170,6 +170,8 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
     Args:
         shares: for each of them, how much of it is theirs, in whatever unit; not empty.
     """
+    if len(shares) == 1:
+        return dict.fromkeys(shares, used)
     whole = sum(shares.values()) or 1.0
     first, *others = sorted(shares, key=lambda person: (-shares[person], person))
     parts = {
