@@ -73,11 +73,6 @@ class Fold:
         given = {name: value for name, value in self.details.items() if value is not WANTED}
         return {**NOBODY, **given}
 
-    @cached_property
-    def taken(self) -> frozenset[str]:
-        """The details that it has by their own names; all others are `more`."""
-        return (self.wanted | self.begun.keys()) - {"more"}
-
     def to_kind(self, aggregate: type[Audited], name: str) -> type[Audited.Event]:
         """The library's class of such events."""
         details = self.details
@@ -120,12 +115,10 @@ class Audited(Aggregate):
         if name not in self.FOLDS or not self.FOLDS[name].wanted.issubset(details):
             name = NOTED
         fold = self.FOLDS[name]
-        given, rest, taken = dict(fold.begun), {}, fold.taken
+        given, rest = dict(fold.begun), {}
         for key, value in details.items():
-            if key in taken:
-                given[key] = value
-            else:
-                rest[key] = value
+            is_own = key in fold.wanted or (key in fold.begun and key != "more")
+            (given if is_own else rest)[key] = value
         if "event" in fold.details:
             given["event"] = event
         # A clock that was set back must not put events out of order: they are looked for by time.
