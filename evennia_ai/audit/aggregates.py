@@ -115,7 +115,8 @@ class Audited(Aggregate):
         if name not in self.FOLDS or not self.FOLDS[name].wanted.issubset(details):
             name = NOTED
         fold = self.FOLDS[name]
-        given, rest = dict(fold.begun), {}
+        given = dict(fold.begun)
+        rest: dict[str, Any] = {}
         for key, value in details.items():
             is_own = key in fold.wanted or (key in fold.begun and key != "more")
             (given if is_own else rest)[key] = value
@@ -123,8 +124,7 @@ class Audited(Aggregate):
             given["event"] = event
         # A clock that was set back must not put events out of order: they are looked for by time.
         given["timestamp"] = max(at, self.modified_on)
-        given["more"] = rest or None
-        self.trigger_event(self.kinds[name], **given)
+        self.trigger_event(self.kinds[name], **{**given, "more": rest or None})
 
     @property
     def created_at(self) -> str:
