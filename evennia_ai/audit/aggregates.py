@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from types import new_class
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
@@ -60,19 +61,24 @@ class Fold:
     change: Change
     details: Details = field(default_factory=dict)
 
-    @property
+    @cached_property
     def wanted(self) -> frozenset[str]:
         """The details it cannot be without; which event it is, is always told."""
         found = (name for name, default in self.details.items() if default is WANTED)
         return frozenset(found) - {"event"}
+
+    @cached_property
+    def begun(self) -> Details:
+        """An event that is told nothing but what it cannot be without."""
+        given = {name: value for name, value in self.details.items() if value is not WANTED}
+        return {**NOBODY, **given}
 
     def to_kind(self, aggregate: type[Audited], name: str) -> type[Audited.Event]:
         """The library's class of such events."""
         details = self.details
 
         def apply(told: Aggregate.Event, state: Audited) -> None:
-            known = vars(told)
-            self.change(state, {key: known.get(key, details[key]) for key in details})
+            self.change(state, {**details, **vars(told)})
 
         topic = f"{aggregate.TOPIC}:{name}"
         place = {"__module__": __name__, "__qualname__": f"{aggregate.__qualname__}.{name}"}
@@ -109,16 +115,16 @@ class Audited(Aggregate):
         if name not in self.FOLDS or not self.FOLDS[name].wanted.issubset(details):
             name = NOTED
         fold = self.FOLDS[name]
-        given = {k: v for k, v in fold.details.items() if v is not WANTED}
-        taken = {*given, *fold.wanted, "by", "via"}
-        rest = {key: value for key, value in details.items() if key not in taken}
-        given |= {key: value for key, value in details.items() if key in taken}
+        given = dict(fold.begun)
+        rest: dict[str, Any] = {}
+        for key, value in details.items():
+            is_own = key in fold.wanted or (key in fold.begun and key != "more")
+            (given if is_own else rest)[key] = value
         if "event" in fold.details:
             given["event"] = event
         # A clock that was set back must not put events out of order: they are looked for by time.
-        moment = max(at, self.modified_on)
-        given = {**NOBODY, **given, "more": rest or None}
-        self.trigger_event(self.kinds[name], timestamp=moment, **given)
+        given["timestamp"] = max(at, self.modified_on)
+        self.trigger_event(self.kinds[name], **{**given, "more": rest or None})
 
     @property
     def created_at(self) -> str:

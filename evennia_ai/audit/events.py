@@ -58,8 +58,7 @@ class PlainTranscoder(Transcoder):
 
     def encode(self, obj: object) -> bytes:
         """Plain data as JSON; a time as ISO 8601, anything else as its text."""
-        text = json.dumps(obj, ensure_ascii=False, separators=(",", ":"), default=_as_text)
-        return text.encode("utf-8", "replace")
+        return _TO_JSON.encode(obj).encode("utf-8", "replace")
 
     def decode(self, data: bytes) -> Any:
         """The way back; texts stay texts."""
@@ -70,6 +69,9 @@ def _as_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
+_TO_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_text)
+
+
 class RecordMapper(Mapper[UUID]):
     """Between events and what is stored of them."""
 
@@ -78,7 +80,7 @@ class RecordMapper(Mapper[UUID]):
         topic, state = get_topic(type(domain_event)), dict(vars(domain_event))
         id_, version = state.pop("originator_id"), state.pop("originator_version")
         event = state.get("event") or topic.rpartition(":")[2]
-        kept = {key: value for key, value in state.items() if NOBODY.get(key, state) != value}
+        kept = {k: v for k, v in state.items() if k not in NOBODY or NOBODY[k] != v}
         at = as_micros(state["timestamp"])
         return NamedEvent(id_, version, topic, self.transcoder.encode(kept), str(event), at)
 

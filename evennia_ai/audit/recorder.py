@@ -7,8 +7,8 @@ event commits or rolls back with what it tells of.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Never
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from evennia_ai.models import RecordedEvent, RecordedSnapshot, statements
 MOST_ROWS = 1_000  # of one statement: databases bound how much one may hold
 ALIAS = "DJANGO_DATABASE"
 COLUMNS = ("originator_id", "originator_version", "topic", "event", "at", "state")
+_LONGEST_NAME = RecordedEvent._meta.get_field("event").max_length
 _READ = ("originator_id", "originator_version", "topic", "state")
 NO_SUBSCRIPTION = (
     "the record cannot be subscribed to: read it by notification_log.select(start, limit), or let "
@@ -39,14 +40,20 @@ NO_SUBSCRIPTION = (
 NO_TRACKING = "the record keeps no positions of other applications; use a recorder of your own"
 
 
-@contextmanager
-def mapped_errors() -> Iterator[None]:
-    """Let the database's errors be the library's, of the same names."""
-    try:
-        yield
-    except db.Error as error:
-        kind = getattr(persistence, type(error).__name__, persistence.PersistenceError)
-        raise kind(str(error)) from error
+class _MappedErrors:
+    """Lets the database's errors be the library's, of the same names."""
+
+    def __enter__(self) -> None:
+        """Nothing to do yet."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise the library's error instead."""
+        if isinstance(error, db.Error):
+            named = getattr(persistence, type(error).__name__, persistence.PersistenceError)
+            raise named(str(error)) from error
+
+
+mapped_errors = _MappedErrors()
 
 
 class DjangoAggregateRecorder(AggregateRecorder):
@@ -74,23 +81,20 @@ class DjangoAggregateRecorder(AggregateRecorder):
         self._insert(stored_events)
         return None
 
-    def _insert(self, stored: Sequence[StoredEvent]) -> list[int]:
+    def _insert(self, stored: Sequence[StoredEvent], *, are_ids_wanted: bool = False) -> list[int]:
         """Insert rows by one statement for each MOST_ROWS. Returns their ids where it can."""
-        ids: list[int] = []
-        parts = [stored[first : first + MOST_ROWS] for first in range(0, len(stored), MOST_ROWS)]
-        if len(parts) < 2:  # one statement is all or nothing by itself
-            for part in parts:
-                ids += self._insert_rows(part)
-            return ids
-        with transaction.atomic(using=self.using, savepoint=False):
-            for part in parts:
-                ids += self._insert_rows(part)
-        return ids
-
-    def _insert_rows(self, stored: Sequence[StoredEvent]) -> list[int]:
+        if len(stored) > MOST_ROWS:
+            parts = [stored[at : at + MOST_ROWS] for at in range(0, len(stored), MOST_ROWS)]
+            with transaction.atomic(using=self.using, savepoint=False):
+                found = [self._insert(part, are_ids_wanted=are_ids_wanted) for part in parts]
+            return list(chain.from_iterable(found))
+        if not stored:
+            return []
         rows = list(map(_row_of, stored))
-        with mapped_errors():
-            return statements.insert(self.model, COLUMNS, rows, using=self.using)
+        with mapped_errors:
+            return statements.insert(
+                *(self.model, COLUMNS, rows), using=self.using, are_ids_wanted=are_ids_wanted
+            )
 
     def select_events(
         self,
@@ -106,7 +110,7 @@ class DjangoAggregateRecorder(AggregateRecorder):
         told = {f"originator_version__{k}": v for k, v in bounds.items() if v is not None}
         rows = self.model.objects.using(self.using).filter(originator_id=originator_id, **told)
         rows = rows.order_by("-originator_version" if desc else "originator_version")
-        with mapped_errors():
+        with mapped_errors:
             found = list(rows.values_list(*_READ)[:limit])
         return [
             StoredEvent(id_, version, topic, bytes(state)) for id_, version, topic, state in found
@@ -119,7 +123,7 @@ def _row_of(stored: StoredEvent) -> tuple[Any, ...]:
     else:
         event, at = stored.topic.rpartition(":")[2], time.time_ns() // 1000
     first = (stored.originator_id, stored.originator_version, stored.topic)
-    return (*first, event[: RecordedEvent._meta.get_field("event").max_length], at, stored.state)
+    return (*first, event[:_LONGEST_NAME], at, stored.state)
 
 
 class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
@@ -135,7 +139,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
         """Insert events, all or none of them.
 
         Args:
-            are_ids_wanted: False: on MySQL, which cannot return them, nothing is asked for them.
+            are_ids_wanted: False: nothing is asked for them, and none are returned.
 
         Returns:
             Their ids, in their order.
@@ -143,7 +147,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
         Raises:
             IntegrityError: one of these versions is there already.
         """
-        ids = self._insert(stored_events)
+        ids = self._insert(stored_events, are_ids_wanted=are_ids_wanted)
         if stored_events and not ids and are_ids_wanted:
             return self._find_ids(stored_events)
         return ids
@@ -154,7 +158,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
             originator_id__in={id_ for id_, _ in wanted},
             originator_version__in={version for _, version in wanted},
         )
-        with mapped_errors():
+        with mapped_errors:
             found = {row[:2]: row[2] for row in rows.values_list(*COLUMNS[:2], "id")}
         return [found[key] for key in wanted]
 
@@ -175,7 +179,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
             rows = rows.filter(id__lte=stop)
         if topics:
             rows = rows.filter(topic__in=topics)
-        with mapped_errors():
+        with mapped_errors:
             found = list(rows.values_list(*_READ, "id")[:limit])
         return [
             Notification(id_, version, topic, bytes(state), number)
@@ -185,7 +189,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
     def max_notification_id(self) -> int | None:
         """The newest event's number; None: there is none."""
         rows = self.model.objects.using(self.using).order_by("-id")
-        with mapped_errors():
+        with mapped_errors:
             newest: int | None = rows.values_list("id", flat=True).first()
         return newest
 

@@ -70,7 +70,8 @@ def subject_of(whom: Script | str) -> Subject | None:
     # An event must not outlive its subject: what was never stored has no stream.
     if getattr(whom, "pk", None) is None or not hasattr(whom, "attributes"):
         return None
-    return Subject(id_of(name_of(whom)), name_of(whom), whom)
+    name = name_of(whom)
+    return Subject(id_of(name), name, whom)
 
 
 def begin(whom: Subject, details: Mapping[str, Any], at: datetime) -> Audited:

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from evennia.utils import logger
 from eventsourcing.application import AggregateNotFoundError
 from eventsourcing.persistence import IntegrityError as RecordConflictError
@@ -92,13 +93,14 @@ class Book:
             stream.waiting.clear()
             # Nobody else extends it meanwhile; where this fails it is read from the database.
             known, stream.aggregate = stream.aggregate, None
-        if stream.connection is not this_connection():
+        connection = this_connection()
+        if stream.connection is not connection:
             known = None  # it may hold what the other connection has not committed
         if not (waited or items):
             stream.aggregate = known
             return
         try:
-            self._write(stream, known, waited, items)
+            self._write(connection, stream, known, waited, items)
         except BaseException as error:
             with self._lock:
                 if not any(write.waited is waited for write in stream.writes):
@@ -131,9 +133,14 @@ class Book:
     # ---- and are written -------------------------------------------------------------------
 
     def _write(
-        self, stream: Stream, known: Audited | None, waited: list[FactItem], items: list[FactItem]
+        self,
+        connection: BaseDatabaseWrapper,
+        stream: Stream,
+        known: Audited | None,
+        waited: list[FactItem],
+        items: list[FactItem],
     ) -> None:
-        connection, name = this_connection(), stream.whom.name
+        name = stream.whom.name
         if not self.has_tables() or stream.is_broken:
             _tell(name, items)
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from eventsourcing.domain import datetime_now_with_tzinfo as now
 from eventsourcing.persistence import StoredEvent
@@ -75,7 +75,7 @@ class Write:
 
     def __post_init__(self) -> None:
         self.hook = self._finish
-        transaction.on_commit(self.hook, using=self.connection.alias, robust=True)
+        self.connection.on_commit(self.hook, robust=True)
 
     def _finish(self) -> None:
         self.is_done = True

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
+from itertools import chain
+from threading import local
 from typing import Any
 
 from django.db import connections, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import (
     BigIntegerField,
+    BinaryField,
     BooleanField,
     CharField,
     FloatField,
@@ -30,6 +34,47 @@ _PLAIN = (
 )
 
 
+class _Open(local):
+    """This thread's transaction whose statements share a cursor."""
+
+    block: OneCursor | None = None
+
+
+_OPEN = _Open()
+
+
+class OneCursor(transaction.Atomic):
+    """A transaction whose statements share a cursor: to open one takes Django longer than a write.
+
+    Args:
+        durable: not within another one, which might be undone.
+    """
+
+    def __init__(self, using: str = "default", *, durable: bool = False) -> None:
+        super().__init__(using, savepoint=True, durable=durable)
+        self.cursor: CursorWrapper | None = None
+
+    def __enter__(self) -> None:
+        """Begin."""
+        super().__enter__()
+        self._outer, _OPEN.block = _OPEN.block, self
+
+    def __exit__(self, *error: Any) -> None:
+        """Commit, or undo all."""
+        _OPEN.block = self._outer
+        super().__exit__(*error)
+
+
+def cursor(using: str = "default") -> CursorWrapper:
+    """That of the transaction which is open, else a new one. Whoever executes also fetches all."""
+    block = _OPEN.block
+    if block is None or block.using != using:
+        return connections[using].cursor()
+    if block.cursor is None:
+        block.cursor = connections[using].cursor()
+    return block.cursor
+
+
 @contextmanager
 def unhurried(using: str = "default") -> Iterator[None]:
     """A transaction whose commit waits for no disk: of what would be made anew.
@@ -41,8 +86,7 @@ def unhurried(using: str = "default") -> Iterator[None]:
     is_whole = connection.vendor == "postgresql" and not connection.in_atomic_block
     with transaction.atomic(using):
         if is_whole:
-            with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL synchronous_commit TO off")
+            cursor(using).execute("SET LOCAL synchronous_commit TO off")
         yield
 
 
@@ -77,10 +121,18 @@ def marks(count: int) -> str:
 
 
 @cache
-def _fields(model: ModelBase, names: tuple[str, ...]) -> list[Any]:
-    """The field of each name, or None where its values go into the database as they are."""
-    fields = [model._meta.get_field(name) for name in names]
-    return [None if type(field) in _PLAIN else field for field in fields]
+def _prepared(model: ModelBase, names: tuple[str, ...]) -> list[tuple[int, Any]]:
+    """The places and fields of values that do not go into the database as they are."""
+    fields = enumerate(model._meta.get_field(name) for name in names)
+    return [(at, field) for at, field in fields if type(field) not in _PLAIN]
+
+
+def execute(sql: str, rows: Sequence[Sequence[Any]], using: str = "default") -> None:
+    """Run a statement once for each row of values."""
+    if len(rows) == 1:  # which has not to be looked through
+        cursor(using).execute(sql, rows[0])
+    else:
+        cursor(using).executemany(sql, rows)
 
 
 def insert(
@@ -90,30 +142,31 @@ def insert(
     *,
     using: str = "default",
     on_conflict: OnConflict | None = None,
+    are_ids_wanted: bool = False,
 ) -> list[int]:
     """Put rows into a table by one statement.
 
     Args:
         names: of all fields but the id, in the order of a row's values.
         using: Django's name of the database.
-        on_conflict: IGNORE: rows that are there already stay as they are.
+        on_conflict: IGNORE: rows that are there already stay as they are; then ask for no ids.
 
     Returns:
-        The ids of the new rows, where the database tells them; else [].
+        The ids of the new rows, where they are wanted and the database tells them; else [].
     """
-    connection = connections[using]
+    run, count = cursor(using), len(names)
     begins, suffix = _insert_sql(model, names, using, on_conflict)
-    sql = f"{begins}{', '.join([marks(len(names))] * len(rows))} {suffix}"
-    returns = on_conflict is None and connection.features.can_return_rows_from_bulk_insert
-    fields = _fields(model, names)
-    values = [
-        value if field is None else field.get_db_prep_save(value, connection)
-        for row in rows
-        for field, value in zip(fields, row, strict=True)
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(f"{sql} RETURNING id" if returns else sql, values)
-        return [row[0] for row in cursor.fetchall()] if returns else []
+    sql = f"{begins}{', '.join([marks(count)] * len(rows))} {suffix}"
+    values = list(chain.from_iterable(rows))
+    for at, field in _prepared(model, names):
+        is_binary = type(field) is BinaryField  # which takes Django seven calls to find out
+        prepare = partial(field.get_db_prep_save, connection=run.db)
+        values[at::count] = map(run.db.Database.Binary if is_binary else prepare, values[at::count])
+    if not (are_ids_wanted and run.db.features.can_return_rows_from_bulk_insert):
+        run.execute(sql, values)
+        return []
+    run.execute(f"{sql} RETURNING id", values)
+    return [row[0] for row in run.fetchall()]
 
 
 @cache
@@ -160,9 +213,9 @@ def select(
     """
     connection = connections[using]
     sql, names, read = _selection(model, where, using)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        found = list(map(list, cursor.fetchall()))
+    run = cursor(using)
+    run.execute(sql, values)
+    found = list(map(list, run.fetchall()))
     for row in found:
         for place, column, readers in read:
             for reader in readers:

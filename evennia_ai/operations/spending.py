@@ -86,7 +86,7 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     today = int(now) // DAY
     first = today - days + 1
     try:
-        with tables_wanted():
+        with tables_wanted:
             rows, people = spent_days.read(first, now, assistant.casefold())
     except ConfigurationError as error:
         return Result.unavailable(f"That cannot be told: {error}.")

@@ -14,7 +14,7 @@ from pickle import dumps
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from evennia.typeclasses.attributes import Attribute
 from evennia.utils import logger
 from evennia.utils.dbserialize import to_pickle
@@ -36,6 +36,7 @@ from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn.turn import TokenUsage, scope_of
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.models.statements import OneCursor, execute
 from evennia_ai.resilience import CircuitBreakerRegistry, ToolResultCache
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.attributes import DEFAULTS as DEFAULTS
@@ -87,12 +88,11 @@ def _store(
     changed: list[tuple[str | None, int]] = []
     try:
         is_several = is_told or extra_writes is not None or len(values) > 1
-        with transaction.atomic() if is_several else nullcontext():
+        with OneCursor() if is_several else nullcontext():
             for name, value in values.items():
                 _prepare(script, name, value, before, changed)
             if changed:
-                with connection.cursor() as cursor:
-                    cursor.executemany(_UPDATE, changed)
+                execute(_UPDATE, changed)
             if extra_writes is not None:
                 extra_writes()
             if is_told:

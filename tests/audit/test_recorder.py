@@ -196,7 +196,7 @@ class TestOurs(OnFile):
 
     def test_an_error_is_the_librarys(self) -> None:
         """What the database says is said in the library's words, of whatever kind."""
-        with pytest.raises(persistence.PersistenceError), mapped_errors():
+        with pytest.raises(persistence.PersistenceError), mapped_errors:
             raise DatabaseError("gone")
         with connections[FILE].schema_editor() as editor:
             editor.delete_model(RecordedEvent)

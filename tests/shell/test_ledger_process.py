@@ -72,7 +72,7 @@ class TestProcess(LedgerTest):
     def test_what_nobody_heard_is_given_back_as_it_was_held(self) -> None:
         """A call is made smaller to fit, and the database goes away when it had committed it."""
         self.reserve()
-        real = rows.together
+        real = rows.lasting
 
         @contextmanager
         def dying() -> Iterator[None]:
@@ -81,7 +81,7 @@ class TestProcess(LedgerTest):
             raise OperationalError("server closed the connection unexpectedly")
 
         config, wanted = capped(tokens_per_day=1_000), need(6, 5_000, least=4)
-        with mock.patch.object(ledger_store, "together", dying), pytest.raises(OperationalError):
+        with mock.patch.object(ledger_store, "lasting", dying), pytest.raises(OperationalError):
             self.reserve(config, wanted=wanted)
         assert 1_000 == self.total().held_tokens
         self.store.release(self.reserve(), NOON)
@@ -147,5 +147,5 @@ class TestProcess(LedgerTest):
     def test_another_fault_of_the_database_stays_what_it_is(self) -> None:
         """A table that is there is not called missing."""
         kinds, words = (OperationalError, ProgrammingError), "no such column|does not exist"
-        with pytest.raises(kinds, match=words), rows.tables_wanted(), transaction.atomic():
+        with pytest.raises(kinds, match=words), rows.tables_wanted, transaction.atomic():
             BudgetTotal.objects.extra(where=["nowhere = 1"]).exists()

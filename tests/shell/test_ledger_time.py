@@ -260,8 +260,8 @@ class TestUpkeep(LedgerTest):
     def test_the_memory_of_numbers_is_bounded(self) -> None:
         """A process that runs for years does not remember every minute."""
         self.use(5, 5)
-        self.store.totals._numbers.update(
+        self.store.totals._heads.update(
             {BudgetAccount(Scope.GAME, "", f"{n}"): n for n in range(rows.MOST_REMEMBERED)}
         )
         self.use(5, 5, at=NOON + 60)
-        assert 12 == len(self.store.totals._numbers)
+        assert 12 == len(self.store.totals._heads)

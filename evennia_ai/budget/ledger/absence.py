@@ -7,8 +7,7 @@ seconds in which a connection is waited for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 from evennia_ai.budget.ledger import place
@@ -35,21 +34,18 @@ class Absence:
         """Ask it at once again."""
         self._why = ""
 
-    @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Ask a ledger that did not answer no more for a while, in which nobody has to wait for it.
+    def refuse(self) -> None:
+        """Ask a ledger that did not answer no more for a while, in which nobody waits for it.
 
         Raises:
-            LedgerAwayError: it did not answer a moment ago, or does not now.
+            LedgerAwayError: it did not answer a moment ago.
         """
         if self._why and self._clock() < self._until:
             raise LedgerAwayError(self._why)
-        try:
-            yield
-        except LedgerAwayError as error:
-            self._why, self._until = str(error), self._clock() + place.config().retry_seconds
-            raise
-        self._why = ""
+
+    def note(self, error: LedgerAwayError) -> None:
+        """Note that it did not answer."""
+        self._why, self._until = str(error), self._clock() + place.config().retry_seconds
 
 
 ABSENCE = Absence()
@@ -68,17 +64,19 @@ def asked(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) ->
         ConfigurationError: the tables do not exist, or another game has the name.
         LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
     """
-    with ABSENCE.noted():
-        if place.is_shared() and place.connection().connection is not None:
-            try:
-                return _wanted(ask, by_name=by_name, takes=takes)
-            except LedgerAwayError:
-                pass  # its connection is let go
-        return _wanted(ask, by_name=by_name, takes=takes)
-
-
-def _wanted(ask: Callable[[], T], *, by_name: bool, takes: bool) -> T:
-    if by_name:
-        OURS.ensure(takes=takes)
-    with tables_wanted():
-        return ask()
+    ABSENCE.refuse()
+    may_be_dead = place.is_shared() and place.connection().connection is not None
+    while True:
+        try:
+            if by_name:
+                OURS.ensure(takes=takes)
+            with tables_wanted:
+                told = ask()
+        except LedgerAwayError as error:
+            if not may_be_dead:
+                ABSENCE.note(error)
+                raise
+            may_be_dead = False  # its connection is let go
+        else:
+            ABSENCE.forget()
+            return told

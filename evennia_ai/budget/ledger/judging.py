@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.reservations import Change, Reservation
+from evennia_ai.budget.ledger.rows import Changes
 from evennia_ai.core.safety import budget
 from evennia_ai.core.safety.budget import BudgetAccount, CapStanding, Purpose, Total
 from evennia_ai.core.safety.prices import answer_tokens_for
-from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Measure, Scope
+from evennia_ai.core.settings.budget import CAPS, BudgetConfig, BudgetSpan, Measure, Scope
 from evennia_ai.errors import NoFreeSlotError
 from evennia_ai.models import BudgetTotal
 
@@ -19,20 +21,31 @@ Totals = Mapping[BudgetAccount, Total]
 _PLACES = {span: place for place, span in enumerate(BudgetSpan)}
 
 
-def excess(reservation: Reservation, totals: Totals, config: BudgetConfig) -> int:
-    """Tokens by which an answer has to be shorter for its call to fit, no more than are to spare.
+class Capped(NamedTuple):
+    """A cap that holds for a call, which is counted in already.
 
-    Args:
-        totals: with the call already counted in.
+    Attributes:
+        need: units that the call needs.
+        last: those that have to stay free for a last one.
+        missing: those for which there is no room.
     """
-    if not reservation.estimate.spare:
-        return 0
+
+    total: Total
+    standing: CapStanding
+    need: int
+    last: int
+    missing: int
+
+
+def _excess(reservation: Reservation, caps: Iterable[Capped]) -> int:
+    """Tokens by which an answer has to be shorter to fit, no more than are to spare."""
+    spare = reservation.estimate.spare
     most = 0
-    for _, standing in _all_set(reservation, totals, config):
-        missing = standing.used + _units(reservation, standing)[1] - standing.allowed
-        if missing > 0:
-            most = max(most, _as_tokens(reservation, standing.cap.measure, missing))
-    return min(most, reservation.estimate.spare)
+    for cap in caps:
+        if spare and cap.missing > 0:
+            measure = cap.standing.cap.measure
+            most = max(most, _as_tokens(reservation, measure, cap.missing))
+    return min(most, spare) if most else 0
 
 
 def _as_tokens(reservation: Reservation, measure: Measure, missing: int) -> int:
@@ -47,7 +60,7 @@ def fitted(
     reservation: Reservation,
     totals: Totals,
     config: BudgetConfig,
-    change: Callable[[Mapping[BudgetAccount, Change]], Totals],
+    change: Callable[[Changes], Totals],
 ) -> Reservation:
     """A call that is let through, with an answer as long as the caps leave room for.
 
@@ -56,53 +69,59 @@ def fitted(
         change: adds to them in the database, and returns what they are then.
 
     Raises:
-        LimitReachedError, NoFreeSlotError: as `judge`.
+        LimitReachedError: a cap leaves no room for it.
+        NoFreeSlotError: too many of the assistant's calls are under way.
     """
-    if tokens := excess(reservation, totals, config):
+    caps = list(_caps_of(reservation, totals, config))
+    if tokens := _excess(reservation, caps):
         smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
         cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
         back = Change(held_tokens=-tokens, held_cost_nano=cost)
-        totals = change(dict.fromkeys(reservation.accounts, back))
+        totals = change({back: reservation.accounts})
         reservation = smaller
-    judge(reservation, totals, config)
+        caps = list(_caps_of(reservation, totals, config))
+    _judge_slots(reservation, totals, config)
+    _judge(reservation, caps, config.warn_at)
     return reservation
 
 
-def judge(reservation: Reservation, totals: Totals, config: BudgetConfig) -> None:
+def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> None:
     """Let a call pass or not, and note whose caps are nearly used up.
 
     Raises:
         LimitReachedError: a cap leaves no room for it.
-        NoFreeSlotError: too many of the assistant's calls are under way.
     """
     near = []
-    slots = next((each for each in reservation.accounts if each.scope is Scope.ASSISTANT), None)
-    if slots is not None:
-        _judge_slots(reservation, totals[slots], config)
-    for total, standing in _all_set(reservation, totals, config):
-        need, last = _units(reservation, standing)
-        if hit := budget.exceeded(standing, need, last):
+    for total, standing, need, last, missing in caps:
+        if missing > 0 and (hit := budget.exceeded(standing, need, last)):
             raise hit
-        if budget.is_near(standing, total, config.warn_at):
+        if budget.is_near(standing, total, warn_at):
             near.append(standing)
-    reservation.warnings.extend(
-        budget.warning_text(standing) for standing in near if _is_first(standing)
-    )
+    for standing in near:
+        if _is_first(standing):
+            reservation.warnings.append(budget.warning_text(standing))
 
 
-def _all_set(
-    reservation: Reservation, totals: Totals, config: BudgetConfig
-) -> Iterator[tuple[Total, CapStanding]]:
-    """The standing of each account that a call counts towards to each cap that is set for it."""
+def _caps_of(reservation: Reservation, totals: Totals, config: BudgetConfig) -> Iterator[Capped]:
+    """Each cap that is set for an account that a call counts towards."""
     accounts = reservation.accounts
     for first in range(0, len(accounts), len(_PLACES)):  # those of one scope
-        for span, name, amount in budget.caps_set(config.caps_of(accounts[first].scope)):
+        for span, name, units in budget.caps_set(config.caps_of(accounts[first].scope)):
             account = accounts[first + _PLACES[span]]
             total = totals[account]
-            yield total, budget.standing_to(account, name, amount, total)
+            standing = budget.standing_to(account, name, units, total)
+            need, last = _units(reservation, CAPS[name].measure, units)
+            missing = standing.used + last - standing.allowed
+            yield Capped(total, standing, need, last, missing)
 
 
-def _judge_slots(reservation: Reservation, total: Total, config: BudgetConfig) -> None:
+def _judge_slots(reservation: Reservation, totals: Totals, config: BudgetConfig) -> None:
+    for account in reservation.accounts:
+        if account.scope is Scope.ASSISTANT:
+            total = totals[account]
+            break
+    else:
+        return
     most = 0 if reservation.billing.is_share else config.calls_in_flight
     if most and total.open_calls > most and reservation.billing.purpose != Purpose.WRAP_UP:
         raise NoFreeSlotError(
@@ -111,9 +130,9 @@ def _judge_slots(reservation: Reservation, total: Total, config: BudgetConfig) -
         )
 
 
-def _units(reservation: Reservation, standing: budget.CapStanding) -> tuple[int, int]:
+def _units(reservation: Reservation, measure: Measure, cap: int) -> tuple[int, int]:
     """The units of a cap that a call needs, and those that have to stay free for a last one."""
-    estimate, measure = reservation.estimate, standing.cap.measure
+    estimate = reservation.estimate
     if measure is Measure.TOKENS:
         units = estimate.usage.total_tokens, estimate.last.total_tokens
     elif measure is Measure.COST:
@@ -121,7 +140,7 @@ def _units(reservation: Reservation, standing: budget.CapStanding) -> tuple[int,
     elif reservation.billing.is_share:
         return 0, 0
     else:
-        units = 1, int(standing.configured > 1)
+        units = 1, int(cap > 1)
     return units if reservation.billing.purpose != Purpose.WRAP_UP else (units[0], 0)
 
 

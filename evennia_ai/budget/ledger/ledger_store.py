@@ -37,8 +37,8 @@ from evennia_ai.budget.ledger.rows import (
     StaleRowsError,
     Totals,
     add_up,
+    lasting,
     tables_wanted,
-    together,
     write_calls,
 )
 from evennia_ai.core.safety.budget import DAY, CallState
@@ -301,7 +301,7 @@ class LedgerStore:
             except StaleRowsError:
                 self.totals.forget()
                 count, reservation = self._write_once(reservation, config)
-        except (OperationalError, InterfaceError, LedgerAwayError):
+        except (OperationalError, InterfaceError):
             # Nobody knows whether the database had committed it before it went away.
             self._is_unsure = True
             tried, is_over = self._tried
@@ -316,7 +316,7 @@ class LedgerStore:
         keys = [ending.reservation.key for ending in self._endings]
         keys += [*(lost.key for lost in self._unsure), *self._outage.keys]
         found = ModelCall.objects.filter(key__in=keys).values_list("key", "state")
-        with tables_wanted():
+        with tables_wanted:
             told = dict(found)
         self._endings = [
             ending for ending in self._endings if told.get(ending.reservation.key) != ending.state
@@ -339,7 +339,7 @@ class LedgerStore:
         """
         count, over = len(self._endings), self._outage.over()
         endings = [*self._endings, *over]
-        with together():
+        with lasting():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
             more, open_rows = self._outage.untold(self._open)

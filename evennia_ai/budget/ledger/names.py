@@ -101,7 +101,7 @@ class OwnName:
         if self._own or not place.is_shared():
             return
         own = identity(makes=takes)
-        with tables_wanted():
+        with tables_wanted:
             if takes:
                 made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
                 LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
@@ -140,7 +140,7 @@ class OwnName:
             LedgerAwayError: a shared ledger does not answer.
         """
         if self._is_shown:
-            with tables_wanted():
+            with tables_wanted:
                 LedgerGame.objects.filter(game=place.game(), owner=owner).update(owner="")
 
 
@@ -196,7 +196,7 @@ def listed() -> list[str]:
         ConfigurationError, LedgerAwayError: as of `OwnName.ensure`.
     """
     own = identity(makes=False)
-    with tables_wanted():
+    with tables_wanted:
         found = list(LedgerGame.objects.order_by("game"))
     return [f"{each.game}: {_seen(each, own)}" for each in found]
 

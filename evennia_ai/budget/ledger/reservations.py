@@ -91,8 +91,9 @@ class CostEstimate:
     @property
     def spare(self) -> int:
         """Tokens of the answer that may be left out."""
-        answer = self.usage.completion_tokens
-        return max(0, answer - (answer if self.least is None else self.least))
+        if self.least is None:
+            return 0
+        return max(0, self.usage.completion_tokens - self.least)
 
     def without(self, tokens: int) -> CostEstimate:
         """The same with an answer that is so many tokens shorter."""
@@ -174,7 +175,7 @@ class Reservation:
     def as_row(self, ending: Ending | None = None) -> Row:
         """The call as the database keeps it."""
         billing, estimate = self.billing, self.estimate.usage
-        end = ending or Ending(self, CallState.OPEN, TokenUsage(), 0, self.at)
+        end = ending or Ending(self, CallState.OPEN, NOTHING, 0, self.at)
         return (
             self.key,
             self.owner,
@@ -185,7 +186,7 @@ class Reservation:
             billing.person[:255],
             billing.noted_purpose,
             (end.model or self.estimate.model)[:255],
-            end.state.value,
+            str(end.state),
             estimate.prompt_tokens,
             estimate.completion_tokens,
             self.estimate.cost_nano,

@@ -7,14 +7,14 @@ always writes: SQLite then gives the lock at once or makes it wait, and never re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
 from operator import add
 from typing import Any
 
-from django.db import transaction
+from django.db import connections
 from django.db.models.constants import OnConflict
 from django.db.utils import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 
@@ -25,7 +25,7 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError, LedgerAwayError
 from evennia_ai.models import BudgetTotal, ModelCall
-from evennia_ai.models.statements import insert, quoted, upsert_sql
+from evennia_ai.models.statements import OneCursor, cursor, execute, insert, quoted, upsert_sql
 
 MISSING = "the tables of evennia_ai are missing in the game's database; type: evennia migrate"
 MISSING_SHARED = (
@@ -41,7 +41,8 @@ NO_TABLE = "42P01"  # as PostgreSQL says it
 # So many rows of 16 columns are below the 999 values that an old SQLite takes in one statement.
 MOST_REMEMBERED, MOST_AT_ONCE = 20_000, 60
 COUNTERS = Change._fields
-Added = tuple[int, Change, BudgetAccount]  # what is added to a row, of which number and whose
+Changes = Mapping[Change, Collection[BudgetAccount]]  # what is added, and to the totals of whom
+Head = tuple[Any, ...]  # the number, game, scope, key and period of a row
 _TOTALS = BudgetTotal._meta.db_table
 _READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
 _COLUMNS = tuple(field.name for field in BudgetTotal._meta.concrete_fields if field.name != "id")
@@ -64,22 +65,27 @@ def missing_text() -> str:
     return MISSING_SHARED.format(alias=alias) if place.is_shared() else MISSING
 
 
-@contextmanager
-def tables_wanted() -> Iterator[None]:
-    """Say so where the tables are missing, or a shared ledger cannot be reached.
+class _TablesWanted:
+    """Says so where the tables are missing, or a shared ledger cannot be reached.
 
     Raises:
         ConfigurationError: the tables do not exist.
         LedgerAwayError: the database of a shared ledger does not answer; its connection is let go.
     """
-    try:
-        yield
-    except (OperationalError, InterfaceError, ProgrammingError) as error:
-        if _is_away(error):
-            raise away(error) from error
-        if _lacks_tables(error):
-            raise ConfigurationError(missing_text()) from error
-        raise
+
+    def __enter__(self) -> None:
+        """Nothing to do yet."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise what people understand instead."""
+        if isinstance(error, (OperationalError, InterfaceError, ProgrammingError)):
+            if _is_away(error):
+                raise away(error) from error
+            if _lacks_tables(error):
+                raise ConfigurationError(missing_text()) from error
+
+
+tables_wanted = _TablesWanted()
 
 
 def _lacks_tables(error: Exception) -> bool:
@@ -113,19 +119,24 @@ def away(error: BaseException) -> LedgerAwayError:
     return LedgerAwayError(AWAY.format(alias=place.alias(), why=why))
 
 
+def lasting() -> OneCursor:
+    """A transaction all or nothing, and for good: not inside another that may still be undone."""
+    return OneCursor(place.alias(), durable=True)
+
+
 @contextmanager
 def together() -> Iterator[None]:
-    """All or nothing, and for good: not inside a transaction that may still be undone.
+    """The same where nobody else says what is wrong.
 
     Raises:
         ConfigurationError: the tables do not exist, or a shared ledger cannot be reached.
     """
-    with tables_wanted(), transaction.atomic(using=place.alias(), durable=True):
+    with tables_wanted, lasting():
         yield
 
 
 class Totals:
-    """The rows of what was used. Their numbers are remembered, their contents never.
+    """The rows of what was used. Who they are is remembered, their contents never.
 
     Args:
         game: whose rows, in a ledger that several share; None: this game's.
@@ -133,13 +144,13 @@ class Totals:
 
     def __init__(self, game: str | None = None) -> None:
         self._game = game
-        self._numbers: dict[BudgetAccount, int] = {}
+        self._heads: dict[BudgetAccount, Head] = {}
 
     def forget(self) -> None:
-        """Ask for all numbers anew."""
-        self._numbers.clear()
+        """Ask for all of them anew."""
+        self._heads.clear()
 
-    def change(self, changes: Mapping[BudgetAccount, Change]) -> dict[BudgetAccount, Total]:
+    def change(self, changes: Changes) -> dict[BudgetAccount, Total]:
         """Add to some totals, which begin at 0.
 
         Returns:
@@ -148,75 +159,92 @@ class Totals:
         Raises:
             StaleRowsError: rows are gone; forget, and do it again.
         """
-        rows = self._rows(changes)
-        if _gives_back():
-            return self._totals(rows, _changed_at_once(rows))
-        self._add(rows)
-        with place.connection().cursor() as cursor:
-            cursor.execute(_select_sql(len(rows)), [number for number, _, _ in rows])
-            return self._totals(rows, cursor.fetchall())
+        self._learn(changes)
+        if _gives_back(place.alias()):
+            read = self._change_at_once(changes)
+        else:
+            read = self._read(self._change_in_order(changes))
+        found = {row[:5]: row[5:] for row in read}
+        heads = {account: self._heads[account] for of in changes.values() for account in of}
+        try:
+            return {account: Total(*found[head]) for account, head in heads.items()}
+        except KeyError:
+            raise StaleRowsError from None
 
-    def add(self, changes: Mapping[BudgetAccount, Change]) -> None:
+    def add(self, changes: Changes) -> None:
         """The same where nobody wants to know what they are now.
 
         Raises:
             StaleRowsError: rows are gone; forget, and do it again.
         """
-        rows = self._rows(changes)
-        if _gives_back():
-            self._totals(rows, _changed_at_once(rows))
-        else:
-            self._add(rows)
+        self._learn(changes)
+        if not _gives_back(place.alias()):
+            self._change_in_order(changes)
+            return
+        found = {row[:5] for row in self._change_at_once(changes)}
+        if found != {self._heads[account] for of in changes.values() for account in of}:
+            raise StaleRowsError
 
-    def _rows(self, changes: Mapping[BudgetAccount, Change]) -> list[Added]:
-        """The rows to change and by how much, in the order of their numbers."""
-        if len(self._numbers) > MOST_REMEMBERED:
-            self.forget()
-        self._learn(changes.keys() - self._numbers.keys())
-        return sorted(
-            (self._numbers[account], change, account) for account, change in changes.items()
-        )
+    def _change_at_once(self, changes: Changes) -> list[tuple[Any, ...]]:
+        """Add to rows and read them: one statement for all that get the same, as one call's do.
+
+        In whatever order, which matters only where somebody else may lock some of them meanwhile.
+        """
+        run, read = cursor(place.alias()), []
+        for change, accounts in changes.items():
+            numbers = [self._heads[account][0] for account in accounts]
+            run.execute(_returning_sql(len(numbers)), [*change, *numbers])
+            read += run.fetchall()
+        return read
+
+    def _change_in_order(self, changes: Changes) -> list[int]:
+        """Add to rows one by one, in the order of their numbers, which it returns."""
+        rows = sorted((self._heads[a][0], change) for change, of in changes.items() for a in of)
+        if rows:
+            run = cursor(place.alias())
+            sql = f"{_update_sql(run.db.vendor)} WHERE id = %s"
+            run.executemany(sql, [(*change, number) for number, change in rows])
+            if run.rowcount != len(rows):
+                raise StaleRowsError
+        return [number for number, _ in rows]
 
     @staticmethod
-    def _add(rows: list[Added]) -> None:
-        with place.connection().cursor() as cursor:
-            values = [(*change, number) for number, change, _ in rows]
-            cursor.executemany(f"{_update_sql(place.connection().vendor)} WHERE id = %s", values)
-            if cursor.rowcount != len(rows):
-                raise StaleRowsError
-
-    def _totals(self, rows: list[Added], read: list[tuple[Any, ...]]) -> dict[BudgetAccount, Total]:
-        accounts = {number: account for number, _, account in rows}
-        whose = {number: (self._game_of(a.scope), *a) for number, a in accounts.items()}
-        if len(read) != len(rows) or any(whose[row[0]] != row[1:5] for row in read):
-            raise StaleRowsError
-        return {accounts[row[0]]: Total(*row[5:]) for row in read}
+    def _read(numbers: list[int]) -> list[tuple[Any, ...]]:
+        run = cursor(place.alias())
+        run.execute(_select_sql(len(numbers)), numbers)
+        return list(run.fetchall())
 
     def _game_of(self, scope: str) -> str:
         if self._game is None:
             return place.game_of(scope)
         return "" if scope == Scope.ALL_GAMES else self._game
 
-    def _learn(self, accounts: Iterable[BudgetAccount]) -> None:
-        """The numbers of some rows, which are made where they do not exist."""
-        wanted = sorted(accounts)
-        for first in range(0, len(wanted), MOST_AT_ONCE):
-            self._learn_some(wanted[first : first + MOST_AT_ONCE])
+    def _learn(self, changes: Changes) -> None:
+        """See to it that the rows of all accounts are known, and made where they do not exist."""
+        if len(self._heads) > MOST_REMEMBERED:
+            self.forget()
+        known = self._heads
+        unknown = {a for of in changes.values() for a in of if a not in known}
+        if unknown:
+            wanted = sorted(unknown)
+            for first in range(0, len(wanted), MOST_AT_ONCE):
+                self._learn_some(wanted[first : first + MOST_AT_ONCE])
 
     def _learn_some(self, accounts: Iterable[BudgetAccount]) -> None:
         owned = {(self._game_of(a.scope), str(a.scope), a.key, a.period): a for a in accounts}
         begun = [(*owner, *_NOTHING_YET) for owner in owned]
         using = place.alias()
         insert(BudgetTotal, _COLUMNS, begun, using=using, on_conflict=OnConflict.IGNORE)
-        with place.connection().cursor() as cursor:
-            cursor.execute(_numbers_sql(len(owned)), [part for owner in owned for part in owner])
-            for number, *owner in cursor.fetchall():
-                self._numbers[owned[tuple(owner)]] = number
+        run = cursor(using)
+        run.execute(_numbers_sql(len(owned)), [part for owner in owned for part in owner])
+        for head in run.fetchall():
+            self._heads[owned[head[1:]]] = head
 
 
-def _gives_back() -> bool:
+@cache
+def _gives_back(using: str) -> bool:
     """True where an UPDATE can say what rows are now, and nobody else writes meanwhile: SQLite."""
-    database = place.connection()
+    database = connections[using]
     gives_back: bool = database.features.can_return_columns_from_insert
     return database.vendor == "sqlite" and gives_back
 
@@ -249,36 +277,22 @@ def _returning_sql(count: int) -> str:
     return f"{_update_sql('sqlite')} WHERE id IN ({marks}) RETURNING {quoted(_READ)}"
 
 
-def _changed_at_once(rows: list[Added]) -> list[tuple[Any, ...]]:
-    """Add to rows and read them: one statement for all that get the same, as one call's do.
-
-    In whatever order, which matters only where somebody else may lock some of them meanwhile.
-    """
-    numbers: dict[Change, list[int]] = {}
-    for number, change, _ in rows:
-        numbers.setdefault(change, []).append(number)
-    read: list[tuple[Any, ...]] = []
-    with place.connection().cursor() as cursor:
-        for change, theirs in numbers.items():
-            cursor.execute(_returning_sql(len(theirs)), [*change, *theirs])
-            read += cursor.fetchall()
-    return read
-
-
 def write_calls(rows: list[Row]) -> None:
     """Write calls as they stand now, new ones and known ones alike."""
     using = place.alias()
-    with place.connection().cursor() as cursor:
-        cursor.executemany(upsert_sql(ModelCall, "model", using), rows)
+    execute(upsert_sql(ModelCall, "model", using), rows, using)
 
 
-def add_up(
-    changes: Iterable[tuple[Iterable[BudgetAccount], Change]],
-) -> dict[BudgetAccount, Change]:
-    """The sum of several changes for each account."""
+def add_up(changes: Sequence[tuple[Collection[BudgetAccount], Change]]) -> Changes:
+    """The sum of several changes for each account, and the accounts for each sum."""
+    if len(changes) == 1:  # as where one call begins or ends
+        return {change: accounts for accounts, change in changes}
     sums: dict[BudgetAccount, Change] = {}
     for accounts, change in changes:
         for account in accounts:
             known = sums.get(account)
             sums[account] = Change(*map(add, known, change)) if known else change
-    return sums
+    whose: dict[Change, list[BudgetAccount]] = {}
+    for account, total in sums.items():
+        whose.setdefault(total, []).append(account)
+    return whose

@@ -41,6 +41,9 @@ _MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
 MOST_EXACT = 2**53
 _PLAIN = frozenset((type(None), bool, int, float, str))
 LONGEST_ESCAPE = 6  # characters of one character in JSON
+_TO_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+_FROM_JSON = json.JSONDecoder(parse_constant=str)
+_as_key = lru_cache(maxsize=1024)(sendable)
 _NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
 
 
@@ -191,21 +194,25 @@ def masked(value: object, name: str = "") -> Any:
     """
     if value not in (None, "") and _is_secret(name):
         return MASK
+    if isinstance(value, str):
+        return _without_secrets(value)
     if isinstance(value, Mapping):
         return {str(key): masked(item, called) for key, item, called in _named(value)}
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=str)  # which comes first differs from process to process
     if isinstance(value, (list, tuple)):
         return [masked(item) for item in value]
-    return _without_secrets(value) if isinstance(value, str) else value
+    return value
 
 
-def _named(details: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
+def _named(details: Mapping[Any, Any]) -> list[tuple[Any, Any, str]]:
     """The items of a mapping with their names: a `value` is named by the `key` beside it."""
-    naming = (details.get(name) for name in _NAMING)
-    called = next((name for name in naming if isinstance(name, str)), "")
-    for key, item in details.items():
-        yield key, item, called if key in _NAMED else str(key)
+    called = ""
+    for name in _NAMING:
+        if isinstance(beside := details.get(name), str):
+            called = beside
+            break
+    return [(key, item, called if key in _NAMED else str(key)) for key, item in details.items()]
 
 
 @lru_cache(maxsize=1024)
@@ -229,36 +236,40 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
     Args:
         longest: characters as JSON.
     """
-    if value is None or (isinstance(value, int) and abs(value) < MOST_EXACT):
+    if isinstance(value, str):
+        if LONGEST_ESCAPE * len(value) + 2 <= longest:
+            return sendable(value)  # what JSON would make of it, there and back
+    elif (
+        value is None
+        or (isinstance(value, int) and -MOST_EXACT < value < MOST_EXACT)
+        or (type(value) is float and isfinite(value))
+    ):
         return value
-    if type(value) is float and isfinite(value):
-        return value
-    if isinstance(value, str) and LONGEST_ESCAPE * len(value) + 2 <= longest:
-        return sendable(value)  # what JSON would make of it, there and back
-    text = sendable(json.dumps(value, ensure_ascii=False, default=str))
+    text = sendable(_TO_JSON.encode(value))
     if len(text) <= longest:
-        return json.loads(text, parse_constant=str)
+        return _FROM_JSON.decode(text)
     return {"characters": len(text), "sha256": sha256(text.encode()).hexdigest()}
 
 
 def storable(details: Mapping[str, Any]) -> dict[str, Any]:
     """The details of a fact as the record keeps them: plain data, whatever they were."""
-    plain = {sendable(str(key)): _kept(item, called) for key, item, called in _named(details)}
+    plain = {_as_key(str(key)): _kept(item, called) for key, item, called in _named(details)}
     size = sum(map(len, map(str, plain.values())))
     return plain if size <= LONGEST_EVENT else {"too_long": bounded(plain, 0)}
 
 
 def _kept(value: object, name: str) -> Any:
+    kind = type(value)
     try:
-        if type(value) not in _PLAIN or _is_secret(name):
+        if kind not in _PLAIN or _is_secret(name):
             return bounded(masked(value, name))
-        if value is None or value is True or value is False:
+        if value is None or kind is bool:
             return value
         if isinstance(value, str) and len(value) <= LONGEST_VALUE:
             value = _without_secrets(value)  # the fingerprint of a longer one holds none
         return bounded(value)
     except Exception:  # one that holds itself, or cannot be told: a record must not fail for it
-        return f"({type(value).__name__})"
+        return f"({kind.__name__})"
 
 
 def sentence_of(event: str, details: Mapping[str, Any]) -> str:

@@ -122,7 +122,7 @@ def accounts_of(
         is_bench: it is made on the test bench.
         is_shared: several games share the ledger.
     """
-    periods = _periods(int(at // MINUTE))
+    minute = int(at // MINUTE)
     keys = [(Scope.ALL_GAMES, ""), (Scope.GAME, "")] if is_shared else [(Scope.GAME, "")]
     if is_bench:
         keys.append((Scope.BENCH, ""))
@@ -130,7 +130,16 @@ def accounts_of(
         keys.append((Scope.ASSISTANT, assistant[:MOST_KEY].casefold()))
     if person:
         keys.append((Scope.PLAYER, person[:MOST_KEY]))
-    return tuple([BudgetAccount(scope, key, period) for scope, key in keys for period in periods])
+    accounts: tuple[BudgetAccount, ...] = ()
+    for scope, key in keys:
+        accounts += _accounts(scope, key, minute)
+    return accounts
+
+
+@lru_cache(maxsize=1024)
+def _accounts(scope: Scope, key: str, minute: int) -> tuple[BudgetAccount, ...]:
+    """Those of one scope in a minute since 1970."""
+    return tuple([BudgetAccount(scope, key, period) for period in _periods(minute)])
 
 
 @lru_cache(maxsize=8)
@@ -161,6 +170,8 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
     Args:
         shares: for each of them, how much of it is theirs, in whatever unit; not empty.
     """
+    if len(shares) == 1:
+        return dict.fromkeys(shares, used)
     whole = sum(shares.values()) or 1.0
     first, *others = sorted(shares, key=lambda person: (-shares[person], person))
     parts = {
@@ -225,16 +236,15 @@ class Total:
 
     def granted(self, measure: Measure) -> int:
         """The amount that people added, in the same unit."""
-        return {
-            Measure.TOKENS: self.granted_tokens,
-            Measure.COST: self.granted_cost_nano,
-            Measure.CALLS: self.granted_calls,
-        }[measure]
+        if measure is Measure.CALLS:
+            return self.granted_calls
+        return self.granted_cost_nano if measure is Measure.COST else self.granted_tokens
 
     def is_warned(self, measure: Measure) -> bool:
         """True where nobody need be told any more; of calls nobody ever is."""
-        told = {Measure.TOKENS: self.warned_tokens, Measure.COST: self.warned_cost}
-        return told.get(measure, True)
+        if measure is Measure.CALLS:
+            return True
+        return self.warned_cost if measure is Measure.COST else self.warned_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,26 +274,26 @@ def standings(
     """An account's standing to each cap of its span."""
     for name, cap in CAPS.items():
         if cap.span is span:
-            yield standing_to(account, name, getattr(caps, name), total)
+            units = as_units(cap.measure, getattr(caps, name))
+            yield standing_to(account, name, units, total)
 
 
 @lru_cache(maxsize=256)
-def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, float], ...]:
+def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, int], ...]:
     """The caps of a scope that are set, by span: no call is held up or warned of by the others."""
-    amounts = [(cap.span, name, getattr(caps, name)) for name, cap in CAPS.items()]
+    amounts = [(cap, name, getattr(caps, name)) for name, cap in CAPS.items()]
     return tuple(
-        (of, name, amount)
+        (span, name, as_units(cap.measure, amount))
         for span in BudgetSpan
-        for of, name, amount in amounts
-        if of is span and amount
+        for cap, name, amount in amounts
+        if cap.span is span and amount
     )
 
 
-def standing_to(account: BudgetAccount, name: str, amount: float, total: Total) -> CapStanding:
-    """An account's standing to one cap, of so many tokens, dollars or calls."""
+def standing_to(account: BudgetAccount, name: str, units: int, total: Total) -> CapStanding:
+    """An account's standing to one cap, of so many tokens, nano-dollars or calls."""
     measure = CAPS[name].measure
-    used, granted = total.used(measure), total.granted(measure)
-    return CapStanding(account, name, as_units(measure, amount), used, granted)
+    return CapStanding(account, name, units, total.used(measure), total.granted(measure))
 
 
 def as_units(measure: Measure, amount: float) -> int:
@@ -320,9 +330,9 @@ def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedErro
 
 def is_near(standing: CapStanding, total: Total, warn_at: float) -> bool:
     """True for a cap that is nearly used up, of which somebody should be told."""
-    if not standing.configured or not warn_at or total.is_warned(standing.cap.measure):
+    if not standing.configured or not warn_at or standing.used < warn_at * standing.allowed:
         return False
-    return standing.used >= warn_at * standing.allowed
+    return not total.is_warned(standing.cap.measure)
 
 
 def warning_text(standing: CapStanding) -> str:

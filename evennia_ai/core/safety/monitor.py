@@ -19,6 +19,7 @@ ALERT = "SYSTEM ALERT:"
 LONGEST_NAME = 40
 GOOD, UNPARSABLE = "", "?"
 TOO_DEEP = "nested too deeply"
+_TO_JSON = json.JSONEncoder(sort_keys=True, default=repr)
 
 
 def is_error_limit_reached(consecutive_errors: int, max_consecutive_errors: int) -> bool:
@@ -55,6 +56,7 @@ class Halt:
 
 
 Verdict = Proceed | Caution | Halt
+PROCEED = Proceed()
 
 
 def fingerprint(name: str, arguments: object) -> str:
@@ -64,13 +66,15 @@ def fingerprint(name: str, arguments: object) -> str:
     What is nested too deeply to be written down is all the same.
     """
     try:
-        text = json.dumps([name, _plain(arguments)], sort_keys=True, default=repr)
+        text = _TO_JSON.encode([name, _plain(arguments)])
     except RecursionError:
-        text = json.dumps([name, TOO_DEEP])
+        text = _TO_JSON.encode([name, TOO_DEEP])
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -80,9 +84,15 @@ def _plain(value: object) -> Any:
 
 def gravest(verdicts: Sequence[Verdict]) -> Verdict:
     """The most severe: the first halt, else all cautions as one."""
-    halt = next((verdict for verdict in verdicts if isinstance(verdict, Halt)), None)
-    notes = [verdict.note for verdict in verdicts if isinstance(verdict, Caution)]
-    return halt or (Caution("\n".join(notes)) if notes else Proceed())
+    notes = []
+    for verdict in verdicts:
+        if verdict is PROCEED:
+            continue
+        if isinstance(verdict, Halt):
+            return verdict
+        if isinstance(verdict, Caution):
+            notes.append(verdict.note)
+    return Caution("\n".join(notes)) if notes else PROCEED
 
 
 def _checked(name: str, value: float) -> float:
@@ -128,7 +138,7 @@ class SafetyMonitor:
         self.steps += 1
         if cap and self.steps > cap:
             return Halt(Cause.LOOP, f"this task took more than {cap:g} steps")
-        return Proceed()
+        return PROCEED
 
     def before_model_call(self, used: float, cap: float) -> Verdict:
         """Check that one more model call may be paid for.
@@ -144,7 +154,7 @@ class SafetyMonitor:
         _checked("the cap on use", cap)
         if cap and used >= cap:
             return Halt(Cause.BUDGET, f"{used:,.0f} of {cap:,.0f} are used")
-        return Proceed()
+        return PROCEED
 
     def after_tool(self, call: ToolCall, result: ToolResult, name: str = "") -> Verdict:
         """Count a call and what came of it. One that was not run is none.
@@ -153,7 +163,7 @@ class SafetyMonitor:
             name: what the tool is called before staff; "": as the call says.
         """
         if result.fault is Fault.NOT_RUN:
-            return Proceed()
+            return PROCEED
         # Arguments that could not be read are known by what was wrong with them.
         mark = fingerprint(call.name, [call.problem] if call.problem else call.arguments)
         if result.success:
@@ -184,13 +194,13 @@ class SafetyMonitor:
         """The same call failed: so often in a row, or a little oftener with others between."""
         limit = self.checks.same_failures
         if not limit or not self.failed or self.last == UNPARSABLE:
-            return Proceed()
+            return PROCEED
         within = self.window.count(self.last)
         if self.times > limit or within > limit + 1:
             times = max(self.times, within)
             return Halt(Cause.REPEAT, f"{name} failed {times} times with the same arguments")
         if self.last in self.warned or (self.times < limit and within <= limit):
-            return Proceed()
+            return PROCEED
         self.warned.add(self.last)
         return Caution(
             f"{ALERT} you are repeating a failed action. {name} fails with these arguments. "
@@ -201,11 +211,11 @@ class SafetyMonitor:
         """The same call brought the same, which is no progress."""
         limit = self.checks.same_successes
         if not limit or self.failed:
-            return Proceed()
+            return PROCEED
         if self.times >= 2 * limit:
             return Halt(Cause.REPEAT, f"{name} was called {self.times} times for the same result")
         if self.times != limit:
-            return Proceed()
+            return PROCEED
         return Caution(
             f"{ALERT} you have this answer already. {name} brings the same each time. "
             "Use what you know, or do something else."
@@ -216,13 +226,13 @@ class SafetyMonitor:
         size, limit = self.checks.window, self.checks.anomalies
         wrong = len(self.window) - self.window.count(GOOD)
         if not limit or len(self.window) < size or wrong < limit:
-            return Proceed()
+            return PROCEED
         return Halt(Cause.CASCADE, f"{wrong} of the last {size} operations went wrong")
 
     def _failures_in_a_row(self) -> Verdict:
         limit = self.checks.failures_in_a_row
         if not limit or self.failed != limit:
-            return Proceed()
+            return PROCEED
         return Caution(
             f"{ALERT} actions in a row that failed: {limit}. "
             "Stop trying, and ask the person for help."

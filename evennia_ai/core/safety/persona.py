@@ -223,11 +223,13 @@ def recites(text: str, instructions: str) -> bool:
 
     Letters' case, marks and line breaks make no difference.
     """
-    known = _runs_of(instructions)
-    return any(run in known for run in _runs(text))
+    return not _runs_of(instructions).isdisjoint(_runs(text))
 
 
 def holds_recital(calls: Iterable[ToolCall], instructions: str) -> bool:
     """True where a text in the arguments of any call recites the instructions."""
-    texts = (value for call in calls for value in call.arguments.values())
-    return any(isinstance(text, str) and recites(text, instructions) for text in texts)
+    for call in calls:
+        for text in call.arguments.values():
+            if isinstance(text, str) and recites(text, instructions):
+                return True
+    return False
