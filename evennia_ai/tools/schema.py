@@ -55,12 +55,12 @@ _WANTS = {
 
 
 def _value_problem(value: object) -> str:
-    """The fault of a single value that no tool takes, or ""."""
+    """The fault of a value that is no text and holds no others, or "": no tool takes it."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number that can be used"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:
         return "a number in it is too large"
-    if value is not None and not isinstance(value, (str, int, float, Mapping, list, tuple)):
+    if value is not None and not isinstance(value, (int, float)):
         return f"it holds a {type(value).__name__}, which is not JSON"
     return ""
 
@@ -72,15 +72,18 @@ def _size_problem(arguments: Mapping[str, Any]) -> str:
     while waiting:
         value, depth = waiting.pop()
         count += 1
-        if isinstance(value, Mapping):
-            waiting += ((each, depth + 1) for pair in value.items() for each in pair)
-        elif isinstance(value, (list, tuple)):
-            waiting += ((each, depth + 1) for each in value)
-        elif isinstance(value, str):
+        problem = ""
+        if isinstance(value, str):
             length += len(value)
+        elif isinstance(value, Mapping):
+            waiting += [(each, depth + 1) for pair in value.items() for each in pair]
+        elif isinstance(value, (list, tuple)):
+            waiting += [(each, depth + 1) for each in value]
+        else:
+            problem = _value_problem(value)
         if count + len(waiting) > MOST_VALUES or length > LONGEST_TEXT or depth > MOST_DEPTH:
             return "the arguments are too long or too deep; give less"
-        if problem := _value_problem(value):
+        if problem:
             return problem
     return ""
 

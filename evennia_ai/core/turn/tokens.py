@@ -77,7 +77,7 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
     """The tokens of words of this text by their length, for the language it seems to be in."""
-    lower = [word.lower() for word in words]
+    lower = " ".join(words).lower().split()
     english = len([word for word in lower if word in _ENGLISH])
     other = len([word for word in lower if word in _NOT_ENGLISH])
     if text.isascii():
@@ -107,8 +107,8 @@ def _estimate(text: str) -> int:
     table = _word_table(text, words)
     sizes = map(len, words)
     tokens = sum([table[size] if size <= _LONGEST_IN_TABLE else size / 5 for size in sizes])
-    for run in _SIGNS.findall(text):
-        tokens += 1 + 0.35 * max(0, len(run) - 2)
+    for size in map(len, _SIGNS.findall(text)):
+        tokens += 1 + 0.35 * (size - 2) if size > 2 else 1
     tokens -= 0.3 * len(_SIGN_BEFORE_WORD.findall(text))
     tokens += len(_DIGITS.findall(text)) + len(_BLANKS.findall(text))
     if not text.isascii():
