@@ -54,7 +54,7 @@ def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:
         specs,
         text,
         most=services.most_tools(),
-        called=set(_called(turn)),
+        called=_called(turn),
         found={*turn.found, answered_by(turn.event)},
         groups=set(_groups_of_things(character, text.casefold())),
     )
@@ -83,11 +83,13 @@ def _text_of(turn: Turn) -> str:
     return "\n".join(map(str, texts))
 
 
-def _called(turn: Turn) -> Iterator[str]:
+def _called(turn: Turn) -> set[str]:
     """The tools that were called lately, in this turn and before it."""
-    for message in (*turn.history[-MESSAGES_BACK:], *turn.said):
-        for call in message.get("tool_calls") or ():
-            yield call["function"]["name"]
+    return {
+        call["function"]["name"]
+        for message in (*turn.history[-MESSAGES_BACK:], *turn.said)
+        for call in message.get("tool_calls") or ()
+    }
 
 
 def _groups_of_things(character: Character, text: str) -> Iterator[str]:

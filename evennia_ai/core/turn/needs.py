@@ -102,19 +102,16 @@ def needed(
     text = text[:LONGEST_READ].casefold()
     lately = {spec.group.name for name in called if (spec := specs.get(name)) and spec.group}
     near = lately.union(groups)
-    is_open: dict[int, bool] = {}
-    loose = []
+    last, is_open, loose = None, False, []
     wanted = {*found, *called}
     for name, spec in specs.items():
         if (group := spec.group) is None:
             continue
+        if group is not last:  # tools of one group mostly stand together
+            last, is_open = group, group.name in near or is_called_for(group, text)
         if not group.cues:
             loose.append(spec)
-            continue
-        key = id(group)
-        if key not in is_open:
-            is_open[key] = group.name in near or is_called_for(group, text)
-        if is_open[key]:
+        elif is_open:
             wanted.add(name)
     if loose:
         wanted.update(matching(loose, text))

@@ -116,24 +116,28 @@ def _estimate(text: str) -> int:
     return max(1, round(tokens))
 
 
-def count_message(message: Message, count: Counter) -> int:
-    """Tokens of one message as it is sent: its text, its calls, and what stands around it."""
-    content, tokens = message.get("content"), TOKENS_AROUND_MESSAGE
-    if isinstance(content, list):
-        tokens += sum(count(part["text"]) for part in content if "text" in part)
-    elif content:
-        tokens += count(str(content))
-    for call in message.get("tool_calls") or ():
-        function = call["function"]
-        tokens += TOKENS_AROUND_CALL + count(call["id"])
-        tokens += count(function["name"]) + count(function["arguments"])
-    told = message.get("tool_call_id")
-    return tokens + count(told) if told else tokens
-
-
 def count_messages(messages: Sequence[Message], count: Counter) -> int:
-    """Tokens of several messages."""
-    return sum([count_message(message, count) for message in messages])
+    """Tokens of messages as they are sent: texts, calls, and what stands around them."""
+    tokens = TOKENS_AROUND_MESSAGE * len(messages)
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            tokens += sum(count(part["text"]) for part in content if "text" in part)
+        elif content:
+            tokens += count(str(content))
+        if "tool_calls" in message:
+            for call in message["tool_calls"] or ():
+                function = call["function"]
+                tokens += TOKENS_AROUND_CALL + count(call["id"])
+                tokens += count(function["name"]) + count(function["arguments"])
+        if "tool_call_id" in message:
+            tokens += count(message["tool_call_id"])
+    return tokens
+
+
+def count_message(message: Message, count: Counter) -> int:
+    """Tokens of one message."""
+    return count_messages((message,), count)
 
 
 def count_tool(spec: ToolSpec, count: Counter) -> int:
