@@ -13,6 +13,8 @@ from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, To
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs, Toolbox
 
+_EVERY_KIND = tuple(ToolCategory)
+
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
@@ -41,9 +43,7 @@ class Offered(Chooser):
 
     def _choose(self) -> Specs:
         every, pattern = self.inner.specs(), self.pattern
-        is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(
-            ToolCategory
-        )
+        is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(_EVERY_KIND)
         if is_open and not self.forbidden:
             return every
         shut = self.forbidden
