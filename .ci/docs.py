@@ -299,10 +299,10 @@ def ways_out() -> str:
 
 def endings() -> str:
     """Why a turn ends."""
-    from evennia_ai.core.turn.react import StopReason
+    from evennia_ai.core.turn.react import FAILURES, StopReason
 
     rows = [
-        (f"`{reason}`", reason.text, "told that it failed" if reason.is_failure else "")
+        (f"`{reason}`", reason.text, "told that it failed" if reason in FAILURES else "")
         for reason in StopReason
     ]
     return as_table(("stop reason", "when", "whoever waits is"), rows)

@@ -100,8 +100,8 @@ def guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
         is_by_hand: the words are a person's, who says whom they go to; no prompt held anything.
     """
     clock, work = script.clock, script.work
-    own = CharacterTools(script.obj, clock)
-    tools: Toolbox = RemoteTools(own, services.remote_servers(), own.check)
+    own, servers = CharacterTools(script.obj, clock), services.remote_servers()
+    tools: Toolbox = RemoteTools(own, servers, own.check) if servers.are_any else own
     if not is_by_hand:
         tools = Confined(tools, Guard(script, own.check))
     tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)

@@ -89,7 +89,7 @@ def scene_of(
         name=script.obj.key,
         pronouns=told_to_model(pronouns(script)),
         count=counter.count,
-        count_tool=counter.count_tool,
+        count_tools=counter.count_tools,
         max_tokens=max_tokens_of(script, client),
         tool_mode=client.tool_mode,
         hears_history=not is_small(client),

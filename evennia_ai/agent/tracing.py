@@ -18,7 +18,7 @@ from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.core.settings.services import TraceConfig
 from evennia_ai.core.turn.react import Stop
-from evennia_ai.core.turn.trace import FORGOTTEN, MessageTrace, traced
+from evennia_ai.core.turn.trace import COLUMNS, FORGOTTEN, MessageTrace, in_columns, traced
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
@@ -111,8 +111,8 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
 def insert(assistant: int, rows: list[MessageTrace]) -> None:
     """Put rows into the table, by one statement."""
     if rows:
-        made = [(assistant, *row.as_columns().values()) for row in rows]
-        statements.insert(TracedMessage, ("assistant", *rows[0].as_columns()), made)
+        made = [(assistant, *in_columns(row)) for row in rows]
+        statements.insert(TracedMessage, ("assistant", *COLUMNS), made)
 
 
 def both(first: ExtraWrites | None, second: ExtraWrites | None) -> ExtraWrites | None:

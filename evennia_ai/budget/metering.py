@@ -102,8 +102,7 @@ class TurnModel:
         """The prompt of the next call."""
         prompt = compose(self.scene, turn, specs)
         if not turn.prompt:
-            parts = [(part.key, text) for part, text in self.scene.texts(specs)]
-            turn.prompt = fingerprints([("persona", self.scene.text), *parts])
+            turn.prompt = fingerprints([("persona", self.scene.text), *prompt.sources])
         self._estimated = self.work.context_tokens = prompt.tokens
         self.work.max_context_tokens = prompt.max_tokens
         return prompt

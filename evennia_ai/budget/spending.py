@@ -228,7 +228,7 @@ class MeteredClient:
         """
         if tokens is None:
             counter = self._counter
-            tokens = count_messages(messages, counter.count) + sum(map(counter.count_tool, tools))
+            tokens = count_messages(messages, counter.count) + counter.count_tools(tools)
         return Deferred.fromCoroutine(self._ask(messages, tools, purpose, tokens, extra))
 
     async def _ask(

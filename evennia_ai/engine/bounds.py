@@ -68,23 +68,17 @@ class Bounds:
 
     async def step(self) -> None:
         """One more step of the loop, which is one model call."""
-        turn, loop = self.turn, self.ports.limits.config.loop
-        most = self.pattern.max_iterations
+        turn, most = self.turn, self.pattern.max_iterations
         await self._check(LimitKind.ITERATIONS, turn.iterations - self.first_step, most)
         await self.model_call()
-        if isinstance(turn.monitor.on_tick_start(self._task_cap), Halt):
-            await self.grant(
-                LimitKind.TASK_ITERATIONS, turn.iterations, loop.max_iterations_per_task
-            )
-        await self._within_chain(LimitKind.TASK_ITERATIONS, turn.iterations)
+        # Read anew: somebody may have been waited for.
+        kind, loop = LimitKind.TASK_ITERATIONS, self.ports.limits.config.loop
+        cap = self._cap(kind, loop.max_iterations_per_task)
+        if isinstance(turn.monitor.on_tick_start(cap), Halt):
+            await self.grant(kind, turn.iterations, loop.max_iterations_per_task)
+        await self._within_chain(kind, turn.iterations)
         turn.iterations += 1
         turn.chain.steps += 1
-
-    @property
-    def _task_cap(self) -> float:
-        return self._cap(
-            LimitKind.TASK_ITERATIONS, self.ports.limits.config.loop.max_iterations_per_task
-        )
 
     async def model_call(self) -> None:
         """One more model call, be it of the loop or beside it."""
@@ -134,7 +128,8 @@ class Bounds:
         return base and base + self.turn.grants.get(kind, 0)
 
     async def _check(self, kind: LimitKind, used: float, base: float) -> None:
-        while (cap := self._cap(kind, base)) and used >= cap:
+        # As `_cap` says.
+        while base and used >= base + self.turn.grants.get(kind, 0):
             await self.grant(kind, used, base)
 
     async def grant(self, kind: LimitKind, used: float, amount: float) -> None:

@@ -9,13 +9,26 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.needs import FIND_TOOLS
 from evennia_ai.core.turn.speech import ANSWERED_BY, answered_by
-from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
-from evennia_ai.engine.ports import Specs
-from evennia_ai.engine.toolboxes import Wrapper
+from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.engine.ports import Specs, Toolbox
+
+_EVERY_KIND = tuple(ToolCategory)
 
 
 @dataclass(frozen=True, slots=True)
-class Offered(Wrapper):
+class Chooser:
+    """Runs every call as the toolbox inside does; each chooses what of that is on offer."""
+
+    inner: Toolbox
+
+    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
+        """Run one call."""
+        return await self.inner.run(call, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Offered(Chooser):
     """Offers only what the turn's pattern allows, without what is forbidden to this character."""
 
     pattern: ExecutionPattern
@@ -30,9 +43,7 @@ class Offered(Wrapper):
 
     def _choose(self) -> Specs:
         every, pattern = self.inner.specs(), self.pattern
-        is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(
-            ToolCategory
-        )
+        is_open = pattern.tool_filter is None and pattern.allowed_categories.issuperset(_EVERY_KIND)
         if is_open and not self.forbidden:
             return every
         shut = self.forbidden
@@ -42,7 +53,7 @@ class Offered(Wrapper):
 
 
 @dataclass(frozen=True, slots=True)
-class Findable(Wrapper):
+class Findable(Chooser):
     """Keeps a crowd of tools from filling the prompt: the first ones are shown, the rest found.
 
     Args:
@@ -70,7 +81,7 @@ class Findable(Wrapper):
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Wrapper):
+class Fitted(Chooser):
     """Offers a small model only what fits the event: one way to speak, to the one who spoke.
 
     A model of half a billion parameters chooses among many tools by guesswork and whispers to

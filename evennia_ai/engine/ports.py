@@ -86,6 +86,7 @@ class Prompt:
         instructions: the rules in it, which are for the model and for nobody else.
         blocks: the texts that it was made of, by the keys of their components, without the talk.
         has_stable_head: its head is the same whoever speaks, and so tells nobody's words.
+        sources: the texts of its components before they were filled in, by their keys.
     """
 
     messages: list[Message]
@@ -96,6 +97,7 @@ class Prompt:
     instructions: str = ""
     blocks: list[tuple[str, str]] = field(default_factory=list)
     has_stable_head: bool = True
+    sources: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def fullness(self) -> Fullness:

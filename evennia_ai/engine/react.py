@@ -79,7 +79,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
 def _calls_of(reply: Reply, turn: Turn) -> Sequence[ToolCall]:
     """The calls of a reply. Words beside calls that nobody can read are its answer."""
     calls = reply.tool_calls
-    if any(not call.problem or call.name == NOOP for call in calls):
+    if [call for call in calls if not call.problem or call.name == NOOP]:
         return calls
     return spoken_call(reply.content, turn.event, turn.iterations) or calls
 
@@ -206,6 +206,7 @@ class Group:
         if left_out > 0:
             self._left_out = f"{left_out} more calls were left out: {most} a reply"
         self._begins_at = len(turn.said)
+        self._asked = call_message(*self.calls)
         # Services refuse a conversation with a call that has no result: each has one from now on.
         self.tell("")
 
@@ -232,7 +233,7 @@ class Group:
         words = "; ".join(filter(None, (self._left_out, *self._alerts, advisory)))
         told = [result_message(*pair) for pair in zip(self.calls[:-1], results, strict=False)]
         told.append(result_message(self.calls[-1], results[-1], words))
-        self.turn.said[self._begins_at :] = [call_message(*self.calls), *told]
+        self.turn.said[self._begins_at :] = [self._asked, *told]
 
 
 def _silent(turn: Turn, reply: Reply) -> Stop:

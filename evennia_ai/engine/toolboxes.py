@@ -9,7 +9,7 @@ Whatever happens inside, the outcome is a value; only a cancelled turn is an exc
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evennia_ai.core.hearing.staleness import PAGE, WAIT
@@ -43,17 +43,18 @@ OF_TOOLS = CircuitBreakerConfig(excluded_exceptions=())
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Passes everything on; each of the others changes one thing about it."""
+    """Offers the tools of the one inside; each changes one thing about how a call is run.
+
+    Attributes:
+        specs: gives the tools on offer, by name.
+    """
 
     inner: Toolbox
+    specs: Callable[[], Specs] = field(init=False, repr=False, compare=False)
 
-    def specs(self) -> Specs:
-        """The tools on offer, by name."""
-        return self.inner.specs()
-
-    async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run one call."""
-        return await self.inner.run(call, turn)
+    def __post_init__(self) -> None:
+        # Asked of the one that knows, not from each to the next.
+        object.__setattr__(self, "specs", self.inner.specs)
 
 
 @dataclass(frozen=True, slots=True)

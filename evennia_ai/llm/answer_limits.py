@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from evennia_ai.errors import ContextLengthError, ModelStatusError
@@ -91,6 +92,7 @@ class Wanted:
     least: int
 
 
+@lru_cache(maxsize=64)
 def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Wanted:
     """The answer limits of a model where nobody set any."""
     if not is_native:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random as randomness
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -306,8 +306,8 @@ class UnifiedLLMClient:
             permit.release()
         return reply
 
-    async def _tried(self, call: _Call, seconds: float) -> Reply:
-        return await retry(
+    def _tried(self, call: _Call, seconds: float) -> Awaitable[Reply]:
+        return retry(
             lambda seconds_left: self._attempt(call, seconds_left),
             self._retry,
             deadline_seconds=seconds,
@@ -341,22 +341,18 @@ class UnifiedLLMClient:
         What it refuses costs nothing.
         """
         ends_at, limit = self._reactor.seconds() + seconds, self._answer_limit
-        for _ in range(MOST_TRIES):
+        tries_left = MOST_TRIES
+        while True:
             sent = limit.as_body(tokens)
+            left = max(0.0, ends_at - self._reactor.seconds())
             try:
-                left = max(0.0, ends_at - self._reactor.seconds())
-                return await self._posted({**body, **sent}, left)
+                posted = self.transport.post({**body, **sent})
+                answer: bytes = await posted.addTimeout(left, self._reactor)
+                return answer
+            except DeadlineError:
+                raise ModelTimeoutError(f"no whole answer within {round(left, 1):g} s") from None
             except ModelStatusError as error:
-                fewer = limit.after(error, *next(iter(sent.items())))
+                fewer = limit.after(error, *next(iter(sent.items()))) if tries_left else None
                 if fewer is None:
                     raise
-                tokens = min(tokens, fewer)
-        left = max(0.0, ends_at - self._reactor.seconds())
-        return await self._posted({**body, **limit.as_body(tokens)}, left)
-
-    async def _posted(self, body: Mapping[str, Any], seconds: float) -> bytes:
-        try:
-            answer: bytes = await self.transport.post(body).addTimeout(seconds, self._reactor)
-        except DeadlineError:
-            raise ModelTimeoutError(f"no whole answer within {round(seconds, 1):g} s") from None
-        return answer
+                tokens, tries_left = min(tokens, fewer), tries_left - 1

@@ -12,7 +12,7 @@ An entry names where its key is found, and never holds it: lists of settings are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -86,11 +86,13 @@ def _entries(given: object, name: str) -> list[object]:
     return list(given)
 
 
-def distinct(found: Iterable[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
+def distinct(found: Sequence[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
     """Each model once, and the first choice not at all.
 
     One with an address more is another: what is left out would be asked nowhere else.
     """
+    if not found:  # as in most games
+        return ()
     kept, seen = [], _places(first)
     for each in found:
         places = _places(each)

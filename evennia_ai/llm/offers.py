@@ -37,11 +37,12 @@ class Kept(Generic[Source, Made]):
 
     def __call__(self, source: Source) -> Made:
         """The result for a source; the same object every time, not to be changed."""
-        if id(source) not in self.kept:
-            self.kept[id(source)] = (source, self._make(source))
+        known = self.kept.get(id(source))
+        if known is None:
+            known = self.kept[id(source)] = (source, self._make(source))
             if len(self.kept) > MOST_KEPT:
                 del self.kept[next(iter(self.kept))]
-        return self.kept[id(source)][1]
+        return known[1]
 
 
 def bounded(schema: object, depth: int = 0) -> Any:

@@ -75,6 +75,17 @@ class Pool:
         self._loads = Loads()
         self._spreads: dict[tuple[Replica, ...], Spread] = {}
         self.troubles: dict[str, str] = {}
+        breaker = config.breaker
+        self._retry = RetryConfig(max_attempts=breaker.attempts)
+        self._breaker_config = CircuitBreakerConfig(
+            failure_threshold=breaker.failure_threshold,
+            success_threshold=breaker.success_threshold,
+            timeout_seconds=breaker.timeout_seconds,
+            window_seconds=breaker.window_seconds,
+            max_probes=breaker.max_probes,
+            failure_rate=breaker.failure_rate,
+            least_calls=breaker.least_calls,
+        )
 
     def client(
         self,
@@ -158,17 +169,7 @@ class Pool:
         return soonest([self._breaker(breaker_name(one)) for one in endpoint.each])
 
     def _breaker(self, name: str) -> CircuitBreaker:
-        config = self.config.breaker
-        wanted = CircuitBreakerConfig(
-            failure_threshold=config.failure_threshold,
-            success_threshold=config.success_threshold,
-            timeout_seconds=config.timeout_seconds,
-            window_seconds=config.window_seconds,
-            max_probes=config.max_probes,
-            failure_rate=config.failure_rate,
-            least_calls=config.least_calls,
-        )
-        return self.breakers.get_or_create(name, wanted)
+        return self.breakers.get_or_create(name, self._breaker_config)
 
     def _one(
         self, endpoint: Endpoint, generation: Generation, breaker: CircuitBreaker
@@ -179,7 +180,7 @@ class Pool:
         return UnifiedLLMClient(
             endpoint.provider,
             model=endpoint.model,
-            retry_config=RetryConfig(max_attempts=self.config.breaker.attempts),
+            retry_config=self._retry,
             circuit_breaker=breaker,
             tool_mode=endpoint.tool_mode,
             generation=generation,

@@ -56,8 +56,11 @@ async def take_slot(slots: DeferredSemaphore, seconds: float, reactor: Reactor) 
     Raises:
         NoFreeSlotError: it may not by then.
     """
+    taken = slots.acquire()
+    if taken.called:  # at once, as mostly
+        return
     try:
-        await slots.acquire().addTimeout(seconds, reactor)
+        await taken.addTimeout(seconds, reactor)
     except DeadlineError:
         raise NoFreeSlotError(f"no free slot for a model call within {seconds:g} s") from None
 

@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -164,16 +164,19 @@ class TokenCounter:
     def count(self, text: str) -> int:
         """Tokens of a text."""
         raw = self._raw(text)
-        return raw if self.exact or not raw else max(1, round(raw * self.factor))
+        return raw if self.exact or not raw else round(raw * self._calibration.factor) or 1
 
-    def count_tool(self, spec: ToolSpec) -> int:
-        """Tokens of a tool's description, which is written out only once."""
-        kept = self._tools.get(id(spec))
-        if kept is None or kept[1] != self.factor:
-            kept = self._tools[id(spec)] = (spec, self.factor, tokens.count_tool(spec, self.count))
-            while len(self._tools) > MOST_TOOLS:
-                self._tools.popitem(last=False)
-        return kept[2]
+    def count_tools(self, specs: Iterable[ToolSpec]) -> int:
+        """Tokens of the descriptions of tools, each of which is written out only once."""
+        factor, total = self.factor, 0
+        for spec in specs:
+            kept = self._tools.get(id(spec))
+            if kept is None or kept[1] != factor:
+                kept = self._tools[id(spec)] = (spec, factor, tokens.count_tool(spec, self.count))
+                while len(self._tools) > MOST_TOOLS:
+                    self._tools.popitem(last=False)
+            total += kept[2]
+        return total
 
     def note_usage(self, estimated: int, usage: TokenUsage) -> None:
         """Learn from a reply.

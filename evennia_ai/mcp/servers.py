@@ -198,7 +198,11 @@ class RemoteServer:
 
 
 class RemoteServers:
-    """All servers of a game, and what they offer together."""
+    """All servers of a game, and what they offer together.
+
+    Attributes:
+        are_any: there is at least one; none is added later.
+    """
 
     def __init__(
         self,
@@ -230,6 +234,7 @@ class RemoteServers:
             )
             for config in configs
         }
+        self.are_any = bool(self._servers)
         self._specs: Specs | None = None
         self._merged: tuple[Specs, Specs] | None = None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.recollection import (
@@ -70,11 +72,10 @@ def is_unwanted(script: Assistant, whom: set[str], place: str = "") -> bool:
     config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
         return True
-    never = {word.casefold() for word in config.never_characters}
-    if any(_is_named(being, never) for being in whom):
-        return True
-    rooms = {word.casefold() for word in config.never_rooms}
-    return place.startswith("#") and _is_named(place, rooms)
+    for being in whom:
+        if _is_named(being, config.never_characters):
+            return True
+    return place.startswith("#") and _is_named(place, config.never_rooms)
 
 
 def names_of(script: Assistant) -> tuple[str, ...]:
@@ -83,15 +84,11 @@ def names_of(script: Assistant) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))
 
 
-def _is_named(being_id: str, words: set[str]) -> bool:
+def _is_named(being_id: str, words: Iterable[str]) -> bool:
     """True where an id is among some words, or the being has one of them, or ours, for a tag."""
-    if being_id.casefold() in words:
-        return True
     being = incoming.find_being(being_id)
-    if being is None:
-        return False
-    tags = {tag.casefold() for tag in being.tags.all()}
-    return NO_MEMORY_TAG in tags or not words.isdisjoint(tags)
+    names = (being_id, *being.tags.all()) if being is not None else (being_id,)
+    return not {NO_MEMORY_TAG, *map(str.casefold, words)}.isdisjoint(map(str.casefold, names))
 
 
 def is_private(turn: Turn) -> bool:

@@ -165,15 +165,15 @@ def as_text(message: Mapping[str, Any]) -> str:
 
 def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, int]:
     """Tokens by component id, the tools under -1."""
-    sizes = {number: scene.tokens_of(text) for number, text in told_components(scene, turn, specs)}
+    sizes = {number: scene.count(text) for number, text in told_components(scene, turn, specs)}
     told = conversation.turn_text((), turn.overheard)
     event = conversation.user_message(conversation.turn_text(turn.events))
     kept = [message for message in prompt.messages if message in turn.history]
     return sizes | {
-        -1: sum(count_tool(spec, scene.tokens_of) for spec in specs.values()),
-        int(Part.OVERHEARD): scene.tokens_of(told) if told else 0,
-        int(Part.HISTORY): count_messages(kept, scene.tokens_of),
-        int(Part.EVENT): count_message(event, scene.tokens_of),
+        -1: sum(count_tool(spec, scene.count) for spec in specs.values()),
+        int(Part.OVERHEARD): scene.count(told) if told else 0,
+        int(Part.HISTORY): count_messages(kept, scene.count),
+        int(Part.EVENT): count_message(event, scene.count),
     }
 
 

@@ -6,8 +6,7 @@ that changes from turn to turn is told after the talk, in one message with the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from json import dumps
 from operator import itemgetter
 
@@ -19,7 +18,7 @@ from evennia_ai.core.turn.conversation import Message, turn_text, user_message
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
-from evennia_ai.prompts.components import HEAD, PromptComponent
+from evennia_ai.prompts.components import PromptComponent
 from evennia_ai.prompts.examples import examples, grounded_examples
 from evennia_ai.prompts.placeholders import (
     WITH_MACROS,
@@ -57,22 +56,27 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     parts, tail = _head_parts(texts, value), _tail(scene, texts, value)
     head = _with_examples(scene, parts, specs)
     shown = () if scene.is_plain(specs) else specs.values()
-    tools = sum(map(scene.tokens_of_tool, shown))
+    tools = scene.tokens_of_tools(shown)
     most = scene.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
     is_telling = scene.shows(Part.OVERHEARD) and not scene.is_grounded
     told, said = _said(scene, turn, tail, tells_overheard=is_telling)
-    fixed = count_messages([*head, *said], scene.tokens_of)
+    fixed = count_messages([*head, *said], scene.count)
     if fixed > room and is_telling and turn.overheard:
         told, said = _said(scene, turn, tail, tells_overheard=False)
-        fixed = count_messages([*head, *said], scene.tokens_of)
+        fixed = count_messages([*head, *said], scene.count)
     history, size = _fitting(scene, turn.history, room - fixed)
     messages, size = [*head, *history, *said], tools + fixed + size
     blocks = [(component.key, text) for component, text in parts]
     blocks += [(scene.components[number].key, text) for number, text in told]
-    is_same = all(is_stable(text) for component, text in texts if component.where == HEAD)
-    rules = scene.instructions(specs)
-    return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_same)
+    is_same, rules, sources = True, "", []
+    for component, text in texts:
+        sources.append((component.key, text))
+        if component.is_static:
+            is_same = is_same and is_stable(text)
+        if component.id == Part.SYSTEM_PROMPT:
+            rules = text
+    return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_same, sources)
 
 
 def stable_head(scene: Scene, turn: Turn, specs: Specs) -> list[Message]:
@@ -93,7 +97,7 @@ def compose_inner(scene: Scene, request: Request, specs: Specs) -> Prompt:
 
     What is asked always stands last in the head: no text of a game or an assistant replaces it.
     """
-    most, tools = scene.most_tokens, sum(map(scene.tokens_of_tool, specs.values()))
+    most, tools = scene.most_tokens, scene.tokens_of_tools(specs.values())
     room = most - min(most // 4, MOST_RESERVE) - tools
     for longest in LENGTHS:
         messages = _inner_messages(scene, request, specs, longest)
@@ -133,15 +137,18 @@ def _framed(scene: Scene, part: Part, text: str, value: Value) -> str:
 
 
 def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
-    facts = cache(scene.facts)
+    facts: Mapping[str, str] | None = None
 
     def value(name: str) -> str:
+        nonlocal facts
         if name == "tool_schemas":
             return dumps([spec.as_function()["function"] for spec in specs.values()])
         if name == "speaker":
             return speaker_as_data(turn.event.sender_name if turn.events else "")
         if is_fact(name):
-            return facts().get(name, "")
+            if facts is None:
+                facts = scene.facts()
+            return facts.get(name, "")
         told = scene.value(name)
         if name in WITH_MACROS:
             told = fill_macros(told, value)
@@ -153,11 +160,11 @@ def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
 
 def _filled(text: str, value: Value) -> str:
     """A component's text; "" where there is nothing to fill it with."""
-    if "{" not in text:
-        return text
-    value = cache(value)  # asked first whether there is any, and then for it
     names = placeholders_in(text)
-    return fill(text, value) if not names or any(map(value, names)) else ""
+    if not names:
+        return text
+    values = {name: value(name) for name in names}
+    return fill(text, values.__getitem__) if any(values.values()) else ""
 
 
 def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[Message]:
@@ -170,7 +177,7 @@ def _with_examples(scene: Scene, parts: Sequence[Filled], specs: Specs) -> list[
 
 def _head_parts(texts: Iterable[Filled], value: Value) -> list[Filled]:
     """The components of the head with their texts, in order."""
-    return [(c, _filled(text, value)) for c, text in texts if c.where == HEAD]
+    return [(c, _filled(text, value)) for c, text in texts if c.is_static]
 
 
 def _head(parts: Sequence[Filled]) -> list[Message]:
@@ -186,12 +193,12 @@ def _head(parts: Sequence[Filled]) -> list[Message]:
 
 def _tail(scene: Scene, texts: Iterable[Filled], value: Value) -> list[Told]:
     """The texts of this moment, in order."""
-    filled = ((c.id, _filled(text, value)) for c, text in texts if c.where != HEAD)
+    filled = [(c.id, _filled(text, value)) for c, text in texts if not c.is_static]
     return [(number, _within_share(scene, text)) for number, text in filled if text]
 
 
 def _within_share(scene: Scene, text: str) -> str:
-    most, size = int(scene.most_tokens * TAIL_SHARE), scene.tokens_of(text)
+    most, size = int(scene.most_tokens * TAIL_SHARE), scene.count(text)
     return text if size <= most else cut_at_sentence(text, len(text) * most // size)
 
 
@@ -218,7 +225,7 @@ def _said(
         told = [(int(Part.EVENT), f"{event}\n{scene.hint}")]
     if tells_overheard:
         told.append((int(Part.OVERHEARD), overheard))
-    told = sorted((each for each in told if each[1]), key=itemgetter(0))
+    told = sorted([each for each in told if each[1]], key=itemgetter(0))
     moment = user_message("\n\n".join([text for _, text in told]))
     return told, [moment, *turn.said[1:]]
 
@@ -227,7 +234,8 @@ def _moment(scene: Scene, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
     """The lines overheard and those answered; a turn that was set down tells them as it did."""
     if turn.said and shows_trust:
         told = str(turn.said[0]["content"])
-        if told != turn_text(turn.events, turn.overheard, shows_trust=True):
+        heard = turn.overheard
+        if not heard or told != turn_text(turn.events, heard, shows_trust=True):
             return "", told
     overheard = _newest_within_share(scene, turn, shows_trust=shows_trust)
     return overheard, turn_text(turn.events, shows_trust=shows_trust)
@@ -241,10 +249,10 @@ def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Seque
     """
     if not scene.hears_history or not scene.shows(Part.HISTORY) or room <= 0:
         return [], 0
-    size = count_messages(history, scene.tokens_of)
+    size = count_messages(history, scene.count)
     if size <= room:
         return history, size
     step = max(1, room // 3)
     steps = -(-(size - room) // step)
-    kept = fit(history, max(0, size - steps * step), scene.tokens_of)
-    return kept, count_messages(kept, scene.tokens_of)
+    kept = fit(history, max(0, size - steps * step), scene.count)
+    return kept, count_messages(kept, scene.count)

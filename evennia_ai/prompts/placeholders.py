@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from operator import attrgetter
 
 from evennia_ai.core.text.cleaning import name_as_data, one_line, place_as_data, quote
@@ -71,17 +72,21 @@ _OF_TEXTS = ("name", "speaker", "time", "date", "weather", "location", "exits", 
 WITH_MACROS = ("persona", "card_notes")
 
 
-def placeholders_in(text: str) -> list[str]:
+@lru_cache(maxsize=512)
+def placeholders_in(text: str) -> tuple[str, ...]:
     """The names in braces, known or not, by what they are called here."""
     if "{" not in text:
-        return []
+        return ()
     found = (match[1] or match[2] for match in _BRACES.finditer(text))
-    return [ALIASES.get(name, name) for name in found]
+    return tuple(ALIASES.get(name, name) for name in found)
 
 
 def is_fact(name: str) -> bool:
-    """True for what `facts_of` knows: where it is and when, and the game's own macros."""
-    return name in FACTS or name in macros()
+    """True for what `facts_of` knows: where it is and when, and the game's own macros.
+
+    None of these has the name of anything else; see `check_macros`.
+    """
+    return name in FACTS or (name not in PLACEHOLDERS and name in macros())
 
 
 def _is_known(name: str) -> bool:
@@ -90,10 +95,11 @@ def _is_known(name: str) -> bool:
 
 def is_stable(text: str) -> bool:
     """True where the text comes out the same in every turn."""
-    if "{" not in text:
-        return True
-    known = [name for name in placeholders_in(text) if _is_known(name)]
-    return all(not is_fact(name) and PLACEHOLDERS[name].is_stable for name in known)
+    for name in placeholders_in(text):
+        known = PLACEHOLDERS.get(name)
+        if is_fact(name) or (known is not None and not known.is_stable):
+            return False
+    return True
 
 
 def fill(text: str, value: Callable[[str], str]) -> str:

@@ -56,6 +56,8 @@ class PromptRegistry:
             ConfigurationError: something in them is wrong.
         """
         of_game = _mapping(game, "EVENNIA_AI_PROMPTS", "{'components': {}, 'templates': {}}")
+        if not (of_game or components or templates):
+            return cls()
         unknown = [key for key in of_game if key not in _OF_GAME]
         if unknown:
             raise ConfigurationError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 _HEAD = """You are {name}, a character in a text game. Stay in character.
 
 How you act:
@@ -48,6 +50,7 @@ GROUNDED = PLAIN.replace("\n", f"\n{_CALL}", 1)
 BLAND = "You are kind, curious and brief."
 
 
+@cache
 def native_rules(*, allows_several: bool = True, has_find_tools: bool = False) -> str:
     """The system prompt for a model with native tool calls.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from evennia_ai.core.safety.guidelines import told
@@ -22,7 +22,7 @@ from evennia_ai.core.turn.speech import ANSWERS
 from evennia_ai.core.turn.tokens import Counter, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, HEAD, SPECIALISTS, PromptComponent
+from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, SPECIALISTS, PromptComponent
 from evennia_ai.prompts.placeholders import check_text, is_stable, placeholders_in
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, PLAIN, native_rules
@@ -36,7 +36,7 @@ class Scene:
 
     Attributes:
         count: how many tokens a text has.
-        count_tool: how many a tool's description has, where somebody keeps that.
+        count_tools: how many the descriptions of tools have, where somebody keeps that.
         max_tokens: the size of the model's context.
         text: who the assistant is and what it knows.
         pronouns: a sentence that tells how others speak of it, or "".
@@ -58,7 +58,6 @@ class Scene:
         templates: keys of those that could be applied.
         allows_several: whether a reply may hold more than one call.
         pattern: the bounds of a tick, as settings and context have them.
-        counted: the sizes of texts that were counted already.
     """
 
     name: str
@@ -82,8 +81,7 @@ class Scene:
     templates: tuple[str, ...] = ()
     allows_several: bool = True
     pattern: ExecutionPattern = WIDEST
-    count_tool: Callable[[ToolSpec], int] | None = None
-    counted: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    count_tools: Callable[[Iterable[ToolSpec]], int] | None = None
 
     @property
     def is_grounded(self) -> bool:
@@ -103,23 +101,18 @@ class Scene:
         """The size of the model's context, or what this context may use of it."""
         return min(self.max_tokens, self.context.token_budget or self.max_tokens)
 
-    def tokens_of(self, text: str) -> int:
-        """The size of a text; the head of a prompt is counted once."""
-        if text not in self.counted:
-            self.counted[text] = self.count(text)
-        return self.counted[text]
-
-    def tokens_of_tool(self, spec: ToolSpec) -> int:
-        """The size of a tool's description."""
-        return self.count_tool(spec) if self.count_tool else count_tool(spec, self.tokens_of)
+    def tokens_of_tools(self, specs: Iterable[ToolSpec]) -> int:
+        """The size of the descriptions of tools."""
+        if self.count_tools is not None:
+            return self.count_tools(specs)
+        return sum(count_tool(spec, self.count) for spec in specs)
 
     def shows(self, number: int) -> bool:
         """True where a component has a place in this prompt."""
         component = self.components.get(number)
         return component is not None and component.enabled and self.context.shows(number)
 
-    def content(self, component: PromptComponent, tools: Iterable[str] = ()) -> str:
-        """The text of a component before it is filled in: as the context has it, or as it is."""
+    def _content(self, component: PromptComponent, tools: Iterable[str]) -> str:
         if component.id in self.context.component_overrides:
             return self.context.component_overrides[component.id]
         if component.id != Part.SYSTEM_PROMPT:
@@ -127,12 +120,6 @@ class Scene:
         if self.context.is_inner:  # what such a call is asked stands in its request
             return ""
         return self.template or self._own_rules(tools)
-
-    def instructions(self, tools: Iterable[str]) -> str:
-        """The rules as they stand in the system prompt, without what they are filled with."""
-        if not self.shows(Part.SYSTEM_PROMPT):
-            return ""
-        return self.content(self.components[Part.SYSTEM_PROMPT], tools)
 
     def _own_rules(self, tools: Iterable[str]) -> str:
         if self.is_grounded:
@@ -144,22 +131,22 @@ class Scene:
         )
 
     def texts(self, tools: Iterable[str] = ()) -> list[tuple[PromptComponent, str]]:
-        """The components that have a text of their own and are shown, in order."""
-        found = [
-            (component, self.content(component, tools))
-            for number, component in self.components.items()
-            if number not in WITHOUT_TEXT and self.shows(number)
-        ]
-        tells_persona = any(
-            "persona" in placeholders_in(text)
-            for component, text in found
-            if component.id == Part.SYSTEM_PROMPT
-        )
-        return [
-            (component, text)
-            for component, text in found
-            if text.strip() and not (tells_persona and component.id == Part.CHARACTER)
-        ]
+        """The components that have a text of their own and are shown, in order.
+
+        A text is not filled in yet: it is as the context has it, or as the component does.
+        """
+        found, tells_persona, context = [], False, self.context
+        for number, component in self.components.items():
+            if number in WITHOUT_TEXT or not component.enabled or not context.shows(number):
+                continue
+            if number == Part.CHARACTER and tells_persona:
+                continue
+            text = self._content(component, tools)
+            if number == Part.SYSTEM_PROMPT:
+                tells_persona = "persona" in placeholders_in(text)
+            if text.strip():
+                found.append((component, text))
+        return found
 
     def value(self, placeholder: str) -> str:
         """The values of placeholders that do not depend on the turn."""
@@ -203,8 +190,7 @@ def stage(
     own = read("system_prompt_native" if is_native else "system_prompt")
     context = _context(context_type, settings, read("context_configs"), registry.components)
     config = ExecutionConfig.from_stored(read("execution_config"))
-    pattern = compose_pattern(config, context)
-    reasons = (f"context {context.context_type}", *pattern.reasons)
+    pattern = compose_pattern(config, context, reasons=(f"context {context.context_type}",))
     card_notes = str(read("card_notes")).strip()
     is_told = card_notes and not more.get("hint")  # a small model is shown one note, and no more
     added = [CARD_NOTES] if is_told else []
@@ -217,7 +203,7 @@ def stage(
         guidelines=tuple(read("guidelines")),
         context=context,
         allows_several=pattern.calls_per_reply > 1,
-        pattern=replace(pattern, reasons=reasons),
+        pattern=pattern,
         components=_with(registry.components, added) if added else registry.components,
         templates=tuple(registry.templates),
         notes=_notes(read) | more.pop("notes", {}),
@@ -252,7 +238,7 @@ def _context(
         where = f"{context_type}.component_overrides[{number}]"
         check_text(text, where)
         component = _with(components, (CARD_NOTES, SPECIALISTS)).get(number)
-        if component is not None and component.where == HEAD and not is_stable(text):
+        if component is not None and component.is_static and not is_stable(text):
             raise ConfigurationError(
                 f"{where} changes from turn to turn, but {component.key} stands in the head of the "
                 "prompt, which has to stay as it is; put that into a component of your own"

@@ -96,7 +96,7 @@ def enter(
         is_native=client.supports_tools,
         name=str(script.key if script.obj is None else script.obj.key),
         count=counter.count,
-        count_tool=counter.count_tool,
+        count_tools=counter.count_tools,
         max_tokens=int(state.read(script, "max_context_tokens") or counter.max_tokens),
         facts=lambda: facts_of(script.obj, modes.hour(script)),
     )

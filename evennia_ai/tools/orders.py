@@ -6,7 +6,7 @@ An order is what somebody has done by right, where others ask: a tool run by han
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -16,6 +16,8 @@ from evennia_ai.runtime.assistant import Character
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import lets
 from evennia_ai.runtime.rights.lending import LentPermissions
+
+_AS_EVER = nullcontext()
 
 
 def givers(turn: Turn) -> list[Being]:
@@ -53,18 +55,20 @@ def refused(person: Being, what: str) -> ToolDeniedError:
     )
 
 
-@contextmanager
-def as_ordered(character: Character, turn: Turn) -> Iterator[None]:
+def as_ordered(character: Character, turn: Turn) -> AbstractContextManager[None]:
     """Let a character hold only permissions that whoever gave the order holds as well.
 
     Raises:
         ToolDeniedError: whoever gave it is gone; or it could not be done with those alone.
     """
     people = givers(turn)
-    held = character.permissions
-    if not people or not isinstance(held, LentPermissions):
-        yield
-        return
+    if people and isinstance(character.permissions, LentPermissions):
+        return _lending(character, character.permissions, people)
+    return _AS_EVER
+
+
+@contextmanager
+def _lending(character: Character, held: LentPermissions, people: list[Being]) -> Iterator[None]:
     own = held.all()
     try:
         with held.shared_with(people):

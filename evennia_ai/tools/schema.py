@@ -55,33 +55,39 @@ _WANTS = {
 
 
 def _value_problem(value: object) -> str:
-    """The fault of a single value that no tool takes, or ""."""
+    """The fault of a value that is no text and holds no others, or "": no tool takes it."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number that can be used"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:
         return "a number in it is too large"
-    if value is not None and not isinstance(value, (str, int, float, Mapping, list, tuple)):
+    if value is not None and not isinstance(value, (int, float)):
         return f"it holds a {type(value).__name__}, which is not JSON"
     return ""
 
 
 def _size_problem(arguments: Mapping[str, Any]) -> str:
     """The first value of the arguments that is too much or no JSON, or ""."""
-    waiting: list[tuple[Any, int]] = [(arguments, 0)]
-    count = length = 0
-    while waiting:
-        value, depth = waiting.pop()
-        count += 1
-        if isinstance(value, Mapping):
-            waiting += ((each, depth + 1) for pair in value.items() for each in pair)
-        elif isinstance(value, (list, tuple)):
-            waiting += ((each, depth + 1) for each in value)
-        elif isinstance(value, str):
-            length += len(value)
-        if count + len(waiting) > MOST_VALUES or length > LONGEST_TEXT or depth > MOST_DEPTH:
+    level: list[Any] = [arguments]
+    count = length = depth = 0
+    while level:
+        count += len(level)
+        below: list[Any] = []
+        problem = ""
+        for value in level:
+            if isinstance(value, str):
+                length += len(value)
+            elif isinstance(value, Mapping):
+                below += value
+                below += value.values()
+            elif isinstance(value, (list, tuple)):
+                below += value
+            else:
+                problem = problem or _value_problem(value)
+        if count + len(below) > MOST_VALUES or length > LONGEST_TEXT or depth > MOST_DEPTH:
             return "the arguments are too long or too deep; give less"
-        if problem := _value_problem(value):
+        if problem:
             return problem
+        level, depth = below, depth + 1
     return ""
 
 
@@ -162,13 +168,16 @@ def _fits_plainly(schema: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 
     False says nothing. Most calls of most tools are such, and the library takes long for them.
     """
+    if not _SAYS_TYPES.issuperset(schema):
+        return False
     known = _properties(schema)
-    return _SAYS_TYPES.issuperset(schema) and all(
-        isinstance(own := known.get(name), dict)
-        and _SAYS_TYPE.issuperset(own)
-        and own.get("type") == _PLAIN_KINDS.get(type(value), "")
-        for name, value in given.items()
-    )
+    for name, value in given.items():
+        own = known.get(name)
+        if not isinstance(own, dict) or not _SAYS_TYPE.issuperset(own):
+            return False
+        if own.get("type") != _PLAIN_KINDS.get(type(value), ""):
+            return False
+    return True
 
 
 def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
@@ -202,8 +211,9 @@ def fitted(spec: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     that was written as 3.0 is 3.
     """
     validator = validator_of(spec.parameters)
+    known = _properties(validator.schema)
     return {
-        name: _whole(_properties(validator.schema).get(name), value)
+        name: _whole(known.get(name), value)
         for name, value in _present(validator, arguments).items()
     }
 
@@ -222,7 +232,7 @@ def _present(validator: Validator, arguments: Mapping[str, Any]) -> dict[str, An
 
 
 def _whole(schema: object, value: object) -> Any:
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or isinstance(value, str):
         return value
     if isinstance(value, float) and schema.get("type") == "integer":
         return int(value)

@@ -129,7 +129,7 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
         return room
     # Whoever spoke is there, also when the place does not show them, and is mostly who is meant.
     asking: list[GameObject] = [being for being in room.contents if f"#{being.id}" == preferred_id]
-    if any(names_of(being, character)[0] == _wanted(name) for being in asking):
+    if asking and names_of(asking[0], character)[0] == _wanted(name):
         return asking[0]
     near = seen_around(character)
     near += [being for being in asking if being not in near]

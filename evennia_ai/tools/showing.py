@@ -54,21 +54,25 @@ def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:
         specs,
         text,
         most=services.most_tools(),
-        called=set(_called(turn)),
+        called=_called(turn),
         found={*turn.found, answered_by(turn.event)},
         groups=set(_groups_of_things(character, text.casefold())),
     )
-    return {**chosen, FIND_TOOLS: _finder(told_groups(specs.values()))}
+    grouped = [(spec.group.name, name) for name, spec in specs.items() if spec.group is not None]
+    return {**chosen, FIND_TOOLS: _finder(tuple(grouped))}
 
 
 @lru_cache(maxsize=64)
-def _finder(groups: str) -> ToolSpec:
-    """The tool that finds others, with what there is to find; the same object for the same groups.
+def _finder(grouped: tuple[tuple[str, str], ...]) -> ToolSpec:
+    """The tool that finds others, with what there is to find; the same object for the same tools.
 
     What a model is shown of a spec, and its size, are made once for each object.
+
+    Args:
+        grouped: as of `told_groups`.
     """
     spec = SPECS[FIND_TOOLS]
-    told = f" There are: {groups}." if groups else ""
+    told = f" There are: {told_groups(grouped)}." if grouped else ""
     return replace(spec, description=spec.description + told)
 
 
@@ -79,11 +83,13 @@ def _text_of(turn: Turn) -> str:
     return "\n".join(map(str, texts))
 
 
-def _called(turn: Turn) -> Iterator[str]:
+def _called(turn: Turn) -> set[str]:
     """The tools that were called lately, in this turn and before it."""
-    for message in (*turn.history[-MESSAGES_BACK:], *turn.said):
-        for call in message.get("tool_calls") or ():
-            yield call["function"]["name"]
+    return {
+        call["function"]["name"]
+        for message in (*turn.history[-MESSAGES_BACK:], *turn.said)
+        for call in message.get("tool_calls") or ()
+    }
 
 
 def _groups_of_things(character: Character, text: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from referencing import Registry
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import is_deep
+from evennia_ai.llm.offers import Kept
 
 LONGEST_SCHEMA = 20_000
 LONGEST_PATTERN = 100
@@ -161,14 +162,17 @@ def _compiled(text: str) -> Any:
     return _Validator(schema, registry=Registry())
 
 
-def validator_of(schema: object) -> Any:
-    """A validator for a schema, or why it cannot be used, as a text."""
+def _validator_of(schema: object) -> Any:
     try:
         return _compiled(json.dumps(schema))
     except (TypeError, ValueError) as error:
         return f"it is not JSON: {error}"
     except (RecursionError, TooManyStepsError):
         return "it is nested too deeply"
+
+
+# For the same schema the same one: a validator for it, or why it cannot be used, as a text.
+validator_of: Kept[object, Any] = Kept(_validator_of)
 
 
 def schema_problem(schema: object) -> str:

@@ -66,6 +66,7 @@ class TestNeeded:
     def test_what_calls_for_nothing(self) -> None:
         """Those that are always shown, in their order."""
         assert ALWAYS == list(needed(SPECS, "hello, who are you?", most=50))
+        assert ["say"] == list(needed({"say": SPECS["say"]}, "the weather?", most=50))
 
     @pytest.mark.parametrize(
         ("expected", "text", "more"),
@@ -114,7 +115,8 @@ def test_the_best_first_and_no_more() -> None:
 
 def test_groups_are_told_with_their_tools() -> None:
     """A group of many is told by its first ones."""
-    assert "hands (get, give); weather (weather__forecast, weather__tides)" == told_groups(LISTED)
-    crowd = [_in(REMOTE, f"t{number}") for number in range(7)]
+    listed = [("hands", "get"), ("weather", "forecast"), ("hands", "give"), ("weather", "tides")]
+    assert "hands (get, give); weather (forecast, tides)" == told_groups(listed)
+    crowd = [("weather", f"t{number}") for number in range(7)]
     assert "weather (t0, t1, t2, t3, t4 and 2 more)" == told_groups(crowd)
-    assert "" == told_groups([make_spec("say")])
+    assert "" == told_groups([])

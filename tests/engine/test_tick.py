@@ -21,6 +21,7 @@ def test_a_burst_is_told_at_once() -> None:
     """All events of a turn and what was overheard are told at once, and the model is asked once."""
     stage = Stage(reply(HELLO))
     stage.turn.events = (make_event(body="the lamp"), make_event(body="it went out"))
+    stage.turn.event = stage.turn.events[-1]
     stage.turn.overheard = (Overheard("say", "*#4", "Mia", "", "good evening", 0.4),)
     stage.play()
     expected = [

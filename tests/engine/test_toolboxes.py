@@ -9,7 +9,7 @@ import pytest
 
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.engine.offers import Findable, Fitted, Offered
+from evennia_ai.engine.offers import Chooser, Findable, Fitted, Offered
 from evennia_ai.engine.toolboxes import Confirmed, Wrapper
 from tests.core.samples import make_event, make_spec
 from tests.engine.doubles import DIG, HELLO, LOOK, SPECS, ListedTools, finish, gate, make_pattern
@@ -191,6 +191,5 @@ class TestConfirmed:
 def test_a_wrapper_passes_everything_on() -> None:
     """What is on offer, and what comes of a call, unless a wrapper is about that."""
     tools = ListedTools([])
-    wrapped = Wrapper(Wrapper(tools))
-    assert tools.specs() == wrapped.specs()
-    assert ToolResult(True, "look done") == finish(wrapped.run(LOOK, TURN))
+    assert tools.specs() == Wrapper(Wrapper(tools)).specs()
+    assert ToolResult(True, "look done") == finish(Chooser(tools).run(LOOK, TURN))

@@ -120,7 +120,7 @@ HEARING = (
     guard(
         "people's words are data: no quote can be left",
         "core/text/cleaning.py",
-        "return json.dumps(strip_control(text), ensure_ascii=False)",
+        "return _JSON.encode(strip_control(text))",
         "return '\"' + text + '\"'",
         "test_quote_cannot_be_left",
     ),

@@ -36,8 +36,8 @@ MEMORY = (
     guard(
         "of the talk so far a prompt holds no private words of others",
         "core/turn/conversation.py",
-        "return PRIVATE_TO not in message or bool(person and message[PRIVATE_TO] == person)",
-        "return True",
+        "if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)",
+        "if True",
         "test_no_secret_of_one_is_sent_for_another",
     ),
     guard(

@@ -197,16 +197,16 @@ class TestCalibrated:
     def test_a_tool_is_counted_anew_when_the_factor_changes(self) -> None:
         """And only then."""
         counter, spec = TokenCounter("x"), ToolSpec("look", "Look around.", {"type": "object"})
-        before = counter.count_tool(spec)
-        assert before == counter.count_tool(spec) == tokens.count_tool(spec, counter.count)
+        before = counter.count_tools([spec])
+        assert before == counter.count_tools([spec]) == tokens.count_tool(spec, counter.count)
         counter.note_usage(1000, TokenUsage(3000, 9))
-        assert before < counter.count_tool(spec) == tokens.count_tool(spec, counter.count)
+        assert before < counter.count_tools([spec]) == tokens.count_tool(spec, counter.count)
 
     def test_tools_are_not_kept_for_ever(self) -> None:
         """A game that makes tools anew each time does not fill the memory."""
         counter = TokenCounter("x")
         for number in range(token_counter.MOST_TOOLS + 50):
-            counter.count_tool(ToolSpec(f"tool{number}", "", {}))
+            counter.count_tools([ToolSpec(f"tool{number}", "", {})])
         assert token_counter.MOST_TOOLS == len(counter._tools)
 
 

@@ -117,22 +117,6 @@ def test_a_context_may_allow_less_than_the_model() -> None:
     assert prompt.tokens <= 450
 
 
-def test_a_text_is_counted_once() -> None:
-    """The head is the same in every step of a turn."""
-    counted: list[str] = []
-
-    def slow(text: str) -> int:
-        counted.append(text)
-        return count(text)
-
-    scene, turn = make_scene(count=slow), _turn(3)
-    first = compose(scene, turn, _specs())
-    before = len(counted)
-    assert first == compose(scene, turn, _specs())
-    assert before == len(counted)
-    assert len(set(counted)) == len(counted)
-
-
 @pytest.mark.parametrize(
     ("shown", "hears"),
     [pytest.param(6, True, id="hears the talk"), pytest.param(0, False, id="does not")],

@@ -68,4 +68,4 @@ def test_what_is_known_is_not_refused() -> None:
     """Every known name, and its other spellings."""
     check_text("".join(f"{{{name}}}" for name in (*PLACEHOLDERS, *ALIASES)), "here")
     assert set(PLACEHOLDERS) >= {*ALIASES.values(), *FACTS}
-    assert ["name", "speaker"] == placeholders_in("{{char}}{user}")
+    assert ("name", "speaker") == placeholders_in("{{char}}{user}")

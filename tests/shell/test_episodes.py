@@ -152,6 +152,7 @@ class TestEntries(MemoryTest):
             with self.subTest(changes):
                 turn = self.turn("hello")
                 turn.events = (replace(turn.event, **changes),)
+                turn.event = turn.events[-1]
                 kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
                 assert kept.write is None
                 kept.index()

@@ -235,6 +235,7 @@ class TestStopped(MoneyTest):
 
         servers.specs, servers.call = lambda: {spec.name: spec}, call  # type: ignore[method-assign]
         servers.beside = lambda own: {**own, spec.name: spec}  # type: ignore[method-assign]
+        servers.are_any = True
         self.addCleanup(services.remote_servers.cache_clear)
         told: list[Any] = []
         execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(told.append)

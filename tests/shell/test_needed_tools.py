@@ -138,6 +138,7 @@ class TestWhatCallsForThem(NeedCase):
         for source in ("page", "channel"):
             turn = turn_of(TRIVIAL)
             turn.events = (replace(turn.event, source=source),)
+            turn.event = turn.events[-1]
             assert source in shown_for(self.ada_script, turn)
         assert not {"page", "channel"} & set(self.shown(TRIVIAL))
 
@@ -187,6 +188,7 @@ class TestWhereAllAreShown(NeedCase):
         for kind in (TASK, OWN):
             turn = turn_of(TRIVIAL)
             turn.events = (replace(turn.event, kind=kind),)
+            turn.event = turn.events[-1]
             shown = set(names_of(shown_for(self.ada_script, turn)))
             assert self.all_of() <= shown
             assert (kind == TASK) is ("report" in shown)

@@ -169,6 +169,7 @@ class TestTold(ProfileTest):
         self.know(self.tom, ("Mends boats", self.here()), ("Owes 12 gold", self.to_tom()))
         own = self.turn("what next?", kind="own", sender_id="", sender_name="", source="emit")
         own.events = (own.event.__class__(**{**own.event.as_stored(), "person": ""}),)
+        own.event = own.events[-1]
         assert ["Tom: an acquaintance, also here. Known: Mends boats."] == self.told(own)
         self.ada.location = None
         assert [] == self.told(own)

@@ -128,6 +128,7 @@ class TestRefusals(DelegationTest):
         event = Event("t1", TASK, "whisper", "#1", "Ada", "count", 0.9, 0, 1, 0.0)
         turn = make_turn()
         turn.events = (event,)
+        turn.event = turn.events[-1]
         assert "nobody waits for this report" in self.refusal("report", turn=turn, message="Seven.")
         assert [{"id": "t1"}] == self.facts("report_unheard")
         refused = self.refusal("delegate_task", turn=turn, task="Count.")

@@ -67,6 +67,7 @@ class TestWhatIsTold(DelegationTest):
         event = Event("e1", "message", "say", "#1", "Tom", "hi", 0.3, 3, 1, 0.0, person="*#9")
         turn = make_turn()
         turn.events = (event,)
+        turn.event = turn.events[-1]
         self.start("delegate_task", {"task": "Count."}, turn)
         (task,) = map(Event.from_stored, self.brass_script.work.inbox)
         assert ("*#9", 0.3, 2, "Ada") == (task.person, task.trust, task.hops, task.sender_name)

@@ -172,6 +172,7 @@ class TestHowMany(DelegationTest):
         turn.grants = dict.fromkeys(kinds[1:], 5.0)
         state.write(self.ada_script, max_agent_hops=1)
         turn.events = (Event.from_stored(turn.event.as_stored() | {"hops": 1}),)
+        turn.event = turn.events[-1]
         assert "agent_hops" in str(self.begin(turn)[0])
 
     def test_l13_an_assistant_cannot_raise_its_own_cap(self) -> None:

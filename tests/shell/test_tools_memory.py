@@ -95,6 +95,7 @@ class TestStore(MemoryToolTest):
         """In a turn of its own it is an observation, known where it is."""
         own = self.turn("what next?", kind="own", source="emit", sender_id="", place="")
         own.events = (own.event.__class__(**{**own.event.as_stored(), "person": ""}),)
+        own.event = own.events[-1]
         self.told("store_memory", text="The lamp is out.", turn=own)
         here = place_audience("say", self.room1.dbref)
         assert ("observation", 0.8, here) == (

@@ -173,6 +173,7 @@ class TestHidden(ToolTest):
         """A cloaked player is not listed, but whispers and hears the answer."""
         turn = make_turn()
         turn.events = (replace(turn.event, sender_id=self.tom.dbref),)
+        turn.event = turn.events[-1]
         self.tom.locks.add("view:false()")
         assert "Tom" not in self.told("who_is_here")
         assert "Tom" in self.told("whisper", turn=turn, target="Tom", message="Yes?")

@@ -45,6 +45,7 @@ LONGEST_CLEANED = 20_000
 # Where what is said may be found, behind calls and names.
 LONGEST_SEARCHED = 200_000
 MOST_HEADS = 500
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def strip_control(text: str) -> str:
@@ -70,6 +71,8 @@ def without_thoughts(text: str) -> str:
 
 def one_line(text: str, limit: int = 200) -> str:
     """A name or other short text as one harmless line of at most `limit` characters."""
+    if not text:
+        return ""
     head = text[: 1_000 + 10 * limit]
     line = " ".join(strip_control(head).split())
     is_whole = len(line) <= limit and len(head) == len(text)
@@ -113,7 +116,7 @@ def _is_plain_name(line: str) -> bool:
 
 def quote(text: str) -> str:
     """Text as a quoted string: whatever it holds, it cannot end the quotes itself."""
-    return json.dumps(strip_control(text), ensure_ascii=False)
+    return _JSON.encode(strip_control(text))
 
 
 def _behind_call(json_text: JsonText, place: int) -> int:

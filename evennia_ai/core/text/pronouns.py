@@ -47,7 +47,6 @@ FORMS: Mapping[Pronouns, Wording] = MappingProxyType(
         Pronouns.THEY: Wording("them", "their", "themselves"),
     }
 )
-_WORDS = tuple(Pronouns)
 # What games store of a body: Evennia's contrib `gendersub`, and words that others use.
 _BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
     {
@@ -64,6 +63,9 @@ def told_to_model(pronouns: Pronouns) -> str:
     return "" if pronouns is Pronouns.IT else f'Others call you "{pronouns}".'
 
 
+_BY_WISH = {str(each): each for each in Pronouns if each is not Pronouns.AUTO}
+
+
 def pronouns_of(wish: object, gender: object = None) -> Pronouns:
     """The pronouns that hold: as set, else by a body's gender, else `it`.
 
@@ -71,7 +73,7 @@ def pronouns_of(wish: object, gender: object = None) -> Pronouns:
         wish: the setting; what is none of its words counts as not set.
         gender: what the game stores of the body; anything, since it is the game's.
     """
-    if wish in _WORDS and wish != Pronouns.AUTO:
-        return Pronouns(str(wish))
+    if isinstance(wish, str) and wish in _BY_WISH:
+        return _BY_WISH[wish]
     known = gender.strip().casefold() if isinstance(gender, str) else ""
     return _BY_GENDER.get(known, Pronouns.IT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -205,17 +205,19 @@ def _check_size(given: Mapping[str, Any]) -> None:
     length = count = depth = 0
     while level:
         count += len(level)
-        length += sum(len(item) for item in level if isinstance(item, str))
         depth += 1
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                length += len(item)
+            elif isinstance(item, dict):
+                below += item
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
         if depth > DEEPEST or count > MOST_VALUES or length > LONGEST_ARGUMENTS:
             raise BeyondBoundsError("are too long or too deep")
-        level = [inner for item in level for inner in _parts(item)]
-
-
-def _parts(value: object) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value
-    yield from _held(value)
+        level = below
 
 
 def _plain(value: object) -> Any:

@@ -341,6 +341,8 @@ def context_for(
             raise ConfigurationError(
                 f"{path} is {given!r}; it must be like {{'tick_event': {{'max_iterations': 3}}}}"
             )
+        if not given:
+            continue
         unknown = [key for key in given if key not in tuple(ContextType)]
         if unknown:
             raise ConfigurationError(

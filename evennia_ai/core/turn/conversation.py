@@ -25,6 +25,7 @@ PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
 _MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT)
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_STRICT_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 _HEARD_AS = {
     "whisper": "{name} whispers to you{trust}: {body}",
@@ -115,12 +116,16 @@ def parted(
     """
     results = {item["tool_call_id"]: item for item in messages if item["role"] == "tool"}
     found: list[Message] = []
+    of_all = {None, otherwise or None}
     for message in messages:
-        calls = message.get("tool_calls") or ()
-        whose = [_owner(call, asides, otherwise) for call in calls]
-        if all(owner in (None, otherwise or None) for owner in whose):
+        calls = message.get("tool_calls")
+        if not calls:
             is_moved = message["role"] == "tool" and message["tool_call_id"] not in results
             found += [] if is_moved else [message]
+            continue
+        whose = [_owner(call, asides, otherwise) for call in calls]
+        if of_all.issuperset(whose):
+            found.append(message)
             continue
         for call, owner in zip(calls, whose, strict=True):
             result = results.pop(call["id"], None)
@@ -188,8 +193,7 @@ def known_to(history: Sequence[Message], person: str) -> list[Message]:
     """
     return [
         {key: value for key, value in message.items() if key not in _MARKS}
-        for message in history
-        if _is_known(message, person)
+        for message in _known(history, person)
     ]
 
 
@@ -198,14 +202,19 @@ def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], 
 
     Of a mask it is the id of whoever is behind it.
     """
-    known = [message for message in history if _is_known(message, person)]
-    whose = {message.get(OF) or message.get(PRIVATE_TO) for message in known}
-    people = frozenset(behind(str(face)) for face in whose if face)
-    return people, any(UNKEPT in message for message in known)
+    whose, is_unkept = set(), False
+    for message in _known(history, person):
+        whose.add(message.get(OF) or message.get(PRIVATE_TO))
+        is_unkept = is_unkept or UNKEPT in message
+    return frozenset([behind(str(face)) for face in whose if face]), is_unkept
 
 
-def _is_known(message: Message, person: str) -> bool:
-    return PRIVATE_TO not in message or bool(person and message[PRIVATE_TO] == person)
+def _known(history: Sequence[Message], person: str) -> list[Message]:
+    return [
+        message
+        for message in history
+        if PRIVATE_TO not in message or (person and message[PRIVATE_TO] == person)
+    ]
 
 
 def holds_private(history: Sequence[Message], person: str) -> bool:
@@ -233,7 +242,7 @@ def _raw_call(call: ToolCall) -> dict[str, Any]:
 def _written(arguments: Mapping[str, Any]) -> str:
     """Arguments as JSON; with a number that JSON does not have, no tool took them anyway."""
     try:
-        return sendable(json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False))
+        return sendable(_STRICT_JSON.encode(dict(arguments)))
     except ValueError:
         return "{}"
 

@@ -56,7 +56,7 @@ def is_called_for(group: ToolGroup, text: str) -> bool:
 def _words(text: str) -> frozenset[str]:
     """The telling words of a text, without the s of a plural."""
     found = _WORD.findall(text.casefold())
-    return frozenset(word.removesuffix("s") for word in found if word not in _COMMON)
+    return frozenset([word.removesuffix("s") for word in found if word not in _COMMON])
 
 
 @lru_cache(maxsize=1000)
@@ -102,30 +102,31 @@ def needed(
     text = text[:LONGEST_READ].casefold()
     lately = {spec.group.name for name in called if (spec := specs.get(name)) and spec.group}
     near = lately.union(groups)
-    is_open: dict[int, bool] = {}
-    loose = []
+    last, is_open, loose = None, False, []
     wanted = {*found, *called}
     for name, spec in specs.items():
         if (group := spec.group) is None:
             continue
+        if group is not last:  # tools of one group mostly stand together
+            last, is_open = group, group.name in near or is_called_for(group, text)
         if not group.cues:
             loose.append(spec)
-            continue
-        key = id(group)
-        if key not in is_open:
-            is_open[key] = group.name in near or is_called_for(group, text)
-        if is_open[key]:
+        elif is_open:
             wanted.add(name)
-    wanted.update(matching(loose, text))
+    if loose:
+        wanted.update(matching(loose, text))
     return shown | {name: spec for name, spec in specs.items() if name in wanted}
 
 
-def told_groups(specs: Iterable[ToolSpec]) -> str:
-    """The groups of some tools for the model: `hands (get, drop, give); weather (forecast)`."""
+def told_groups(grouped: Iterable[tuple[str, str]]) -> str:
+    """The groups of some tools for the model: `hands (get, drop, give); weather (forecast)`.
+
+    Args:
+        grouped: of each tool in a group the group's name and its own.
+    """
     groups: dict[str, list[str]] = {}
-    for spec in specs:
-        if spec.group is not None:
-            groups.setdefault(spec.group.name, []).append(spec.name)
+    for group, name in grouped:
+        groups.setdefault(group, []).append(name)
     return "; ".join(f"{name} ({_listed(names)})" for name, names in groups.items())
 
 

@@ -44,11 +44,39 @@ _IN_WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def compose_pattern(
-    config: ExecutionConfig, context: ContextConfig, assessment: Assessment | None = None
+    config: ExecutionConfig,
+    context: ContextConfig,
+    assessment: Assessment | None = None,
+    reasons: tuple[str, ...] = (),
 ) -> ExecutionPattern:
-    """The bounds of a tick, composed of all layers."""
-    pattern = _restricted(WIDEST, _of_settings(config), "settings")
-    pattern = _restricted(pattern, _of_context(context), f"context {context.context_type}")
+    """The bounds of a tick, composed of all layers.
+
+    Args:
+        reasons: what stands before the reasons of the layers.
+    """
+    pattern = _restricted(
+        WIDEST,
+        "settings",
+        reasons,
+        mode=_mode(goes_on=config.multi_action_enabled),
+        max_iterations=config.iterations,
+        calls_per_reply=config.calls_per_reply,
+        allows_sub_agents=config.sub_agents_enabled,
+    )
+    kinds = context.allowed_tool_categories
+    pattern = _restricted(
+        pattern,
+        f"context {context.context_type}",
+        pattern.reasons,
+        mode=context.execution_mode,
+        max_iterations=context.max_iterations,
+        allowed_categories=WIDEST.allowed_categories if kinds is None else kinds,
+        tool_filter=context.tool_filter,
+        terminal_ends_loop=context.terminal_ends_loop,
+        dangerous_requires_confirm=context.dangerous_requires_confirm,
+        allows_multi_tool=context.allows_multi_tool,
+        allows_sub_agents=context.allows_sub_agents,
+    )
     return pattern if assessment is None else assessed(pattern, config, assessment)
 
 
@@ -61,72 +89,59 @@ def assessed(
     can be read.
     """
     if config.task_assessment_enabled:
-        return _restricted(pattern, _of_assessment(assessment), f"task: {assessment.reasoning}")
+        return _restricted(
+            pattern,
+            f"task: {assessment.reasoning}",
+            pattern.reasons,
+            mode=assessment.recommended_mode or WIDEST.mode,
+            max_iterations=assessment.recommended_iterations,
+            dangerous_requires_confirm=assessment.recommend_confirm_dangerous,
+        )
     return replace(pattern, reasons=(*pattern.reasons, f"task, only noted: {assessment.reasoning}"))
-
-
-def _of_settings(config: ExecutionConfig) -> ExecutionPattern:
-    return replace(
-        WIDEST,
-        mode=_mode(goes_on=config.multi_action_enabled),
-        max_iterations=config.iterations,
-        calls_per_reply=config.calls_per_reply,
-        allows_sub_agents=config.sub_agents_enabled,
-    )
-
-
-def _of_context(context: ContextConfig) -> ExecutionPattern:
-    kinds = context.allowed_tool_categories
-    return replace(
-        WIDEST,
-        mode=context.execution_mode,
-        max_iterations=context.max_iterations,
-        allowed_categories=frozenset(ToolCategory) if kinds is None else kinds,
-        tool_filter=context.tool_filter,
-        terminal_ends_loop=context.terminal_ends_loop,
-        dangerous_requires_confirm=context.dangerous_requires_confirm,
-        allows_multi_tool=context.allows_multi_tool,
-        allows_sub_agents=context.allows_sub_agents,
-    )
-
-
-def _of_assessment(assessment: Assessment) -> ExecutionPattern:
-    return replace(
-        WIDEST,
-        mode=assessment.recommended_mode or ExecutionMode.REACT_LOOP,
-        max_iterations=assessment.recommended_iterations,
-        dangerous_requires_confirm=assessment.recommend_confirm_dangerous,
-    )
 
 
 def _mode(*, goes_on: bool) -> ExecutionMode:
     return ExecutionMode.REACT_LOOP if goes_on else ExecutionMode.SINGLE_ACTION
 
 
-def _restricted(wider: ExecutionPattern, layer: ExecutionPattern, name: str) -> ExecutionPattern:
-    """The bounds that both allow, with the layer each is owed to."""
+def _restricted(
+    wider: ExecutionPattern,
+    name: str,
+    reasons: tuple[str, ...],
+    *,
+    mode: ExecutionMode,
+    max_iterations: int,
+    calls_per_reply: int = WIDEST.calls_per_reply,
+    allowed_categories: frozenset[ToolCategory] = WIDEST.allowed_categories,
+    tool_filter: frozenset[str] | None = None,
+    terminal_ends_loop: bool = False,
+    dangerous_requires_confirm: bool = False,
+    allows_multi_tool: bool = True,
+    allows_sub_agents: bool = True,
+) -> ExecutionPattern:
+    """The bounds that both the pattern and a layer allow, with the layer each is owed to."""
     # One action is one call, whatever any layer counts.
-    goes_on = ExecutionMode.SINGLE_ACTION not in (wider.mode, layer.mode)
-    allows_several = goes_on and wider.allows_multi_tool and layer.allows_multi_tool
-    result = ExecutionPattern(
-        mode=_mode(goes_on=goes_on),
-        max_iterations=min(wider.max_iterations, layer.max_iterations) if goes_on else 1,
-        calls_per_reply=min(wider.calls_per_reply, layer.calls_per_reply) if allows_several else 1,
-        allowed_categories=wider.allowed_categories & layer.allowed_categories,
-        tool_filter=common(wider.tool_filter, layer.tool_filter),
-        terminal_ends_loop=wider.terminal_ends_loop or layer.terminal_ends_loop,
-        dangerous_requires_confirm=(
-            wider.dangerous_requires_confirm or layer.dangerous_requires_confirm
+    goes_on = ExecutionMode.SINGLE_ACTION not in (wider.mode, mode)
+    allows_several = goes_on and wider.allows_multi_tool and allows_multi_tool
+    bounds: dict[str, Any] = {
+        "mode": _mode(goes_on=goes_on),
+        "max_iterations": min(wider.max_iterations, max_iterations) if goes_on else 1,
+        "calls_per_reply": min(wider.calls_per_reply, calls_per_reply) if allows_several else 1,
+        "allowed_categories": wider.allowed_categories & allowed_categories,
+        "tool_filter": common(wider.tool_filter, tool_filter),
+        "terminal_ends_loop": wider.terminal_ends_loop or terminal_ends_loop,
+        "dangerous_requires_confirm": (
+            wider.dangerous_requires_confirm or dangerous_requires_confirm
         ),
-        allows_multi_tool=allows_several,
-        allows_sub_agents=wider.allows_sub_agents and layer.allows_sub_agents,
-    )
+        "allows_multi_tool": allows_several,
+        "allows_sub_agents": wider.allows_sub_agents and allows_sub_agents,
+    }
     changed = [
-        f"{name}: {words(getattr(result, field))}"
+        f"{name}: {words(bounds[field])}"
         for field, words in _IN_WORDS.items()
-        if getattr(result, field) != getattr(wider, field)
+        if bounds[field] != getattr(wider, field)
     ]
-    return replace(result, reasons=(*wider.reasons, *changed))
+    return ExecutionPattern(**bounds, reasons=(*reasons, *changed))
 
 
 def common(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:

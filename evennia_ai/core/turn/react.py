@@ -22,13 +22,9 @@ class StopReason(ExplainedEnum):
     LLM_ERROR = "llm_error", "the model, or the way to it, failed"
     PARSE_ERROR = "parse_error", "the model's answer holds nothing to say or do"
 
-    @property
-    def is_failure(self) -> bool:
-        """True where whoever waits got no answer, and not by the model's own choice."""
-        return self in _FAILURES
 
-
-_FAILURES = (
+# With these whoever waits got no answer, and not by the model's own choice.
+FAILURES = (
     StopReason.CRITICAL_TOKENS,
     StopReason.MAX_ITERATIONS,
     StopReason.LLM_ERROR,
@@ -67,7 +63,7 @@ class Stop:
     @property
     def is_failure(self) -> bool:
         """True where whoever waits for an answer got none, and not by the model's own choice."""
-        return self.reason.is_failure and not self.is_told
+        return self.reason in FAILURES and not self.is_told
 
 
 AFTER_TOOL = {

@@ -103,7 +103,10 @@ def as_annotated(hints: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict
     Args:
         hints: as `hints_of` gives them.
     """
-    return {name: _as_annotated(hints.get(name), value) for name, value in arguments.items()}
+    return {
+        name: value if hints.get(name) in _JSON_TYPES else _as_annotated(hints.get(name), value)
+        for name, value in arguments.items()
+    }
 
 
 # ---- texts -------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
     """The tokens of words of this text by their length, for the language it seems to be in."""
-    lower = [word.lower() for word in words]
+    lower = " ".join(words).lower().split()
     english = len([word for word in lower if word in _ENGLISH])
     other = len([word for word in lower if word in _NOT_ENGLISH])
     if text.isascii():
@@ -107,8 +107,8 @@ def _estimate(text: str) -> int:
     table = _word_table(text, words)
     sizes = map(len, words)
     tokens = sum([table[size] if size <= _LONGEST_IN_TABLE else size / 5 for size in sizes])
-    for run in _SIGNS.findall(text):
-        tokens += 1 + 0.35 * max(0, len(run) - 2)
+    for size in map(len, _SIGNS.findall(text)):
+        tokens += 1 + 0.35 * (size - 2) if size > 2 else 1
     tokens -= 0.3 * len(_SIGN_BEFORE_WORD.findall(text))
     tokens += len(_DIGITS.findall(text)) + len(_BLANKS.findall(text))
     if not text.isascii():
@@ -116,24 +116,28 @@ def _estimate(text: str) -> int:
     return max(1, round(tokens))
 
 
-def count_message(message: Message, count: Counter) -> int:
-    """Tokens of one message as it is sent: its text, its calls, and what stands around it."""
-    content, tokens = message.get("content"), TOKENS_AROUND_MESSAGE
-    if isinstance(content, list):
-        tokens += sum(count(part["text"]) for part in content if "text" in part)
-    elif content:
-        tokens += count(str(content))
-    for call in message.get("tool_calls") or ():
-        function = call["function"]
-        tokens += TOKENS_AROUND_CALL + count(call["id"])
-        tokens += count(function["name"]) + count(function["arguments"])
-    told = message.get("tool_call_id")
-    return tokens + count(told) if told else tokens
-
-
 def count_messages(messages: Sequence[Message], count: Counter) -> int:
-    """Tokens of several messages."""
-    return sum([count_message(message, count) for message in messages])
+    """Tokens of messages as they are sent: texts, calls, and what stands around them."""
+    tokens = TOKENS_AROUND_MESSAGE * len(messages)
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            tokens += sum(count(part["text"]) for part in content if "text" in part)
+        elif content:
+            tokens += count(str(content))
+        if "tool_calls" in message:
+            for call in message["tool_calls"] or ():
+                function = call["function"]
+                tokens += TOKENS_AROUND_CALL + count(call["id"])
+                tokens += count(function["name"]) + count(function["arguments"])
+        if "tool_call_id" in message:
+            tokens += count(message["tool_call_id"])
+    return tokens
+
+
+def count_message(message: Message, count: Counter) -> int:
+    """Tokens of one message."""
+    return count_messages((message,), count)
 
 
 def count_tool(spec: ToolSpec, count: Counter) -> int:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
 
 class ToolCategory(StrEnum):
     """The classes of tools, by what may follow them within one tick."""
@@ -142,7 +144,7 @@ class ToolResult:
             advisory: a word of advice on how to go on, or "".
         """
         key = "result" if self.success else "error"
-        content = {"success": self.success, key: self.text}
-        return json.dumps(
-            content | ({"advisory": advisory} if advisory else {}), ensure_ascii=False
-        )
+        content: dict[str, Any] = {"success": self.success, key: self.text}
+        if advisory:
+            content["advisory"] = advisory
+        return _JSON.encode(content)

@@ -7,9 +7,10 @@ of people are in here: those have columns of their own, and rules about who may 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
@@ -55,9 +56,10 @@ class MessageTrace:
     is_answer_private: bool
     facts: Mapping[str, Any]
 
-    def as_columns(self) -> dict[str, Any]:
-        """Its columns in the database, by their names."""
-        return {name: getattr(self, name) for name in self.__slots__}
+
+# The columns of the database have the same names.
+COLUMNS = tuple(field.name for field in fields(MessageTrace))
+in_columns = attrgetter(*COLUMNS)
 
 
 @lru_cache(maxsize=512)

@@ -67,6 +67,8 @@ class Turn:
     Attributes:
         epoch: the assistant's epoch when the turn began; a later one means it was cancelled.
         events: what is being answered, oldest first: one message, or a burst of one person's.
+        event: the newest of them: the one whose way and place an answer takes. Without any there is
+            none.
         overheard: what else was heard before it, and may be told.
         history: the conversation before this turn.
         talk_of: ids of the people in whose turns that was said.
@@ -148,6 +150,11 @@ class Turn:
     talk_of: frozenset[str] = frozenset()
     has_unkept: bool = False
     is_unkept: bool = False
+    event: Event = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.events:
+            self.event = self.events[-1]
 
     def hold(self, *audiences: str) -> None:
         """Note that its prompt holds something of these audiences from now on."""
@@ -163,11 +170,6 @@ class Turn:
         """The audiences of the messages that are kept of it, where these are not open."""
         whose = self.events[-1].face if self.events else ""
         return self.held | {person_audience(whose)} if self.is_apart else self.held
-
-    @property
-    def event(self) -> Event:
-        """The newest event: the one whose way and place an answer takes."""
-        return self.events[-1]
 
     @property
     def hops(self) -> int:
