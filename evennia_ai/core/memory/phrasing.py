@@ -13,6 +13,7 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
+    Asked,
     is_order,
     is_question,
 )
@@ -25,7 +26,8 @@ MOST_PERSONA_CHARS = 320
 KNOWN = "You know: {note}"
 # Said where a small model says something else, or where nothing is left of what it said.
 DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
-WELCOME, FAREWELL, LISTENING = "Welcome. What can I do for you?", "Safe home.", "I am listening."
+WELCOME, MET = "Welcome. What can I do for you?", "Well met."
+FAREWELL, LISTENING = "Safe home.", "I am listening."
 # The names of those who ask in the examples of prompts.
 ASKERS = ("Nell", "Otto")
 # The part of a note's telling words that an answer has to hold.
@@ -166,6 +168,8 @@ def _kindly(line: str) -> str:
     """Something to say where a small model only said a line back."""
     if _LEAVES.search(line):
         return FAREWELL
+    if Asked(line).introduces:
+        return MET
     return WELCOME if _GREETS.search(line) else LISTENING
 
 
