@@ -376,6 +376,10 @@ ADA: Answers = {
     ),
     "Forty clocks hang in the Workshop, and Brass can tell you of each.": (
         "what is in the workshop, what do I see there?",
-        "is there a clock, what time is it?",
+        "is there a clock?",
+    ),
+    "Ask Brass for the time: he has forty clocks in the Workshop.": (
+        "what time is it?",
+        "what is the time now, how late is it, what is the hour?",
     ),
 }

@@ -10,6 +10,7 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps, number_of
 from evennia_ai.commands.lore_words import LORE, do_lore
 from evennia_ai.commands.staff_command import StaffCommand
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.exports import save_known
 from evennia_ai.operations.goals import show_notes
@@ -190,7 +191,7 @@ class CmdAiMemory(StaffCommand):
     def _forget_person(self, script: AssistantScript, person: str, who: str) -> Steps:
         question = ASKED.replace("{name}", str(script.key)).replace("{who}", who)
         if not (yield from self.confirmed(question)):
-            self.show_how(f"{script.key} forgets nothing.")
+            self.msg(literal(f"{script.key} forgets nothing."))
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.forget_everything(script, person, by=self.by))
 

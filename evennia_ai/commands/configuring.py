@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import Any
@@ -15,6 +16,8 @@ from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, group_of
 
 VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
+# In the docs the help of a setting links to another page; in the game that page is named.
+_LINK = re.compile(r"\[\w+\]\((\w+\.md)\)")
 
 
 def _value(value: object) -> str:
@@ -42,7 +45,7 @@ def explained(row: Mapping[str, Any]) -> list[str]:
     default = "" if row["is_default"] else f"   (default {_value(row['default'])})"
     value = f"{row['name']} = {_value(row['value'])}{default}"
     kind = f"  type      {row['type']}"
-    text = wrap(str(row["text"]), WIDTH - 12) or [""]
+    text = wrap(_LINK.sub(r"docs/\1", str(row["text"])), WIDTH - 12) or [""]
     return [value, kind, f"  does      {text[0]}", *(f"            {line}" for line in text[1:])]
 
 

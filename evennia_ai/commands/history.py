@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps, number_of
 from evennia_ai.commands.staff_command import StaffCommand
+from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, conversation
 from evennia_ai.operations.exports import save_history
 from evennia_ai.operations.revealing import Look
@@ -69,7 +70,7 @@ class CmdHistory(StaffCommand):
     def _reset_all(self, script: AssistantScript) -> Steps:
         name = str(script.key)
         if not (yield from self.confirmed_of(script, name, ASKED)):
-            self.show_how(f"{name} forgets nothing, and goes on with the conversation.")
+            self.msg(literal(f"{name} forgets nothing, and goes on with the conversation."))
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.reset_history(script, by=self.by))
             self.show(operations.forget_all(script, by=self.by))

@@ -131,7 +131,7 @@ class LifecycleWords(WordCommand):
             return
         question = removing.describe_removal(found, and_records=and_records)
         if not (yield from self.confirmed(question)):
-            self.show_how("Nothing is removed.")
+            self.msg("Nothing is removed.")
             return
         # Meanwhile the right may have been taken away.
         if self.may("remove all"):

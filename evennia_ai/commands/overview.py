@@ -114,15 +114,23 @@ def _wrong(data: Status) -> list[str]:
         lines.append(f"{key} is silent, until: assistant start {key}")
     if data.wrong_settings:
         does = f"{key} does nothing, since a setting is wrong"
-        lines.append(f"{does}. Look: assistant config {key}\n    {data.wrong_settings}")
+        lines.append(f"{does}. {_place_of(data.wrong_settings, key)}\n    {data.wrong_settings}")
     if data.ignored_settings:
         does = f"{key} goes on without a setting that is wrong"
-        lines.append(f"{does}. Look: assistant config {key}\n    {data.ignored_settings}")
+        where = _place_of(data.ignored_settings, key)
+        lines.append(f"{does}. {where}\n    {data.ignored_settings}")
     if data.location is None:
         lines.append(f"{key} is nowhere, and needs a room.")
     if data.memory["state"] == FAILED:
         lines.append(f"{key}'s memory {_memory(data.memory)}. Look: aimemory {key}")
     return lines
+
+
+def _place_of(problem: str, key: str) -> str:
+    """The place where a wrong setting is mended: the game's files, or the assistant's own."""
+    if problem.startswith("EVENNIA_AI_"):
+        return "It is in the game's settings; mend it there, then: evennia reload"
+    return f"Look: assistant config {key}"
 
 
 def _sentence(data: Status) -> str:

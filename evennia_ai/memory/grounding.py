@@ -18,7 +18,13 @@ from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK
 from evennia_ai.core.memory.asked import UNKNOWN, Asked, is_about_oneself
 from evennia_ai.core.memory.decoys import DECOYS
 from evennia_ai.core.memory.grounding import Note, fitting, narrowed
-from evennia_ai.core.memory.phrasing import as_spoken, as_told_back, hint, split_persona
+from evennia_ai.core.memory.phrasing import (
+    as_spoken,
+    as_told_back,
+    hint,
+    split_persona,
+    unaddressed,
+)
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.core.memory.recollection import Recollection, Seeker
 from evennia_ai.core.memory.wording import written_out
@@ -28,7 +34,6 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import episodes, journal, lore
 from evennia_ai.memory.lore_conditions import asking
 from evennia_ai.memory.seeking import seeker_of
-from evennia_ai.prompts.examples import unaddressed
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of

@@ -112,7 +112,7 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
 
 
 def today_of(script: AssistantScript | None) -> str:
-    """Tokens used today, and how many may be, in a few words.
+    """Tokens used today, and how many may be, in a few words; "?" where a setting is wrong.
 
     Args:
         script: whose; None: those of the test bench.
@@ -120,8 +120,8 @@ def today_of(script: AssistantScript | None) -> str:
     now, name = _now(script), None if script is None else str(script.key)
     try:
         standing = ledger.today_of(name, ledger.config_for(_own(script)), now)
-    except ConfigurationError as error:
-        return str(error)
+    except ConfigurationError:
+        return "?"
     used, allowed = number(standing.used), number(standing.allowed)
     return f"{used} of {allowed}" if standing.configured else used
 

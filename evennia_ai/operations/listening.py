@@ -48,8 +48,7 @@ def hush(script: AssistantScript, being: Being, minutes: int = MINUTES) -> Resul
     count = _WORDS[minutes] if minutes < len(_WORDS) else minutes
     span = f"{count} minute{'' if minutes == 1 else 's'}"
     outgoing.announce(script.obj, HUSHED.replace("{span}", span), hops=1)
-    by = incoming.person_of(being)
-    audit.record("hushed", script, room=room.dbref, minutes=minutes, by=by)
+    audit.record("hushed", script, room=room.dbref, minutes=minutes, by=str(being.key))
     return Result(
         True, f"{name_before(script, being)} is quiet in {name_of(room, being)} for {span}."
     )
@@ -64,7 +63,7 @@ def unhush(script: AssistantScript, being: Being) -> Result:
         return Result.invalid(f"Nobody hushed {name_before(script, being)} here.")
     _store(script, room.dbref, 0.0)
     outgoing.announce(script.obj, UNHUSHED, hops=1)
-    audit.record("unhushed", script, room=room.dbref, by=incoming.person_of(being))
+    audit.record("unhushed", script, room=room.dbref, by=str(being.key))
     return Result(True, f"{name_before(script, being)} may speak in {name_of(room, being)} again.")
 
 

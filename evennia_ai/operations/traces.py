@@ -14,6 +14,7 @@ from django.db.models import F, Q, QuerySet
 from typing_extensions import TypedDict
 
 from evennia_ai.agent import tracing
+from evennia_ai.approvals import holding
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.safety.notices import limit_words
@@ -54,6 +55,7 @@ _STEPS = {
     "refused": "I turned it away, since it was more than I may take",
     "hushed": "I kept quiet, as I was asked to here",
     "silent": "I did not answer, since I was silent then",
+    f"waits: {holding.ASIDE}": "it waits until somebody answers what I asked because of another",
     "waits": "I wait until they are back",
     "cut off": "I was cut off",
     "returned": "I gave it back unanswered",
@@ -129,7 +131,7 @@ def _did(row: Row) -> list[str]:
     if "result" in row:
         paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
         return [f"{_DID.get(row['result'], 'I was at it')}{paid}", *_hindrance(row)]
-    steps = [step["step"] for step in row["steps"]]
+    steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
     found = next((said for step in reversed(steps) if (said := _said(step))), "")
     if found:
         is_plain = steps[-1].startswith("answered")

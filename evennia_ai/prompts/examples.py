@@ -5,12 +5,11 @@ The first few are for every assistant; what an assistant knows is shown best by 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from evennia_ai.core.memory.grounding import Note
-from evennia_ai.core.memory.phrasing import hint
+from evennia_ai.core.memory.phrasing import ASKERS, hint
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.core.turn.conversation import Message, call_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall
@@ -35,8 +34,7 @@ def _example(number: int, name: str, verb: str, words: str, answer: str) -> list
     return [user_message(f"{name} {verb}: {quote(words)}"), call_message(call)]
 
 
-_ASKERS = (("Nell", "whispers to you"), ("Otto", "says to you"))
-_ADDRESS = re.compile(rf",? (?:{'|'.join(name for name, _ in _ASKERS)})\b")
+_ASKERS = tuple(zip(ASKERS, ("whispers to you", "says to you"), strict=True))
 
 
 # For the demo brain: behind each line the note that it is answered from, as in its own prompts.
@@ -56,11 +54,6 @@ _NOTES = (
     (0, "thanks. and where is it?", "The mill is north of the bridge. It is haunted.", "{note}"),
     (1, "thank you, goodbye!", "", "You are welcome. Safe home, Otto."),
 )
-
-
-def unaddressed(answer: str) -> str:
-    """An answer of an example without the name of whoever asks in examples."""
-    return _ADDRESS.sub("", answer)
 
 
 def grounded_examples(*, is_plain: bool) -> list[Message]:

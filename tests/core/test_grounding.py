@@ -21,6 +21,7 @@ from evennia_ai.core.memory.grounding import Likeness, Note, fitting, narrowed, 
 from evennia_ai.core.memory.phrasing import (
     FAREWELL,
     LISTENING,
+    MET,
     MOST_NOTE_CHARS,
     WELCOME,
     as_spoken,
@@ -211,6 +212,56 @@ def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
     assert best([told], Asked("how do I find teapots?"), alike) is None
 
 
+@pytest.mark.parametrize(
+    ("line", "likeness", "is_reminded"),
+    [
+        ("what is my name?", 0.2, True),
+        ("do you remember me?", 0.2, True),
+        ("tell me what I collect", 0.2, True),
+        ("do you know what makes me ill?", 0.6, True),
+        ("what does my brother do?", 0.6, True),
+        ("who mends my watch?", 0.4, False),
+        ("tell me a joke", 0.6, False),
+        ("show me the way out", 0.6, False),
+        ("can you give me the key?", 0.6, False),
+        ("I want a cup of tea", 0.6, False),
+        ("I am looking for the sailors", 0.6, False),
+    ],
+)
+def test_who_says_me_does_not_always_ask_back(
+    line: str, likeness: float, is_reminded: bool
+) -> None:
+    """What somebody told once is not the answer to each line in which they speak of themselves."""
+    told = Note("Your name is Jo.", "my name is Jo", is_reminder=True)
+    assert is_reminded is (told == best([told], Asked(line), [{told.key: likeness}]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "my name is Wendel and I collect teapots",
+        "hi, I'm called Jo",
+        "call me Rook",
+        "I come from Holm and keep bees",
+    ],
+)
+def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
+    """Not with where the things are mended that they collect; who asks is told that."""
+    talk = next(note for note in DECOYS if note.text == UNASKED)
+    alike = [{LAMPS.text: 0.6, talk.key: 0.5}]
+    assert talk == best([LAMPS, talk], Asked(line), alike)
+    assert LAMPS == best([LAMPS, talk], Asked(f"{line}, who mends it?"), alike)
+
+
+def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
+    """Though what they tell sounds like a question that nobody can answer."""
+    king = next(note for note in DECOYS if note.text == UNKNOWN)
+    talk = next(note for note in DECOYS if note.text == UNASKED)
+    alike = [{king.key: 0.6, talk.key: 0.55}]
+    assert talk == best([king, talk], Asked("I have two cats"), alike)
+    assert king == best([king, talk], Asked("have I two cats?"), alike)
+
+
 def test_who_asks_is_not_greeting() -> None:
     """Though a greeting sounds a little more like it than the note does."""
     talk = next(note for note in DECOYS if note.text == UNASKED)
@@ -363,6 +414,7 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
         ("Are you well?", "are you well?", UNASKED, LISTENING),
         ("Hello, Ada, dear.", "hello, Ada, dear", UNASKED, WELCOME),
         ("Well, good bye Ada. Goodbye!", "Well, good bye Ada. Goodbye!", UNASKED, FAREWELL),
+        ("My name is Bo.", "my name is Bo", UNASKED, MET),
         ("Hullo, anybody in?", "hullo, anybody in?", UNASKED, WELCOME),
         ("Yes. Yes, it is.", "yes", UNASKED, "Yes. Yes, it is."),
         ("No, the stair is loose.", "is it safe?", STAIR_HINT, "No, the stair is loose."),
@@ -378,6 +430,10 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
         ("France won, Tom.", "who won?", UNKNOWN, "I do not know that."),
         ("Here is my gold.", "give me gold", UNABLE, "I cannot do that."),
         ("I can't, Tom.", "give me gold", UNABLE, "I can't, Tom."),
+        ("Welcome. Safe home, Otto.", "goodbye", UNASKED, "Welcome. Safe home."),
+        ("Hello, Nell! How are you?", "hello", UNASKED, "Hello! How are you?"),
+        ("Hello, Otto.", "hello, Otto here", UNASKED, "Hello, Otto."),
+        ("That is Nell.", "who is she?", "You know: She is Nell.", "That is Nell."),
     ],
 )
 def test_an_answer_is_held_to_what_was_told(answer: str, line: str, told: str, left: str) -> None:

@@ -59,6 +59,7 @@ class TestConfig(SettingsTest):
         """Each with its value."""
         shown = self.assistant("config ada show execution_config")
         assert "   execution_config.max_iterations_per_tick" in shown
+        assert "its keys are in docs/prompts.md\n" in shown
 
     def test_one_is_set_and_unset(self) -> None:
         """In each way it can be typed, also inside another."""

@@ -103,10 +103,10 @@ class TestCommand(HushTest):
         assert NODS == self.told(self.tom, "hush ada")
 
     def test_both_are_recorded(self) -> None:
-        """By whom, where and for how long."""
+        """By whom, by name as all that people do, where and for how long."""
         self.type(self.mira, "hush ada 3")
         self.type(self.tom, "unhush ada")
-        room, mira, tom = self.room1.dbref, self.person(self.mira), self.person(self.tom)
+        room, mira, tom = self.room1.dbref, self.mira.key, self.tom.key
         assert [
             ("hushed", "Ada", {"room": room, "minutes": 3, "by": mira}),
             ("unhushed", "Ada", {"room": room, "by": tom}),

@@ -150,7 +150,7 @@ class TestAsked(RemovingTest):
             "assistant remove all and records",
         ):
             assert words in shown
-        assert "Nothing is removed." in self.typed("no")
+        assert "Nothing is removed." == self.typed("no").strip()
         assert 2 == len(operations.list_assistants())
 
     def test_it_needs_an_owner(self) -> None:

@@ -132,6 +132,19 @@ class TestCommands(HearingTest):
             self.ada_script.work.read_anew()
             assert "no_such" in self.ada_script.silence
             shown = self.call(CmdAssistant(), "list", caller=self.tom)
-        told = "Ada does nothing, since a setting is wrong. Look: assistant config Ada\n    "
+            status = self.call(CmdAssistant(), "status", caller=self.tom)
+        told = (
+            "Ada does nothing, since a setting is wrong. It is in the game's settings; mend it "
+            "there, then: evennia reload\n    "
+        )
         assert told in shown
         assert "no_such" in shown.partition(told)[2]
+        assert 1 == status.count("no_such")
+
+    def test_a_budget_that_is_wrong_is_no_amount(self) -> None:
+        """Its error does not stand in place of the tokens of today."""
+        with override_settings(EVENNIA_AI_BUDGET_CONFIG={"assistants": {}}):
+            self.ada_script.work.read_anew()
+            status = self.call(CmdAssistant(), "status", caller=self.tom)
+        assert "today     ? tokens" in status
+        assert "no key 'assistants'" not in status.partition("today")[2]

@@ -43,7 +43,22 @@ _PARTS = re.compile(
     r"(?<=[.!?])\s+|,\s+(?=(?:who|what|where|when|which|how|is|are|do|does|may|can|could)\b)",
     re.IGNORECASE,
 )
-_OF_ME = re.compile(r"\b(?:my|mine|i|me|i'm)\b", re.IGNORECASE)
+# Who says "tell me" or "give me" asks for nothing of their own.
+_OF_ME = re.compile(
+    r"\b(?:my|mine|i|i'm|(?<!\btell )(?<!\bshow )(?<!\bgive )(?<!\bfor )me)\b", re.IGNORECASE
+)
+# "What is my name?", "do you remember me?"; "who mends my watch?" may be about what they told.
+_OF_MYSELF = re.compile(
+    r"\b(?:i|i'm|my name)\b"
+    r"|(?:\b(?:is|was|are|were|whats|tell me|know|remember|recall|forg[eo]t(?:ten)?|about)|'s)"
+    r" (?:of |about )?(?:my|mine|me)\b",
+    re.IGNORECASE,
+)
+_INTRODUCES = re.compile(
+    r"\bmy name(?: is|'s)\b|\b(?:i am|i'm) (?:called|named|from)\b|\bcall me\b"
+    r"|\bi (?:collect|keep|come from|live in|work as)\b",
+    re.IGNORECASE,
+)
 _MAY_I = re.compile(
     r"\W*(?:\w+\W+)?(?:may|can|could|shall|should|must) i\b|\W*am i\b|.*\bhow do i\b"
     r"|.*\bdo i (?:find|get|go|reach|need|have to|pay|look|learn|see)\b",
@@ -124,9 +139,19 @@ class Asked:
 
     @property
     def asks_back(self) -> bool:
-        """True where the person asks for something that they told of themselves."""
-        asks = is_question(self.line) and _OF_ME.search(self.line) is not None
+        """True where the person may ask for something that they told of themselves."""
+        asks = _asks(self.line) and _OF_ME.search(self.line) is not None
         return asks and _MAY_I.match(self.line) is None
+
+    @property
+    def asks_of_oneself(self) -> bool:
+        """True where it can be nothing else that the person asks back: "what is my name?"."""
+        return self.asks_back and _OF_MYSELF.search(self.line) is not None
+
+    @property
+    def introduces(self) -> bool:
+        """True where the person tells who they are, and asks and seeks nothing."""
+        return not is_question(self.line) and _INTRODUCES.search(self.line) is not None
 
     @property
     def is_order(self) -> bool:

@@ -40,8 +40,11 @@ SAME_ASKING = 0.08
 # A question is its own example, also where all its words are common: "who are you?".
 WORD_FOR_WORD = 0.3
 SHORTEST_COVERED = 3
-# Who asks is seldom greeting, and who orders is rather refused than answered.
+# Who asks is seldom greeting, who does not is told of nothing that it is not known, and who orders
+# is rather refused than answered.
 ASKED_IN_TALK, ORDERED = 0.2, 0.1
+# Who says what they are called and collect is not told where that is mended.
+INTRODUCED = 0.2
 # "How long have you had it?" is as short as lines about anything, and is about what was told.
 GOES_ON = 0.05
 # Who asks what they said is reminded of that, though much sounds more alike.
@@ -138,9 +141,9 @@ def fitting(
             scores[place] += weight * score
     least = _least(asked.line, is_by_words=likeness is None)
     told = {
-        place: score - ALREADY_TOLD * _was_told(fit[place], asked)
+        place: score + _afterwards(fit[place], asked)
         for place, score in enumerate(scores)
-        if score >= least
+        if score >= least or (fit[place].is_reminder and asked.asks_of_oneself)
     }
     order = sorted(told, key=lambda place: -told[place])
     near = [fit[place] for place in order if told[place] >= told[order[0]] - NEARLY]
@@ -160,16 +163,19 @@ def _at_most_two(near: Sequence[Note]) -> tuple[Note, ...]:
 
 def _leaning(note: Note, asked: Asked) -> float:
     """The part of a score that has nothing to do with likeness: the sort of line it answers."""
-    if note.is_reminder:
-        return REMINDED
     if note.is_decoy and note.text == UNASKED:
         is_other = is_question(asked.line) and not is_question(note.question)
-        return -ASKED_IN_TALK if is_other else 0.0
+        return INTRODUCED * asked.introduces - ASKED_IN_TALK * is_other
     if note.is_decoy and note.text == UNKNOWN:
-        return -GOES_ON if asked.is_follow_up else 0.0
+        return -GOES_ON * asked.is_follow_up - ASKED_IN_TALK * (not is_question(asked.line))
     if note.is_decoy and note.text == UNABLE:
         return ORDERED if asked.is_order else -ORDERED
     return 0.0
+
+
+def _afterwards(note: Note, asked: Asked) -> float:
+    """The part of a fitting note's score: for what they told, against telling it twice."""
+    return REMINDED * note.is_reminder - ALREADY_TOLD * _was_told(note, asked)
 
 
 def _least(line: str, *, is_by_words: bool) -> float:

@@ -13,6 +13,7 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
+    Asked,
     is_order,
     is_question,
 )
@@ -25,7 +26,10 @@ MOST_PERSONA_CHARS = 320
 KNOWN = "You know: {note}"
 # Said where a small model says something else, or where nothing is left of what it said.
 DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
-WELCOME, FAREWELL, LISTENING = "Welcome. What can I do for you?", "Safe home.", "I am listening."
+WELCOME, MET = "Welcome. What can I do for you?", "Well met."
+FAREWELL, LISTENING = "Safe home.", "I am listening."
+# The names of those who ask in the examples of prompts.
+ASKERS = ("Nell", "Otto")
 # The part of a note's telling words that an answer has to hold.
 LEAST_HELD = 0.3
 
@@ -33,6 +37,7 @@ _KNOWN_BEFORE = KNOWN.format(note="")
 _WHOLE_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BULLET = re.compile(r"\s*[-*•]\s+")
 _DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
+_ADDRESS = re.compile(rf",? (?P<name>{'|'.join(ASKERS)})\b")
 _LEAVES = re.compile(r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE)
 _GREETS = re.compile(
     r"\A\W*(?:hello|hullo|hi|hiya|hey|yo|howdy|greetings"
@@ -122,6 +127,11 @@ def denies(text: str) -> bool:
     return _DENIES.search(text) is not None
 
 
+def unaddressed(answer: str, known: str = "") -> str:
+    """An answer without the name of whoever asks in examples, but for names in a text."""
+    return _ADDRESS.sub(lambda found: found[0] if found["name"] in known else "", answer)
+
+
 def hint(notes: Sequence[Note], line: str) -> str:
     """The line behind a question that says what a small model answers from."""
     if notes:
@@ -138,12 +148,12 @@ def mended(answer: str, line: str, told: str) -> str:
 
     A small model loses what it was told: an answer that is a part of the note, or holds nearly
     nothing of it, becomes the note, and one that claims something where nothing is known says that
-    it does not know.
+    it does not know. Nobody is called by the name of who asks in the examples.
 
     Args:
         told: the hint, as `hint` made it.
     """
-    rest = _behind_echo(answer, line)
+    rest = unaddressed(_behind_echo(answer, line), f"{line} {told}")
     said = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
     if told.startswith(_KNOWN_BEFORE):
         note = told.removeprefix(_KNOWN_BEFORE)
@@ -158,6 +168,8 @@ def _kindly(line: str) -> str:
     """Something to say where a small model only said a line back."""
     if _LEAVES.search(line):
         return FAREWELL
+    if Asked(line).introduces:
+        return MET
     return WELCOME if _GREETS.search(line) else LISTENING
 
 
