@@ -77,12 +77,12 @@ STORED = (
     ),
 )
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
+# What several processes do with one ledger is the database's matter, and tested with it twice.
 SMOKE = (
     *CORE,
     "tests/test_package.py",
     "tests/api/test_schema.py",
     "tests/audit/test_recorder.py",
-    "tests/ledger",
     "tests/prompts",
     *(
         f"tests/shell/test_{name}.py"

@@ -9,6 +9,7 @@ later class that would build the same gets the rows of the first.
 from __future__ import annotations
 
 from typing import Any, ClassVar, Self
+from unittest import mock
 
 import evennia
 from django.apps import apps
@@ -17,6 +18,7 @@ from django.db import connection
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultObject
 from evennia.scripts.models import ScriptDB
 from evennia.utils.test_resources import EvenniaTestMixin
 
@@ -166,6 +168,11 @@ class StandingWorld(EvenniaTestMixin):
         """They are there."""
 
     create_objs = create_chars = create_script = create_rooms
+
+    def setup_session(self) -> None:
+        """Somebody logs in; nobody reads how the room looks then, a fifth of the time of it all."""
+        with mock.patch.object(DefaultObject, "at_look", return_value=""):
+            super().setup_session()
 
     def teardown_accounts(self) -> None:
         """They are rolled back; what is left is whoever is still logged in."""

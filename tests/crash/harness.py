@@ -48,7 +48,10 @@ def boot(folder: Path) -> None:
     django.setup()
     from django.core.management import call_command
 
-    call_command("migrate", interactive=False, verbosity=0)
+    from server.play import template
+
+    if not template.is_applied(settings.DATABASES["default"]):
+        call_command("migrate", interactive=False, verbosity=0)
     import evennia
 
     evennia._init()

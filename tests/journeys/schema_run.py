@@ -51,20 +51,6 @@ MEANT = (
     ("POST", "imports/"),
     ("POST", "imports/preview/"),
 )
-# Whoever has no right at all is refused before anything is read: of these a request or two will do.
-BRIEF = tuple(
-    (method, f"assistants/{{key}}/{path}")
-    for method, path in (
-        ("GET", "memory/"),
-        ("POST", "memory/"),
-        ("GET", "memory/search/"),
-        ("PATCH", "memory/{memory}/"),
-        ("PATCH", "me/memory/{id}/"),
-        ("GET", "profiles/"),
-        ("GET", "me/memory/"),
-        ("POST", "sleep/"),
-    )
-)
 After = Callable[[str, str, dict[str, Any], int], None]
 
 
@@ -81,7 +67,7 @@ class Walk:
         examples: how many requests are made up for each operation, beside those that are worked out
             from the schema.
         has_logins: whether names and passwords are tried too.
-        is_brief: not everything is tried in every way.
+        in_every_way: the operations to which what is wrong is sent too; None: all of them.
         after: told of each response: method, path as in the schema, what stood in it, status.
     """
 
@@ -93,7 +79,7 @@ class Walk:
     phases: tuple[str, ...]
     examples: int
     has_logins: bool
-    is_brief: bool
+    in_every_way: set[tuple[str, str]] | None
     after: After
 
 
@@ -181,6 +167,7 @@ def _configuration(plan: Walk, phases: list[str]) -> dict[str, Any]:
             "database": "none",
             "max-examples": plan.examples,
             "no-shrink": True,
+            "mode": "all" if plan.in_every_way is None else "positive",
         },
         "phases": {name: _phase(name, phases) for name in (*WORKED_OUT, *MADE_UP)},
         "parameters": {
@@ -210,13 +197,13 @@ def _phase(name: str, phases: list[str]) -> dict[str, Any]:
 
 
 def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
-    brief = BRIEF if plan.is_brief else ()
-    for method, path in dict.fromkeys((*MEANT, *brief)):
+    whole = plan.in_every_way or set()
+    for method, path in dict.fromkeys((*MEANT, *sorted(whole))):
         found = _of(method, path)
         if (method, path) in MEANT:
             found["checks"] = {"positive_data_acceptance": {"enabled": False}}
-        if (method, path) in brief:
-            found["phases"] = {"coverage": {"enabled": False}}
+        if (method, path) in whole:
+            found["generation"] = {"mode": "all"}
         yield found
     doomed = {"path.key": _key(plan.doomed, "doomed", phases)}
     yield _of("DELETE", "assistants/{key}/") | {"parameters": doomed}

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.postgres import any_server, new_database, run_sql
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60.0
+GAMES = ("lantern", "harbour")
 
 
 class Worker:
@@ -77,10 +79,18 @@ class Worker:
 Run = Callable[..., Worker]
 
 
-@pytest.fixture
-def sqlite(tmp_path: Path) -> dict[str, Any]:
-    """A file, with the demo game's write-ahead log."""
-    return {"NAME": str(tmp_path / "evennia.db3")}
+def told_at_once(worker: Worker) -> Any:
+    """What a process says of the one thing it does."""
+    worker.go()
+    told = worker.told()
+    worker.end()
+    return told
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy an SQLite database, as a backup does."""
+    with closing(sqlite3.connect(target)) as copied, closing(sqlite3.connect(source)) as database:
+        database.backup(copied)
 
 
 @pytest.fixture(scope="session")
@@ -90,10 +100,33 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
         yield found
 
 
-@pytest.fixture
-def postgres(server: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A new database of it."""
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the ledger's tables, to copy from."""
+    path = tmp_path_factory.mktemp("sqlite") / "evennia.db3"
+    assert {} == told_at_once(Worker({"NAME": str(path)}, "migrate"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(server: dict[str, Any]) -> Iterator[str]:
+    """The name of a database with the ledger's tables, to copy from."""
     with new_database(server) as database:
+        assert {} == told_at_once(Worker(database, "migrate"))
+        yield database["NAME"]
+
+
+@pytest.fixture
+def sqlite(sqlite_tables: Path, tmp_path: Path) -> dict[str, Any]:
+    """A file, with the demo game's write-ahead log."""
+    copy_file(sqlite_tables, tmp_path / "evennia.db3")
+    return {"NAME": str(tmp_path / "evennia.db3")}
+
+
+@pytest.fixture
+def postgres(server: dict[str, Any], postgres_tables: str) -> Iterator[dict[str, Any]]:
+    """A new database of the server."""
+    with new_database(server, postgres_tables) as database:
         yield database
 
 
@@ -101,10 +134,6 @@ def postgres(server: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def database(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Each of the two, with the ledger's tables."""
     found: dict[str, Any] = request.getfixturevalue(request.param)
-    worker = Worker(found, "migrate")
-    worker.go()
-    assert {} == worker.told()
-    worker.end()
     return found
 
 
@@ -136,11 +165,7 @@ class Games:
 
     def copy(self, game: str, other: str) -> None:
         """Restore a backup of a game beside it, as it were."""
-        copied = sqlite3.connect(self._folder / f"{other}.db3")
-        with copied, sqlite3.connect(self._folder / f"{game}.db3") as database:
-            database.backup(copied)
-        copied.close()
-        database.close()
+        copy_file(self._folder / f"{game}.db3", self._folder / f"{other}.db3")
 
     def start(
         self, game: str, act: str, config: dict[str, Any] | None = None, **options: Any
@@ -157,11 +182,7 @@ class Games:
 
     def ask(self, act: str) -> Any:
         """What a process of one of them says."""
-        worker = self.start("lantern", act)
-        worker.go()
-        told = worker.told()
-        worker.end()
-        return told
+        return told_at_once(self.start("lantern", act))
 
     def cut_off(self) -> None:
         """End all connections to the ledger and let nobody make another."""
@@ -182,16 +203,31 @@ class Games:
             worker.kill()
 
 
+@pytest.fixture(scope="session")
+def migrated(
+    server: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
+    """To copy from: a ledger's database by its name, and the folder of two games that share it.
+
+    There are tables in it and nothing else.
+    """
+    folder = tmp_path_factory.mktemp("games")
+    with new_database(server) as ledger:
+        made = Games(ledger, server, folder)
+        for game in GAMES:
+            tables = told_at_once(made.start(game, "migrate"))["ledger"]
+        ours = {f"evennia_ai_{name}" for name in ("budgettotal", "modelcall", "ledgergame")}
+        assert {*ours, "django_migrations"} == set(tables)
+        yield ledger["NAME"], folder
+
+
 @pytest.fixture
-def games(postgres: dict[str, Any], server: dict[str, Any], tmp_path: Path) -> Iterator[Games]:
+def games(migrated: tuple[str, Path], server: dict[str, Any], tmp_path: Path) -> Iterator[Games]:
     """Two games that share a ledger, in which there are tables and nothing else."""
-    made = Games(postgres, server, tmp_path)
-    for game in ("lantern", "harbour"):
-        worker = made.start(game, "migrate")
-        worker.go()
-        tables = worker.told()["ledger"]
-        worker.end()
-    ours = {f"evennia_ai_{name}" for name in ("budgettotal", "modelcall", "ledgergame")}
-    assert {*ours, "django_migrations"} == set(tables)
-    yield made
-    made.end()
+    name, folder = migrated
+    for game in GAMES:
+        copy_file(folder / f"{game}.db3", tmp_path / f"{game}.db3")
+    with new_database(server, name) as ledger:
+        made = Games(ledger, server, tmp_path)
+        yield made
+        made.end()
