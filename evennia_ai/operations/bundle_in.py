@@ -132,8 +132,9 @@ def _named(who: Who) -> str:
 def _lines(shown: BundleShown) -> list[str]:
     strangers = [name for name in shown.people if name not in shown.same]
     lines = [
-        f"{shown.name} of {shown.game}, to be {shown.key} here: {shown.memories} memories, "
-        f"{shown.profiles} profiles, settings: {', '.join(shown.settings) or 'none'}.",
+        f"{shown.name} of {shown.game}, to be {shown.key} here: "
+        f"{counted(shown.memories, 'memories')}, {counted(shown.profiles, 'profiles')}, "
+        f"settings: {', '.join(shown.settings) or 'none'}.",
         "It arrives silent, with a new conversation; caps, powers and models are this game's.",
     ]
     if shown.stopped:

@@ -30,6 +30,7 @@ from evennia_ai.core.settings.game import POWERS
 from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.errors import ImportFileError
 from evennia_ai.memory_store import rows
@@ -183,8 +184,9 @@ def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Export
     )
     lacks = f" It does not take along: {', '.join(data.left_out)}." if data.left_out else ""
     told = (
-        f"{script.key} and all it knows, private words too ({data.memories} memories), is in"
-        f" {data.path}. Whoever has that file can read it.{lacks}"
+        f"{script.key} and all it knows, private words too "
+        f"({counted(data.memories, 'memories')}), is in {data.path}. "
+        f"Whoever has that file can read it.{lacks}"
     )
     return Result(True, told, data)
 

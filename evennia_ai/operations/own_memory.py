@@ -358,7 +358,7 @@ def forget_everything(
         _drop_under_way(script, person, with_waiting=with_waiting)
         count = forgetting.forget_person(script, person, tracing.forget, tasks.forget)
     whom, name = "you" if not by else "them", _name(script, being, by)
-    told = f"{name} forgot {whom}: {count} memories, and all talk with {whom}. {KEPT}"
+    told = f"{name} forgot {whom}: {counted(count, 'memories')}, and all talk with {whom}. {KEPT}"
     return Result(True, told, ForgottenPerson(count, KEPT))
 
 

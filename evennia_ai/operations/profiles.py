@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory.forgetting import theirs
 from evennia_ai.memory_store import rows
@@ -109,7 +110,7 @@ def show_profile(
     }
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
-    lines = [_line(row, len(attributes)), f"  {count} memories of them"]
+    lines = [_line(row, len(attributes)), f"  {counted(count, 'memories')} of them"]
     lines += [f"  {item['at'][:10]}  {one_line(item['text'], 300)}" for item in attributes]
     lines += look.hint()
     return Result(True, "\n".join(lines), OneProfile(row))

@@ -273,8 +273,9 @@ def trace(
         return Result(False, OFF, TracedPage([], None), Problem.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
     found = found.filter(_those(sender, result, before))
-    kept = list(found.order_by(*(DEAREST if by_cost else NEWEST))[: _within(limit) + 1])
-    entries, is_more = kept[: _within(limit)], len(kept) > _within(limit) and not by_cost
+    most = max(1, min(limit, MOST_AT_ONCE))
+    kept = list(found.order_by(*(DEAREST if by_cost else NEWEST))[: most + 1])
+    entries, is_more = kept[:most], len(kept) > most and not by_cost
     rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
     data = TracedPage(rows, entries[-1].pk if is_more else None)
     what = _asked(span, words)
@@ -383,10 +384,6 @@ def _found(
         said = Q(is_private=False, words__icontains=words)
         rows = rows.filter(said | Q(is_answer_private=False, answer__icontains=words))
     return rows if person is None else rows.filter(person=person)
-
-
-def _within(limit: int) -> int:
-    return max(1, min(limit, MOST_AT_ONCE))
 
 
 def _those(sender: str, result: str, before: int | None) -> Q:

@@ -326,6 +326,8 @@ def test_numbers_read_well(expected: str, value: float) -> None:
         ("1 step", 1, "steps"),
         ("2 steps", 2, "steps"),
         ("0 steps", 0, "steps"),
+        ("1 memory", 1, "memories"),
+        ("1,200 memories", 1_200, "memories"),
         ("1.50 US dollars", 1.5, "US dollars"),
         ("1 US dollar", 1.0, "US dollars"),
     ],

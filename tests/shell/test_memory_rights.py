@@ -152,7 +152,7 @@ class TestForgetting(RememberingTest):
             assert FORGETS in self.answer(self.mira, f"assistant {line}", "no"), line
             assert 1 == len(self.texts())
             shown = self.answer(self.mira, f"assistant {line}", "yes")
-            assert "Ada forgot you: 1 memories, and all talk with you." in shown, line
+            assert "Ada forgot you: 1 memory, and all talk with you." in shown, line
             assert [] == self.texts()
 
     def test_of_an_assistant_that_is_gone_meanwhile(self) -> None:

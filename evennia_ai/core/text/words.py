@@ -38,5 +38,7 @@ def number(value: float) -> str:
 
 
 def counted(value: float, unit: str) -> str:
-    """An amount with its unit, which is given as a plural: 1 step, 5 steps."""
-    return f"{number(value)} {unit.removesuffix('s') if value == 1 else unit}"
+    """An amount with its unit, which is given as a plural: 1 step, 5 steps, 1 memory."""
+    if value == 1:
+        unit = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
+    return f"{number(value)} {unit}"
