@@ -139,7 +139,6 @@ if postgres.is_default():
 
 import evennia  # noqa: E402  (it needs the lines above)
 from evennia.commands import cmdset  # noqa: E402
-from evennia.commands.cmdset import CmdSet  # noqa: E402
 from evennia.commands.command import Command  # noqa: E402
 from evennia.utils.idmapper import models as idmapper  # noqa: E402
 
@@ -181,20 +180,7 @@ def _order_of(count: int) -> list[int]:
     return [alike.place for alike in set(map(_Alike, range(count)))]
 
 
-def _union(_: CmdSet, first: CmdSet, second: CmdSet) -> CmdSet:
-    """What `CmdSet._union` makes of two, by their names instead of comparing each with each."""
-    made = first._duplicate()
-    if first.duplicates and first.priority == second.priority:
-        made.commands = [*first.commands, *second.commands]
-        return made
-    names = {name for command in first.commands for name in command._matchset}
-    more = [command for command in second.commands if names.isdisjoint(command._matchset)]
-    made.commands = [*first.commands, *more]
-    return made
-
-
 if hash(Command()) == hash(_Alike(0)):
     cmdset.set = _without_comparing
-    CmdSet._union = _union
 # Of the many objects that a test makes few are garbage before it ends.
 gc.set_threshold(20_000, 20, 50)

@@ -136,14 +136,15 @@ class TurnModel:
 
     def _mended(self, reply: Reply) -> Reply:
         """A small model's reply, held to what it was told."""
-        line, told = self.turn.event.body, self.scene.hint
+        event, told = self.turn.event, self.scene.hint
+        line, names = event.body, f"{self.scene.name} {event.sender_name}"
         calls = tuple(
-            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, told)})
+            replace(call, arguments={**call.arguments, MESSAGE: mended(message, line, told, names)})
             if isinstance(message := call.arguments.get(MESSAGE), str)
             else call
             for call in reply.tool_calls
         )
-        content = reply.content if calls else mended(reply.content, line, told)
+        content = reply.content if calls else mended(reply.content, line, told, names)
         return replace(reply, content=content, tool_calls=calls)
 
     def _too_late(self) -> Exception:

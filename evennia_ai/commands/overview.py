@@ -127,10 +127,11 @@ def _wrong(data: Status) -> list[str]:
 
 
 def _place_of(problem: str, key: str) -> str:
-    """The place where a wrong setting is mended: the game's files, or the assistant's own."""
-    if problem.startswith("EVENNIA_AI_"):
-        return "It is in the game's settings; mend it there, then: evennia reload"
-    return f"Look: assistant config {key}"
+    """The place where wrong settings are mended: the game's files, the assistant's own, or both."""
+    own = "" if problem.startswith("EVENNIA_AI_") else f"Look: assistant config {key}"
+    if "EVENNIA_AI_" not in problem:
+        return own
+    return f"It is in the game's settings; mend it there, then: evennia reload. {own}".rstrip(". ")
 
 
 def _sentence(data: Status) -> str:

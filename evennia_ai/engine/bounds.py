@@ -128,8 +128,7 @@ class Bounds:
         return base and base + self.turn.grants.get(kind, 0)
 
     async def _check(self, kind: LimitKind, used: float, base: float) -> None:
-        # As `_cap` says.
-        while base and used >= base + self.turn.grants.get(kind, 0):
+        while (cap := self._cap(kind, base)) and used >= cap:
             await self.grant(kind, used, base)
 
     async def grant(self, kind: LimitKind, used: float, amount: float) -> None:

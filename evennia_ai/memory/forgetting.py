@@ -58,6 +58,7 @@ def forget_all(script: Assistant) -> int:
     state.write(script, told, extra_writes=write, notes=[], projects={}, reflection_state={})
     if script.work is not None:
         script.work.talks.clear()
+        script.work.profiles = None
         script.work.tool_cache.clear_all()
     indexing.soon(script)
     return len(keys)
@@ -190,6 +191,7 @@ def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:
 
 def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:
     work.talks.pop(person, None)
+    work.profiles = None
     if work.indexing is not None:
         work.indexing.places.pop(person, None)
     work.tool_cache.clear_all()

@@ -14,7 +14,11 @@ _written: Counter[int] = Counter()
 
 
 def written(assistant: int) -> tuple[int, int]:
-    """Numbers that change when this process wrote a profile of an assistant, or perhaps did."""
+    """Numbers that change when this process wrote a profile of an assistant, or perhaps did.
+
+    They do not change where a write is undone, so nothing may be kept that was read in a
+    transaction which wrote one before.
+    """
     return _written[_ALL], _written[assistant]
 
 

@@ -46,6 +46,9 @@ _OPEN = _Open()
 class OneCursor(transaction.Atomic):
     """A transaction whose statements share a cursor: to open one takes Django longer than a write.
 
+    Django logs the statements of a cursor that was opened while it logs: a `CaptureQueriesContext`
+    has to begin before the transaction.
+
     Args:
         durable: not within another one, which might be undone.
     """

@@ -112,16 +112,23 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
 
 
 def today_of(script: AssistantScript | None) -> str:
-    """Tokens used today, and how many may be, in a few words; "?" where a setting is wrong.
+    """Tokens used today, and how many may be, in a few words, or why that is unknown.
 
     Args:
         script: whose; None: those of the test bench.
+
+    Returns:
+        "?" where a setting is wrong, of which `status` tells by itself.
     """
     now, name = _now(script), None if script is None else str(script.key)
     try:
-        standing = ledger.today_of(name, ledger.config_for(_own(script)), now)
-    except ConfigurationError:
-        return "?"
+        config = ledger.config_for(_own(script))
+    except ConfigurationError as error:
+        return str(error) if script is None else "?"
+    try:
+        standing = ledger.today_of(name, config, now)
+    except ConfigurationError as error:
+        return str(error)
     used, allowed = number(standing.used), number(standing.allowed)
     return f"{used} of {allowed}" if standing.configured else used
 

@@ -26,7 +26,6 @@ class Kept:
 
     db_value: Any
     value: Any
-    id: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +34,6 @@ class KeptAttributes:
 
     script: AssistantScript
     changes: Mapping[str, Any]
-    is_loaded: bool = False
-
-    @property
-    def backend(self) -> KeptAttributes:
-        """The place where `runtime.attributes.read` looks: what it does not know is found."""
-        return self
 
     def find(self, name: str) -> Kept | None:
         """A value as it is read; None: it is not set."""

@@ -272,19 +272,18 @@ def trace(
     if not tracing.trace_config().keep_days:
         return Result(False, OFF, TracedPage([], None), Problem.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
-    found = found.filter(_those(sender, result, before))
+    found = found.filter(_those(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
     most = max(1, min(limit, MOST_AT_ONCE))
-    kept = list(found.order_by(*(DEAREST if by_cost else NEWEST))[: most + 1])
+    kept = list(found[: most + 1])
     entries, is_more = kept[:most], len(kept) > most and not by_cost
     rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
     data = TracedPage(rows, entries[-1].pk if is_more else None)
     what = _asked(span, words)
     if not rows:
         return Result(True, f"{name}: I know of nothing {what}.", data)
-    lines = [f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"]
-    lines += [listed(row, now) for row in rows]
+    head = f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"
     look.note(script, "what was heard")
-    return Result(True, "\n".join([*lines, *look.hint()]), data)
+    return Result(True, "\n".join([head, *(listed(row, now) for row in rows), *look.hint()]), data)
 
 
 def find(

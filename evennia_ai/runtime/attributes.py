@@ -22,16 +22,9 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def read(script: Assistant, name: str) -> Any:
-    """A setting of the assistant: as stored, else its default. Containers come as plain copies.
-
-    It is asked for 80 times a turn, so that what would be a call here is written out.
-    """
-    default, kept, key = DEFAULTS[name], script.attributes.backend, f"{name}-None"
-    if not kept.is_loaded:
-        attribute = kept.find(name)
-    else:
-        attribute = kept._cache[key] if key in kept._cache else None  # noqa: SIM401
-    value = None if attribute is None or not attribute.id else attribute.db_value
+    """A setting of the assistant: as stored, else its default. Containers come as plain copies."""
+    default, attribute = DEFAULTS[name], script.attributes.find(name)
+    value = None if attribute is None else attribute.db_value
     if value is None:
         return default.copy() if name in _CONTAINERS else default
     return value if isinstance(value, (str, int, float)) else _copied(value, attribute)

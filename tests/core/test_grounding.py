@@ -221,6 +221,9 @@ def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
         ("do you know what makes me ill?", 0.6, True),
         ("what does my brother do?", 0.6, True),
         ("who mends my watch?", 0.4, False),
+        ("I'd like to know what I told you about my cat", 0.6, True),
+        ("I wonder if you remember my name", 0.6, True),
+        ("What did Brass give me?", 0.6, True),
         ("tell me a joke", 0.6, False),
         ("show me the way out", 0.6, False),
         ("can you give me the key?", 0.6, False),
@@ -434,6 +437,9 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
         ("Hello, Nell! How are you?", "hello", UNASKED, "Hello! How are you?"),
         ("Hello, Otto.", "hello, Otto here", UNASKED, "Hello, Otto."),
         ("That is Nell.", "who is she?", "You know: She is Nell.", "That is Nell."),
+        ("Good evening Nell. Sit down.", "hi", UNASKED, "Good evening. Sit down."),
+        ("I came with Otto.", "good evening", UNASKED, "I came with Otto."),
+        ("Hello, I am Nell. Welcome!", "hello", UNASKED, "Hello, I am Nell. Welcome!"),
     ],
 )
 def test_an_answer_is_held_to_what_was_told(answer: str, line: str, told: str, left: str) -> None:

@@ -99,7 +99,9 @@ def test_marks_of_the_server_are_told_in_words() -> None:
 
 def test_a_row_is_columns() -> None:
     """Each by its name."""
-    assert f"my {SECRET}" == _traced("say").words
+    row = _traced("say")
+    columns = dict(zip(trace.COLUMNS, trace.in_columns(row), strict=True))
+    assert f"my {SECRET}" == columns["words"] == row.words
 
 
 def test_what_calls_cost_adds_up() -> None:

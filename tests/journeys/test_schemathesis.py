@@ -80,7 +80,7 @@ class Person:
         phases, examples, has_logins: see `Walk`. Links from one answer to the next lead to the
             residents too, so only who has no say over them follows these.
         is_thorough: what is wrong is sent to each operation. Of others, only in `make proof`: who
-            has no right is refused before anything is read, and what is read is read alike.
+            has no right is refused whatever they send, which tests/api/test_rights.py holds.
     """
 
     name: str

@@ -20,6 +20,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.models import BudgetTotal
+from tests import postgres
 from tests.shell.ledger_case import NOON, OPEN, LedgerTest, capped, need
 
 
@@ -143,6 +144,16 @@ class TestProcess(LedgerTest):
             self.reserve()
         with pytest.raises(ConfigurationError, match=told), transaction.atomic():
             ledger.report("Ada", OPEN, NOON)
+
+    @pytest.mark.skipif(postgres.is_default(), reason="a test's transaction is broken by it there")
+    def test_without_tables_a_server_ends_all_the_same(self) -> None:
+        """However often a call was asked for by then."""
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE evennia_ai_modelcall RENAME TO elsewhere")
+        for _ in range(2):
+            with pytest.raises(ConfigurationError):
+                self.reserve()
+        self.store.stop()
 
     def test_another_fault_of_the_database_stays_what_it_is(self) -> None:
         """A table that is there is not called missing."""

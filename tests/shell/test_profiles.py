@@ -13,6 +13,7 @@ from evennia_ai.core.memory.recollection import person_audience, place_audience
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import profiles, recalling, talks
 from evennia_ai.models import EntityProfile
+from evennia_ai.models.entity_profile import written
 from evennia_ai.runtime import state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import whispers
@@ -226,6 +227,15 @@ class TestTold(ProfileTest):
         row = mine.get()
         row.delete()
         assert [] == self.told()
+
+    def test_a_write_counts_again_when_it_is_stored(self) -> None:
+        """Whoever read in between, by another connection, read what was there before."""
+        key = self.ada_script.pk
+        before = written(key)
+        with self.captureOnCommitCallbacks(execute=True):
+            self.know(self.tom, ("bakes bread", self.here()))
+            meanwhile = written(key)
+        assert 3 == len({before, meanwhile, written(key)})
 
     def _item(self, text: str) -> list[dict[str, Any]]:
         return [{"text": text, "audience": self.here(), "at": 0.0}]

@@ -301,7 +301,7 @@ class LedgerStore:
             except StaleRowsError:
                 self.totals.forget()
                 count, reservation = self._write_once(reservation, config)
-        except (OperationalError, InterfaceError):
+        except (OperationalError, InterfaceError, LedgerAwayError):
             # Nobody knows whether the database had committed it before it went away.
             self._is_unsure = True
             tried, is_over = self._tried
@@ -339,7 +339,7 @@ class LedgerStore:
         """
         count, over = len(self._endings), self._outage.over()
         endings = [*self._endings, *over]
-        with lasting():
+        with tables_wanted, lasting():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
             more, open_rows = self._outage.untold(self._open)

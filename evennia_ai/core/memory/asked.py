@@ -43,10 +43,12 @@ _PARTS = re.compile(
     r"(?<=[.!?])\s+|,\s+(?=(?:who|what|where|when|which|how|is|are|do|does|may|can|could)\b)",
     re.IGNORECASE,
 )
-# Who says "tell me" or "give me" asks for nothing of their own.
-_OF_ME = re.compile(
-    r"\b(?:my|mine|i|i'm|(?<!\btell )(?<!\bshow )(?<!\bgive )(?<!\bfor )me)\b", re.IGNORECASE
-)
+_OF_ME = re.compile(r"\b(?:my|mine|i|i'm|(?<!\bfor )me)\b", re.IGNORECASE)
+# Who says "tell me" or "give me" asks for nothing of their own, but for what was given before.
+_DEMANDS = re.compile(r"\b(?:tell|show|give) me\b", re.IGNORECASE)
+_BEFORE = re.compile(r"\b(?:did|has|have|had)\b", re.IGNORECASE)
+# "I wonder if you remember my name" seeks something in words that tell as well.
+_RECALLS = re.compile(r"\b(?:know|remember|recall|told|heard?)\b", re.IGNORECASE)
 # "What is my name?", "do you remember me?"; "who mends my watch?" may be about what they told.
 _OF_MYSELF = re.compile(
     r"\b(?:i|i'm|my name)\b"
@@ -140,8 +142,10 @@ class Asked:
     @property
     def asks_back(self) -> bool:
         """True where the person may ask for something that they told of themselves."""
-        asks = _asks(self.line) and _OF_ME.search(self.line) is not None
-        return asks and _MAY_I.match(self.line) is None
+        line = self.line
+        asks = _asks(line) or (is_question(line) and _RECALLS.search(line) is not None)
+        own = line if _BEFORE.search(line) else _DEMANDS.sub("", line)
+        return asks and _OF_ME.search(own) is not None and _MAY_I.match(line) is None
 
     @property
     def asks_of_oneself(self) -> bool:

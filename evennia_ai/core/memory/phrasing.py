@@ -37,7 +37,11 @@ _KNOWN_BEFORE = KNOWN.format(note="")
 _WHOLE_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BULLET = re.compile(r"\s*[-*•]\s+")
 _DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
-_ADDRESS = re.compile(rf",? (?P<name>{'|'.join(ASKERS)})\b")
+# As somebody is called: behind a comma or a greeting, and at the end of a part of a sentence.
+_ADDRESS = re.compile(
+    r"(?P<before>(?i:\b(?:hello|hi|hey|welcome|bye|goodbye|farewell|thanks|thank you|home|met"
+    rf"|morning|day|evening|night)),?|,) (?P<name>{'|'.join(ASKERS)})(?=[,.!?]|\W*\Z)"
+)
 _LEAVES = re.compile(r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE)
 _GREETS = re.compile(
     r"\A\W*(?:hello|hullo|hi|hiya|hey|yo|howdy|greetings"
@@ -128,8 +132,12 @@ def denies(text: str) -> bool:
 
 
 def unaddressed(answer: str, known: str = "") -> str:
-    """An answer without the name of whoever asks in examples, but for names in a text."""
-    return _ADDRESS.sub(lambda found: found[0] if found["name"] in known else "", answer)
+    """An answer that calls nobody by a name of the examples, but for names in a text."""
+
+    def left(found: re.Match[str]) -> str:
+        return found[0] if found["name"] in known else found["before"].rstrip(",")
+
+    return _ADDRESS.sub(left, answer)
 
 
 def hint(notes: Sequence[Note], line: str) -> str:
@@ -143,7 +151,7 @@ def hint(notes: Sequence[Note], line: str) -> str:
     return UNKNOWN if is_question(line) else UNASKED
 
 
-def mended(answer: str, line: str, told: str) -> str:
+def mended(answer: str, line: str, told: str, names: str = "") -> str:
     """An answer without the question said back before it, and with no sentence told twice.
 
     A small model loses what it was told: an answer that is a part of the note, or holds nearly
@@ -152,8 +160,9 @@ def mended(answer: str, line: str, told: str) -> str:
 
     Args:
         told: the hint, as `hint` made it.
+        names: of the assistant and of whoever asks.
     """
-    rest = unaddressed(_behind_echo(answer, line), f"{line} {told}")
+    rest = unaddressed(_behind_echo(answer, line), f"{line} {told} {names}")
     said = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
     if told.startswith(_KNOWN_BEFORE):
         note = told.removeprefix(_KNOWN_BEFORE)

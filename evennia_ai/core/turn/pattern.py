@@ -1,6 +1,6 @@
 """One execution pattern from three layers: settings, context, assessment. Each can only restrict.
 
-Every layer is a pattern of its own, as if there were no other, and what holds is what they have in
+Every layer says what it allows, as if there were no other, and what holds is what they have in
 common. So no order of layers and no mistake in one of them can allow more than another does.
 """
 

@@ -168,7 +168,7 @@ class Turn:
     @property
     def kept_audiences(self) -> Held:
         """The audiences of the messages that are kept of it, where these are not open."""
-        whose = self.events[-1].face if self.events else ""
+        whose = self.event.face if self.events else ""
         return self.held | {person_audience(whose)} if self.is_apart else self.held
 
     @property
