@@ -17,6 +17,7 @@ MODULES = floors.read_package()
 MOST_MODULE_LINES = 400
 MOST_FUNCTION_LINES = 45
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+ASKING = ("What", "Whether", "Who", "Whom", "Whose", "How", "Which", "Where", "When")
 
 Finder = Callable[[Mapping[str, str]], list[str]]
 RULES = [
@@ -222,6 +223,15 @@ def test_small_and_told(module: str) -> None:
         and not ast.get_docstring(node)
     ]
     assert [] == mute
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_docstring_names_the_noun(module: str) -> None:
+    """It is not a question that is told, but a thing: "Seconds until the next beat"."""
+    tree = ast.parse(MODULES[module])
+    kinds = (ast.Module, ast.ClassDef, *FUNCTIONS)
+    told = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
+    assert [] == [text for text in told if text and text.split()[0] in ASKING]
 
 
 def as_sorted(names: list[str]) -> list[str]:

@@ -87,7 +87,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             answer = yield question
 
     def waited(self, running: Deferred[T]) -> Generator[float, str, T]:
-        """What comes of something; use it by `yield from`. Meanwhile others act.
+        """The outcome of something; use it by `yield from`. Meanwhile others act.
 
         Raises:
             Exception: it broke, as it did.

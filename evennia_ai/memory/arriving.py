@@ -1,4 +1,4 @@
-"""What an assistant of another game remembers, stored before it is here: all of it, or nothing.
+"""Memories of an assistant of another game, stored before it is here: all of them, or none.
 
 Rows are put into the tables a few at a time under a number that no script has or gets, so that
 nothing looks at them; then the assistant is made, with that number. What a fault or a stop leaves

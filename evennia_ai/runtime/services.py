@@ -246,7 +246,7 @@ Remotes = TypeVar("Remotes", RemoteServers, RemoteSpecialists)
 
 
 def _elsewhere(kind: Callable[..., Remotes], read: Callable[[], Mapping[str, Any]]) -> Remotes:
-    """What is asked outside the game, as the settings name it; none where these are wrong."""
+    """The agents or servers elsewhere that the settings name; none where these are wrong."""
     try:
         configs = read()
     except ConfigurationError as error:  # `evennia check` says it too; the game goes on without

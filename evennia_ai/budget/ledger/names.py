@@ -78,7 +78,7 @@ def identity(*, makes: bool = True) -> str:
 
 
 class OwnName:
-    """What this server process knows of its game's name."""
+    """The name of its game, as this server process knows it."""
 
     def __init__(self) -> None:
         self._own = ""  # its number, once the name is known to be this game's
@@ -154,7 +154,7 @@ def erase() -> None:
 
 
 def trouble() -> str:
-    """What is wrong with this game's name, changing nothing; "" where all is well.
+    """The trouble with this game's name, changing nothing; "" where all is well.
 
     Raises:
         DatabaseError: it cannot be asked now.
@@ -202,7 +202,7 @@ def listed() -> list[str]:
 
 
 def _seen(found: LedgerGame, own: str = "") -> str:
-    """When and where a game was last seen, in words."""
+    """The time and place at which a game was last seen, in words."""
     whose = ", this game" if found.identity == own else ""
     when = f"{datetime.fromtimestamp(found.seen_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     return f"last seen {when}{f' on {found.host}' if found.host else ''}{whose}"
