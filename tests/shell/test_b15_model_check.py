@@ -28,6 +28,7 @@ from tests.shell.b15_model import BAD, EVERY, FAULTS, GOOD, STEPS
 
 IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 WALKS = int(os.environ.get("EVENNIA_AI_WALKS", "400" if IS_THOROUGH else "40"))
+USUAL_SEED = 859_799_840  # whose walks once met a server killed while a task was waited for
 LENGTH = int(os.environ.get("EVENNIA_AI_WALK_STEPS", "30"))
 # Making a failing walk shorter takes minutes.
 PHASES = (
@@ -233,13 +234,14 @@ class Walk(RuleBasedStateMachine):
 
 
 class TestWalks(WalkedCase):
-    """New ones each time."""
+    """The same ones each time, as all properties are tried here; new ones in `make proof`."""
 
     @pytest.fixture(autouse=True)
     def _seed(self, request: pytest.FixtureRequest) -> None:
-        """New walks each time; `--hypothesis-seed` walks old ones again."""
+        """The seed of the walks; `--hypothesis-seed` walks those of another one."""
         given = request.config.getoption("--hypothesis-seed")
-        self.seed = int(given) if given is not None else SystemRandom().getrandbits(32)
+        own = SystemRandom().getrandbits(32) if IS_THOROUGH else USUAL_SEED
+        self.seed = own if given is None else int(given)
 
     def walk(self, walks: int, number: int) -> Counter[str]:
         """Walk so often, as a seed says. What became of all messages.
