@@ -438,6 +438,8 @@ STAIR_HINT = hint([STAIR], "is the stair safe?")
         ("Hello, Otto.", "hello, Otto here", UNASKED, "Hello, Otto."),
         ("That is Nell.", "who is she?", "You know: She is Nell.", "That is Nell."),
         ("Good evening Nell. Sit down.", "hi", UNASKED, "Good evening. Sit down."),
+        ("Jo and I keep bees.", "my name is Jo and I keep bees", UNASKED, "Well met."),
+        ("Bees! How lovely, Jo.", "my name is Jo, I keep bees", UNASKED, "Bees! How lovely, Jo."),
         ("I came with Otto.", "good evening", UNASKED, "I came with Otto."),
         ("Hello, I am Nell. Welcome!", "hello", UNASKED, "Hello, I am Nell. Welcome!"),
     ],

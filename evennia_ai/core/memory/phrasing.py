@@ -170,6 +170,8 @@ def mended(answer: str, line: str, told: str, names: str = "") -> str:
     denial = DENIALS.get(told, "")
     if denial and not denies(said):
         return denial
+    if Asked(line).introduces and said.rstrip(".!?").casefold() in line.casefold():
+        said = ""  # "my name is Jo" is not answered by "Jo."
     return said or (_kindly(line) if answer.strip() else answer)
 
 
