@@ -16,6 +16,7 @@ from twisted.internet.task import Clock
 from evennia_ai.budget.ledger import BillingContext, LedgerStore, Reservation, ledger_store
 from evennia_ai.budget.ledger.absence import ABSENCE
 from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.budget.ledger.rows import away
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, period_of
 from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Scope
 from evennia_ai.core.turn.turn import TokenUsage
@@ -47,19 +48,19 @@ def cut() -> Iterator[None]:
 @contextmanager
 def unheard() -> Iterator[None]:
     """The first transaction of this block is committed, and its connection lost before that."""
-    real = ledger_store.lasting
+    real = ledger_store.together
 
     @contextmanager
     def once() -> Iterator[None]:
-        ledger_store.lasting = real
+        ledger_store.together = real
         with real():
             yield
         connections["ledger"].close()
-        raise OperationalError("the connection was lost")
+        raise away(OperationalError("the connection was lost"))
 
-    ledger_store.lasting = once
+    ledger_store.together = once
     yield
-    assert ledger_store.lasting is real
+    assert ledger_store.together is real
 
 
 def caps(tokens: int, span: str = "day") -> BudgetConfig:

@@ -73,7 +73,7 @@ class TestProcess(LedgerTest):
     def test_what_nobody_heard_is_given_back_as_it_was_held(self) -> None:
         """A call is made smaller to fit, and the database goes away when it had committed it."""
         self.reserve()
-        real = rows.lasting
+        real = rows.together
 
         @contextmanager
         def dying() -> Iterator[None]:
@@ -82,7 +82,7 @@ class TestProcess(LedgerTest):
             raise OperationalError("server closed the connection unexpectedly")
 
         config, wanted = capped(tokens_per_day=1_000), need(6, 5_000, least=4)
-        with mock.patch.object(ledger_store, "lasting", dying), pytest.raises(OperationalError):
+        with mock.patch.object(ledger_store, "together", dying), pytest.raises(OperationalError):
             self.reserve(config, wanted=wanted)
         assert 1_000 == self.total().held_tokens
         self.store.release(self.reserve(), NOON)

@@ -37,8 +37,8 @@ from evennia_ai.budget.ledger.rows import (
     StaleRowsError,
     Totals,
     add_up,
-    lasting,
     tables_wanted,
+    together,
     write_calls,
 )
 from evennia_ai.core.safety.budget import DAY, CallState
@@ -339,7 +339,7 @@ class LedgerStore:
         """
         count, over = len(self._endings), self._outage.over()
         endings = [*self._endings, *over]
-        with tables_wanted, lasting():
+        with together():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
             more, open_rows = self._outage.untold(self._open)

@@ -119,19 +119,14 @@ def away(error: BaseException) -> LedgerAwayError:
     return LedgerAwayError(AWAY.format(alias=place.alias(), why=why))
 
 
-def lasting() -> OneCursor:
-    """A transaction all or nothing, and for good: not inside another that may still be undone."""
-    return OneCursor(place.alias(), durable=True)
-
-
 @contextmanager
 def together() -> Iterator[None]:
-    """The same where nobody else says what is wrong.
+    """A transaction all or nothing, and for good: not inside another that may still be undone.
 
     Raises:
         ConfigurationError: the tables do not exist, or a shared ledger cannot be reached.
     """
-    with tables_wanted, lasting():
+    with tables_wanted, OneCursor(place.alias(), durable=True):
         yield
 
 
