@@ -123,6 +123,7 @@ class AssistantScript(NearBody, DefaultScript):
             services.remote_specialists()
             self.work = state.rebuild(self)
             signals.RUNNING[str(self.key)] = self
+            approvals.move_in(self)
             upgrades.begin_record(self)
             upgrades.sort_out(self)
             approvals.take_up(self)

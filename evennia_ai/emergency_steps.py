@@ -253,7 +253,9 @@ def work_of(script: Assistant) -> Work | None:
 
 def has_questions(script: Assistant) -> bool:
     """True where people are asked something for it."""
-    return bool(_read(script, "questions"))
+    with whatever_happens("its questions could not be read"):
+        return _is_ours(script) and bool(approvals.stored(script))
+    return False
 
 
 def is_stopped(script: Assistant) -> bool:

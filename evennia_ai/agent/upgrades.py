@@ -12,8 +12,9 @@ from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import audit
+from evennia_ai import approvals, audit
 from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.game import POWERS
 from evennia_ai.core.turn import goals
 from evennia_ai.runtime import state
@@ -56,7 +57,7 @@ def _standing(script: Assistant) -> dict[str, Any]:
         "is_stopped": bool(state.read(script, "emergency_stop")),
         "lockout": lockout,
         "goals": {str(goal["id"]): _goal(goal) for goal in _active(script)},
-        "questions": {str(item["number"]): _question(item) for item in _open(script)},
+        "questions": {str(asked.number): _question(asked) for asked in _open(script)},
         "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
         "tick_count": usage.get("ticks", 0),
         "tool_count": sum(calls.values()),
@@ -84,9 +85,9 @@ def _goal(goal: goals.Goal) -> dict[str, Any]:
     return {**told, "status": "active"}
 
 
-def _open(script: Assistant) -> list[dict[str, Any]]:
-    return [item for item in state.read(script, "questions") if not item.get("choice")]
+def _open(script: Assistant) -> list[Question]:
+    return [asked for asked in approvals.stored(script) if not asked.choice]
 
 
-def _question(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: item.get(name) for name in ("kind", "key", "people")}
+def _question(asked: Question) -> dict[str, Any]:
+    return {"kind": asked.asking.kind, "key": asked.asking.key, "people": list(asked.people)}

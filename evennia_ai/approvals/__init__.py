@@ -7,11 +7,12 @@ under a number, put to each person one at a time, and answered, dropped or outli
 
 from evennia_ai.approvals.calls import ask_about_call
 from evennia_ai.approvals.ending import claim, discard_all, drop, give
+from evennia_ai.approvals.older import move_in
 from evennia_ai.approvals.people import asked_are_here, may_answer
 from evennia_ai.approvals.presence import take_up, watch
 from evennia_ai.approvals.requesting import ask
 from evennia_ai.approvals.settling import call_of, close_call, notice, settled
-from evennia_ai.approvals.store import find, pending, why_closed
+from evennia_ai.approvals.store import find, pending, remove_all, stored, why_closed
 from evennia_ai.approvals.telling import as_seen
 
 # Whoever logs in or out must be seen from the first question on, whatever asked it.
@@ -30,9 +31,12 @@ __all__ = [
     "find",
     "give",
     "may_answer",
+    "move_in",
     "notice",
     "pending",
+    "remove_all",
     "settled",
+    "stored",
     "take_up",
     "why_closed",
 ]

@@ -43,7 +43,7 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     except ToolError as error:
         return ToolResult(False, str(error), Fault.FAILED, error)
     telling.record("question_asked", script, question, people=question.people)
-    store.put(script, question)
+    store.begin(script, question)
     telling.announce()
     look_later(script, question)
     names = ", ".join(name_of(person, script.obj) for person in people)

@@ -31,7 +31,6 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
     kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
     telling.record("question_answered", script, question, is_kept=True, **facts)
     store.put(script, kept)
-    store.note_closed(question.number, f"{by.key} answered {choice.id}")
     telling.announce()
     return False
 

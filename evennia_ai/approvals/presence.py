@@ -26,9 +26,8 @@ UNUSED = "it was answered, and not asked again"
 
 def look_later(script: Assistant, question: Question) -> None:
     """See to a question when its time is over."""
-    ends = [end for end in (question.expires_at, question.kept_until) if end]
-    if ends:
-        script.clock.callLater(max(0.0, min(ends) - script.clock.seconds()), _tidy, script)
+    if question.due:
+        script.clock.callLater(max(0.0, question.due - script.clock.seconds()), _tidy, script)
 
 
 def _tidy(script: Assistant) -> None:

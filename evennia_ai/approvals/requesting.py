@@ -71,7 +71,7 @@ def ask(
 def _use(script: Assistant, question: Question) -> Answer:
     """An answer that came while nobody waited: it counts once."""
     telling.record("question_used", script, question, choice=question.choice)
-    store.remove(script, question.number)
+    store.close(script, question, question.answer)
     return Answer(QuestionOutcome.ANSWERED, question.choice, question.by)
 
 
@@ -90,7 +90,7 @@ def _open(
         return None
     question = telling.ask_these(replace(question, number=store.next_number()), people)
     telling.record("question_asked", script, question, people=question.people)
-    store.put(script, question)
+    store.begin(script, question)
     return Waiting(asking.key, question.number, script)
 
 

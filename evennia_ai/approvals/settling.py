@@ -33,13 +33,12 @@ def call_of(question: Question) -> ToolCall:
 def close_call(script: Assistant, question: Question, choice: str, by: Being) -> None:
     """Close a question about a call, so that nobody answers it twice; after a yes it is kept."""
     name = name_of(by, script.obj)
-    why = f"{name} answered {choice}"
     kept = replace(question, choice=choice, by=name, expires_at=0.0, kept_until=0.0)
     telling.close(
         script,
         question,
         "question_answered",
-        why,
+        kept.answer,
         kept=kept if choice == YES else None,
         by=person_of(by),
         choice=choice,
@@ -53,15 +52,15 @@ def notice(script: Assistant, question: Question, text: str) -> Event:
 
 
 def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
-    """The values to store when a call is over: its question is gone, and the assistant is told.
+    """What `turns.keep` stores when a call is over: its question is gone, the assistant is told.
 
     Args:
         text: what came of it; "": nobody is told, as after a stop.
     """
     if text:
         script.push(notice(script, question, text))
-    left = [each.as_stored() for each in store.stored(script) if each.number != question.number]
-    return {"questions": left, "pending_events": script.work.inbox}
+    over = store.closing(script, question, question.answer)
+    return {"extra_writes": over, "pending_events": script.work.inbox}
 
 
 def is_being_run(question: Question) -> bool:

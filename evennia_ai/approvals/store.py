@@ -1,64 +1,188 @@
-"""The open questions of all assistants, as they are stored; and why the last ones were closed."""
+"""The table of questions to people: given a number, written, found, closed and pruned here.
+
+A question is written in the transaction of the record of what happens to it. One that is closed
+stays for a while with the reason, and is never open again.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import json
+from collections.abc import Callable
 from typing import Any
 
+from django.core.management.color import no_style
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 
+from evennia_ai import audit
 from evennia_ai.core.safety.questions import Question
+from evennia_ai.models import StoredQuestion
+from evennia_ai.models.question import LONG
 from evennia_ai.runtime import state
+from evennia_ai.runtime.asked import ANSWERED, CLOSED, OPEN, let_go, read_back
+from evennia_ai.runtime.asked import pending as pending
+from evennia_ai.runtime.asked import stored as stored
 from evennia_ai.runtime.assistant import Assistant
 
+# The count of an older game, which the database goes on with.
 COUNTER = "evennia_ai_questions"
 ASSISTANTS = {"db_tags__db_key": "ai_assistant", "db_tags__db_category": "system"}
 MOST_REMEMBERED = 500
 
 Entry = tuple[Any, Question]
-_closed: OrderedDict[int, str] = OrderedDict()
+
+
+# ---- numbers -----------------------------------------------------------------------------------
 
 
 def next_number() -> int:
-    """A number that no question had before."""
-    number = int(ServerConfig.objects.conf(COUNTER, default=0)) + 1
-    ServerConfig.objects.conf(COUNTER, number)
-    return number
+    """A number that no question had before, whichever server process asks it."""
+    with transaction.atomic():
+        go_on_after()
+        return _draw()
 
 
-def stored(script: Assistant) -> list[Question]:
-    """All that is stored of an assistant's questions."""
-    return [Question.from_stored(item) for item in state.read(script, "questions")]
+def go_on_after(*numbers: int) -> None:
+    """Let the database give none of these numbers, nor any that an older game has counted."""
+    counted = ServerConfig.objects.select_for_update().filter(db_key=COUNTER).first()
+    if counted is not None:
+        numbers += (int(counted.value),)
+        counted.delete()
+    if numbers and _draw() <= max(numbers):
+        _draw(max(numbers))
 
 
-def pending(script: Assistant) -> list[Question]:
-    """The questions of an assistant that can be answered now, the oldest first."""
-    now = script.clock.seconds()
-    return [item for item in stored(script) if not (item.is_over(now) or item.choice)]
+def _draw(number: int | None = None) -> int:
+    """Let the database give a number, or count on from this one."""
+    row = StoredQuestion.objects.create(pk=number, assistant=0, asked_at=0.0, state=CLOSED)
+    if number is not None:
+        with connection.cursor() as cursor:
+            for sql in connection.ops.sequence_reset_sql(no_style(), [StoredQuestion]):
+                cursor.execute(sql)
+    drawn = int(row.pk)
+    row.delete()
+    return drawn
 
 
-def put(script: Assistant, *questions: Question) -> None:
-    """Store questions, each in the place of what had its number."""
-    new = {question.number: question for question in questions}
-    kept = {question.number: question for question in stored(script)} | new
-    _write(script, list(kept.values()))
+# ---- writing -----------------------------------------------------------------------------------
 
 
-def remove(script: Assistant, *numbers: int) -> None:
-    """Take questions out."""
-    _write(script, [item for item in stored(script) if item.number not in numbers])
+def begin(script: Assistant, question: Question) -> None:
+    """Store a question that was not there before."""
+    _write(script, lambda: insert(script, question))
 
 
-def _write(script: Assistant, questions: list[Question]) -> None:
-    ordered = sorted(questions, key=lambda question: question.number)
-    state.write(script, questions=[question.as_stored() for question in ordered])
+def put(script: Assistant, question: Question) -> None:
+    """Store a question in the place of what had its number; what is closed stays so."""
+    _write(script, lambda: _update(script, question))
+
+
+def close(script: Assistant, question: Question, why: str) -> None:
+    """Close a question.
+
+    Args:
+        why: how it ended, in words, for whoever answers too late.
+    """
+    state.write(script, extra_writes=closing(script, question, why))
+
+
+def closing(script: Assistant, question: Question, why: str) -> Callable[[], None]:
+    """The writes by which a question is closed, for whoever stores more with them."""
+
+    def write() -> None:
+        over = {"state": CLOSED, "why": why, "closed_at": script.clock.seconds()}
+        _row(question).update(key="", question="", **over)
+        _prune()
+        let_go(script)
+
+    return write
+
+
+def hand_on(owner: Assistant, heir: Assistant, question: Question) -> None:
+    """Let another assistant have a question, with what the records of both tell of it."""
+
+    def write() -> None:
+        _update(heir, question)
+        audit.keep(owner)
+        let_go(owner)
+
+    _write(heir, write)
+
+
+def _write(script: Assistant, act: Callable[[], None]) -> None:
+    def write() -> None:
+        act()
+        let_go(script)
+
+    state.write(script, extra_writes=write)
+
+
+def insert(script: Assistant, question: Question) -> None:
+    """Add the row of a question, in the caller's transaction."""
+    StoredQuestion.objects.create(pk=question.number, **_columns(script, question))
+
+
+def _update(script: Assistant, question: Question) -> None:
+    _row(question).update(**_columns(script, question))
+
+
+def _row(question: Question) -> QuerySet[StoredQuestion]:
+    return StoredQuestion.objects.filter(pk=question.number).exclude(state=CLOSED)
+
+
+def _columns(script: Assistant, question: Question) -> dict[str, Any]:
+    return {
+        "assistant": script.pk,
+        "key": question.asking.key[:LONG] if question.is_waited_for else "",
+        "asked_at": question.asked_at,
+        "due": question.due,
+        "state": ANSWERED if question.choice else OPEN,
+        "choice": question.choice,
+        "question": json.dumps(question.as_stored()),
+    }
+
+
+def _prune() -> None:
+    """Remove what was closed longest ago."""
+    closed = StoredQuestion.objects.filter(state=CLOSED).order_by("-closed_at", "-pk")
+    old = list(closed.values_list("pk", flat=True)[MOST_REMEMBERED : 2 * MOST_REMEMBERED])
+    if old:
+        StoredQuestion.objects.filter(pk__in=old).delete()
+
+
+# ---- finding -----------------------------------------------------------------------------------
 
 
 def everywhere() -> list[Entry]:
     """The open questions of all assistants, the oldest first."""
-    entries = [(script, question) for script in assistants() for question in pending(script)]
-    return sorted(entries, key=lambda entry: entry[1].number)
+    return _entries(StoredQuestion.objects.filter(state=OPEN))
+
+
+def find(number: int) -> Entry | None:
+    """The open question of that number."""
+    return next(iter(_entries(StoredQuestion.objects.filter(pk=number, state=OPEN))), None)
+
+
+def find_key(key: str) -> Entry | None:
+    """The question stored under a key for whoever waits, answered or not, and not over."""
+    found = _entries(StoredQuestion.objects.filter(key=key[:LONG]).exclude(state=CLOSED))
+    meant = (entry for entry in found if entry[1].is_waited_for and entry[1].asking.key == key)
+    return next(meant, None)
+
+
+def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
+    """Those of some questions that are not over, with the scripts of their assistants, if awake."""
+    found = list(rows.order_by("pk"))
+    if not found:
+        return []
+    of_these = ScriptDB.objects.filter(pk__in={row.assistant for row in found}, **ASSISTANTS)
+    scripts = {script.pk: script for script in of_these if _is_awake(script)}
+    entries = [
+        (scripts[row.assistant], read_back(row)) for row in found if row.assistant in scripts
+    ]
+    return [entry for entry in entries if not entry[1].is_over(entry[0].clock.seconds())]
 
 
 def assistants() -> list[Any]:
@@ -70,29 +194,15 @@ def _is_awake(script: Assistant) -> bool:
     return getattr(script, "work", None) is not None
 
 
-def find(number: int) -> Entry | None:
-    """The open question of that number."""
-    return next((entry for entry in everywhere() if entry[1].number == number), None)
-
-
-def find_key(key: str) -> Entry | None:
-    """The question stored under a key for whoever waits, answered or not, and not over."""
-    for script in assistants():
-        now = script.clock.seconds()
-        for question in stored(script):
-            is_meant = question.is_waited_for and question.asking.key == key
-            if is_meant and not question.is_over(now):
-                return script, question
-    return None
-
-
-def note_closed(number: int, why: str) -> None:
-    """Remember why a question is closed, for whoever answers too late."""
-    _closed[number] = why
-    while len(_closed) > MOST_REMEMBERED:
-        _closed.popitem(last=False)
-
-
 def why_closed(number: int) -> str:
-    """The reason why a question is closed, in words, or "" when nobody remembers it."""
-    return _closed.get(number, "")
+    """The reason why a question is not open, in words, or "" when nobody remembers it."""
+    row = StoredQuestion.objects.filter(pk=number).first()
+    if row is None or row.state == OPEN:
+        return ""
+    return row.why if row.state == CLOSED else read_back(row).answer
+
+
+def remove_all(script: Assistant) -> None:
+    """Take out all questions of an assistant; why those before were closed stays."""
+    StoredQuestion.objects.filter(assistant=script.pk).exclude(state=CLOSED).delete()
+    let_go(script)

@@ -79,10 +79,9 @@ def close(
     """
     record(event, script, question, **facts)
     if kept is None:
-        store.remove(script, question.number)
+        store.close(script, question, why)
     else:
         store.put(script, kept)
-    store.note_closed(question.number, why)
     for person in question.told:
         if person != facts.get("by"):
             tell(person, question, f"Question {question.number} is closed: {why}.")

@@ -97,8 +97,7 @@ def _hand_over(waiting: Waiting, heir: Assistant) -> None:
         root = question.root or waiting.owner.id
         telling.record("question_handed_on", waiting.owner, question, to=heir.key)
         telling.record("question_asked", heir, question, people=question.people, is_again=True)
-        store.put(heir, replace(question, root=root))
-        store.remove(waiting.owner, question.number)
+        store.hand_on(waiting.owner, heir, replace(question, root=root))
     waiting.owner = heir
 
 

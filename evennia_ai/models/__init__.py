@@ -1,13 +1,13 @@
-"""The package's own tables: calls, record, memories, cards, trace, tasks, tokens, pins, peers.
+"""The package's own tables: calls, record, memories, cards, trace, tasks, questions, tokens, pins.
 
 Each table has one room that fills it: `budget.ledger` totals, calls and games, `audit` the record,
 `memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
 `agent.tracing` the trace, `tasks.store` the tasks, `tasks.peer_store` those of peers,
-`tasks.remote_tasks` those that agents elsewhere were given, `operations.cards` the cards,
-`mcp.pin_store` the pinned tools. Whoever deletes an assistant deletes its rows:
-`operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
-whole seconds since 1970 or as a column says; counters are added to in the database, never set from
-memory, so that several server processes can share them.
+`tasks.remote_tasks` those that agents elsewhere were given, `approvals.store` what people are
+asked, `operations.cards` the cards, `mcp.pin_store` the pinned tools. Whoever deletes an assistant
+deletes its rows: `operations.lifecycle` and `operations.removing`. Amounts of money are whole
+nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
+database, never set from memory, so that several server processes can share them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from evennia_ai.models.peers import PeerEvent as PeerEvent
 from evennia_ai.models.peers import PeerHook as PeerHook
 from evennia_ai.models.peers import PeerTask as PeerTask
 from evennia_ai.models.peers import RemoteTask as RemoteTask
+from evennia_ai.models.question import StoredQuestion as StoredQuestion
 from evennia_ai.models.tool_pin import ToolPin as ToolPin
 
 APP = "evennia_ai"

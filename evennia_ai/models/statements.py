@@ -68,6 +68,13 @@ class OneCursor(transaction.Atomic):
         super().__exit__(*error)
 
 
+def open_transaction(using: str = "default") -> transaction.Atomic | None:
+    """The outermost block that may still be undone; None without one, also in Django's TestCase."""
+    blocks = connections[using].atomic_blocks
+    own = (block for block in blocks if not getattr(block, "_from_testcase", False))
+    return next(own, None)
+
+
 def cursor(using: str = "default") -> CursorWrapper:
     """That of the transaction which is open, else a new one. Whoever executes also fetches all."""
     block = _OPEN.block

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evennia.typeclasses.attributes import Attribute
@@ -18,13 +18,15 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.aggregates import LONGEST_KEPT, MOST_KEPT, USAGE
 from evennia_ai.core.safety.audit_events import bounded, storable
 from evennia_ai.core.safety.lockout import Lockout
+from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.executions import FORGOTTEN, OTHERS
-from evennia_ai.runtime import state
+from evennia_ai.runtime import asked, state
 
 _TOO_LONG = "too_long"
+QUESTIONS = "questions"
 Values = Mapping[str, Any]
 _CALL = ("tick", "parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
 # What the log does not say any more of a call made for somebody who was forgotten.
@@ -40,20 +42,24 @@ class Unlike(TypedDict):
 
 
 def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
-    """All that an assistant stores, and the defaults of what it does not.
+    """All that an assistant stores, and the defaults of what it does not; and its questions.
 
     Args:
         is_fresh: ask the database for it, whatever is in memory.
     """
+    if is_fresh:
+        asked.let_go(script)
+    questions = {QUESTIONS: asked.stored(script)}
     if not is_fresh:
-        return {name: state.read(script, name) for name in ATTRIBUTES}
+        return questions | {name: state.read(script, name) for name in ATTRIBUTES}
     rows = Attribute.objects.filter(scriptdb__id=script.pk, db_attrtype__isnull=True)
     found = {
         key: deserialize(from_pickle(packed))
         for key, packed in rows.values_list("db_key", "db_value")
     }
     given = {name: found.get(name) for name in ATTRIBUTES}
-    return {n: state.DEFAULTS[n] if value is None else value for n, value in given.items()}
+    known = {n: state.DEFAULTS[n] if value is None else value for n, value in given.items()}
+    return questions | known
 
 
 def differences(
@@ -63,7 +69,7 @@ def differences(
 
     Args:
         record: an assistant's state as its record has it.
-        stored: its attributes.
+        stored: its attributes, and its questions.
         calls: the last calls of tools in the record, the newest first, as many as are in its log.
         has_all: whether the record still has every event; else some of those calls may be gone.
     """
@@ -71,7 +77,7 @@ def differences(
         *_settings(record, stored),
         *_stop(record, stored),
         *_goals(record, stored),
-        *_questions(record, stored),
+        *_questions(record, stored[QUESTIONS]),
         *_counts(record, stored),
         *_tools(record, stored["metrics"]),
         *_log(calls, stored["execution_log"], has_all),
@@ -127,12 +133,12 @@ def _goal_of(goal: Values) -> dict[str, Any]:
     return {"description": text, "priority": goal.get("priority")}
 
 
-def _questions(record: Values, stored: Values) -> Iterator[Unlike]:
+def _questions(record: Values, stored: Iterable[Question]) -> Iterator[Unlike]:
     """The open ones; what is answered already waits only for whoever asked."""
     have = {
-        str(item["number"]): {"kind": item["kind"], "key": item["key"]}
-        for item in stored["questions"]
-        if not item.get("choice")
+        str(item.number): {"kind": item.asking.kind, "key": item.asking.key}
+        for item in stored
+        if not item.choice
     }
     told = {
         number: {"kind": item.get("kind"), "key": item.get("key")}

@@ -13,7 +13,7 @@ from evennia.comms.models import ChannelDB
 from evennia.utils import logger
 from evennia.utils.search import search_object
 
-from evennia_ai import assistant_character, audit, emergency
+from evennia_ai import approvals, assistant_character, audit, emergency
 from evennia_ai.agent import tracing
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
@@ -358,6 +358,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
         table.objects.filter(assistant=script.pk).delete()
     tracing.remove_all(script.pk)
     tasks.remove_all(script.pk)
+    approvals.remove_all(script)
     if body is not None:
         body.assistant_script = None
         for account in _accounts_of(body):

@@ -36,6 +36,7 @@ from evennia_ai.models import (
     RecordedEvent,
     RecordedSnapshot,
     RemoteTask,
+    StoredQuestion,
     ToolPin,
     WorkJob,
 )
@@ -252,7 +253,7 @@ def _clear_tables(*, and_lore: bool) -> None:
     else:
         kept.append(rows.SHARED)
     with transaction.atomic():
-        for table in (Memory, EntityProfile, CardFile, WorkJob):
+        for table in (Memory, EntityProfile, CardFile, WorkJob, StoredQuestion):
             table.objects.exclude(assistant__in=kept).delete()
         for table in OF_ASSISTANTS:
             table.objects.all().delete()

@@ -9,6 +9,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from django.db.transaction import Atomic
+
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.overheard import Overheard
@@ -17,6 +19,7 @@ from evennia_ai.core.hearing.rate_limits import ActiveConversations, HearingConf
 from evennia_ai.core.hearing.unmarked import MOST_CALLS, Call
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.cooling import Blame
+from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.safety import SafetyConfig
@@ -73,6 +76,9 @@ class Work:
         seat: the running of that tick's turn, or None.
         aside: turns that wait beside it for a person's answer, by their scope; see `runtime.slots`.
         unanswered: what agents outside the game ask of its turns, while nobody sees to it.
+        questions: what people are asked for it, as `runtime.asked` read it, or None when that has
+            to be read anew.
+        asked_in: the transaction in which that changed, which perhaps is open still.
         asked_about: the senders of messages that wait for leave to be as long as they are.
         chosen: the number of the last open line that it was chosen to answer; see
         `agent.answerers`.
@@ -133,6 +139,8 @@ class Work:
     seat: Seat | None = None
     aside: dict[str, Seat] = field(default_factory=dict)
     unanswered: set[Unanswered] = field(default_factory=set)
+    questions: tuple[Question, ...] | None = None
+    asked_in: Atomic | None = None
     asked_about: list[str] = field(default_factory=list)
     chosen: int = 0
     ear: Ear | None = None

@@ -7,7 +7,7 @@ from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError, ToolDeniedError
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import asked, services, state
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.rights import Right, lets
 from evennia_ai.tools.groups import STATE
@@ -60,5 +60,5 @@ def _errors(script: Assistant) -> str:
 
 
 def _waiting(script: Assistant) -> str:
-    questions = sum(not item.get("choice") for item in state.read(script, "questions"))
+    questions = sum(not item.choice for item in asked.stored(script))
     return f"waiting: {len(script.work.inbox)} messages, {questions} questions to people"

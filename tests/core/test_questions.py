@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -186,6 +187,13 @@ class TestShown:
         assert Question(found, number=1).line().isprintable()
 
 
+def test_an_answer_in_words() -> None:
+    """Whose it was and what; of an open question there is none."""
+    question = Question(LIMIT)
+    assert "" == question.answer
+    assert "Tom answered yes" == replace(question, choice="yes", by="Tom").answer
+
+
 class TestTime:
     """When a question ends."""
 
@@ -203,6 +211,7 @@ class TestTime:
         """By its own time, or by the time it is kept after a restart."""
         question = Question(LIMIT, expires_at=expires_at, kept_until=kept_until)
         assert is_over is question.is_over(now)
+        assert min(filter(None, (expires_at, kept_until)), default=0) == question.due
 
     def test_whom_a_call_waits_for(self) -> None:
         """A limit is waited for; a call is not."""

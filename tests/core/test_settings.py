@@ -73,7 +73,6 @@ def test_what_it_keeps_for_itself_is_marked() -> None:
         "current_goals",
         "notes",
         "last_compaction",
-        "questions",
         "adopted",
         "lockout",
         "own_turns",

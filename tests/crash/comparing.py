@@ -16,11 +16,13 @@ from evennia.typeclasses.attributes import Attribute
 from evennia_ai import audit
 from evennia_ai.core.safety.audit_events import bounded, masked
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.models import StoredQuestion
 
 PAGE = 100
 # Of a long record only the newest versions are opened, which takes a while for each.
 OPENED = 20
 TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
+QUESTIONS = "questions"
 UNKNOWN = "nobody knows whether this happened"
 AMOUNTS = ("calls", "prompt_tokens", "completion_tokens")
 TASKS = {"answered": "tasks_completed", "silent": "tasks_completed", "failed": "tasks_failed"}
@@ -40,9 +42,13 @@ class Told:
 
 
 def stored(script_id: int) -> dict[str, Any]:
-    """An assistant's attributes as their rows hold them."""
+    """An assistant's attributes as their rows hold them, and the numbers of its open questions."""
     rows = Attribute.objects.filter(scriptdb__id=script_id)
-    return dict(rows.values_list("db_key", "db_value"))
+    asked = StoredQuestion.objects.filter(assistant=script_id, state__in=("open", "answered"))
+    # One that is answered stays stored until that is used, or its call is over: a call is run on
+    # its answer; any other answer is kept until who asked takes it.
+    numbers = {row.pk for row in asked if row.state == "open" or row.key}
+    return dict(rows.values_list("db_key", "db_value")) | {QUESTIONS: numbers}
 
 
 def told(key: str) -> list[Told]:
@@ -197,11 +203,7 @@ def _open_matters(values: Mapping[str, Any], sums: Sums) -> Iterator[str]:
     goals = (values.get("current_goals") or {}).get("goals", ())
     active = {goal["id"] for goal in goals if goal["status"] == "active"}
     yield from _differ("open goals", active, sums.goals)
-    # One that is answered stays stored until that is used, or its call is over.
-    stored = values.get("questions") or ()
-    # A call is run on its answer; any other answer is kept until who asked takes it.
-    questions = {q["number"] for q in stored if not (q.get("choice") and q.get("call"))}
-    yield from _differ("open questions", questions, sums.questions)
+    yield from _differ("open questions", values[QUESTIONS], sums.questions)
     yield from _differ("stop", bool(values.get("emergency_stop")), sums.is_stopped)
     if sums.is_new_talk:
         yield from _differ("conversation", values.get("conversation_history") or [], [])

@@ -11,7 +11,9 @@ from twisted.internet.defer import Deferred
 from evennia_ai import approvals, audit, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.questions import Answer, ApprovalRequest
+from evennia_ai.models import StoredQuestion
 from evennia_ai.operations import Result
+from evennia_ai.runtime import asked
 from tests.online import lines_shown, log_in
 from tests.shell.support import ShellTest, pump
 
@@ -71,6 +73,11 @@ class QuestionsTest(ShellTest):
     def open_numbers(self, script: Any = None) -> list[int]:
         """The numbers of an assistant's (Ada's) open questions."""
         return [question.number for question in approvals.pending(script or self.ada_script)]
+
+    def damage(self) -> None:
+        """What is stored of Ada's questions makes no sense any more."""
+        StoredQuestion.objects.filter(assistant=self.ada_script.pk).update(question="3")
+        asked.let_go(self.ada_script)
 
     def reply(
         self, number: int, text: str, person: Any = None, *, is_staff: bool = False

@@ -7,6 +7,7 @@ from typing import Any
 from evennia.typeclasses.attributes import Attribute
 
 from evennia_ai import audit, operations
+from evennia_ai.approvals import store
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.core.turn.executions import OTHERS
@@ -190,7 +191,8 @@ class TestDiffer(CheckTest):
         answered = Question(
             ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=4, choice="yes"
         )
-        self.tamper(questions=[asked.as_stored(), answered.as_stored()])
+        for question in (asked, answered):
+            store.begin(self.ada_script, question)
         self.differ({"questions.3": (None, {"kind": "tool.x", "key": "k"})})
 
     def test_counts(self) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
-from evennia_ai import emergency, operations
+from evennia_ai import approvals, emergency, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.scripted import completion
-from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
@@ -33,8 +32,8 @@ class TestConfirmation(HearingTest):
         """Mira asks for the lamp; the number of Ada's question."""
         more = answers or (whispers("May I?", "Mira"),)
         self.ask("whisper Ada = take the lamp", GET, *more, person=self.mira)
-        questions = state.read(self.ada_script, "questions")
-        return questions[-1]["number"] if questions else 0
+        questions = approvals.stored(self.ada_script)
+        return questions[-1].number if questions else 0
 
     def asked(self, person: Any) -> list[str]:
         """The questions that a person was put."""
@@ -178,5 +177,5 @@ class TestConfirmation(HearingTest):
         """She looks and speaks as ever."""
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
         pump()

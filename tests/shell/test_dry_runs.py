@@ -10,7 +10,7 @@ from django.test import override_settings
 from evennia.utils import create
 from twisted.internet.defer import Deferred
 
-from evennia_ai import audit, operations
+from evennia_ai import approvals, audit, operations
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import BudgetAccount
@@ -184,7 +184,7 @@ class TestNothingIsDone(DryRunTest):
         side = self.side("get it", calls("get", item="lamp"), whispers("I asked."))
         (asked, _) = side.deeds
         assert ("get", False, "a person is asked first") == (asked.tool, asked.would, asked.how)
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
 
     def test_private_words_would_go_aside(self) -> None:
         """Said aloud after a whisper: only whoever asked would hear it."""
@@ -197,7 +197,7 @@ class TestNothingIsDone(DryRunTest):
         state.write(self.ada_script, safety_config={"loop": {"max_model_calls_per_tick": 1}})
         side = self.side("look", calls("look"), b"")
         assert "limit" in str(side.heard["steps"])
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
 
 
 class TestMoney(DryRunTest):

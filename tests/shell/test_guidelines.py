@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evennia_ai import approvals
 from evennia_ai.commands import AssistantCmdSet, CmdAiExec, CmdAssistant
 from evennia_ai.core.safety.guidelines import FRAME
 from evennia_ai.llm.scripted import completion
@@ -32,13 +33,13 @@ class GuidelineTest(HearingTest):
     def beg(self, answer: bytes, person: Any = None) -> int:
         """Somebody says that Ada talks too much; the number of her question, 0 for none."""
         self.ask("say @Ada change your manners", answer, NOOP, person=person or self.tom)
-        questions = state.read(self.ada_script, "questions")
-        return questions[-1]["number"] if questions else 0
+        questions = approvals.stored(self.ada_script)
+        return questions[-1].number if questions else 0
 
     def asked(self, person: Any) -> list[str]:
         """The questions that are put to a person, the oldest first."""
-        questions = state.read(self.ada_script, "questions")
-        return [q["prompt"] for q in questions if self.person(person) in q["people"]]
+        questions = approvals.stored(self.ada_script)
+        return [q.asking.prompt for q in questions if self.person(person) in q.people]
 
     def answer(self, number: int, word: str, person: Any = None) -> None:
         """Somebody answers; Ada hears what came of it."""
@@ -168,7 +169,7 @@ class TestWho(GuidelineTest):
     def test_what_was_told_in_private_stays_private(self) -> None:
         """Guidelines are told to everybody, so nothing of a private talk gets into them."""
         self.ask("whisper Ada = speak of the Wren", propose(text="Speak of the Wren."), NOOP)
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
         assert "you were told something in private" in self.told()
 
 

@@ -237,26 +237,26 @@ class TestGone(QuestionsTest):
     """What is stored can be deleted under it."""
 
     def test_a_wait_ends_with_what_is_stored_of_it(self) -> None:
-        """An owner who clears the attribute leaves nobody waiting."""
+        """Whoever takes all of them out leaves nobody waiting."""
         came = self.put()
-        self.ada_script.db.questions = []
+        approvals.remove_all(self.ada_script)
         self.log_in("Pia")
         assert [DISCARDED] == came
 
     def test_a_timeout_comes_without_it_too(self) -> None:
         """Also where nothing is left to close."""
         came = self.put(timeout_seconds=5)
-        self.ada_script.db.questions = []
+        approvals.remove_all(self.ada_script)
         self.clock.advance(5)
         assert [TIMEOUT] == came
 
     def test_c13_cancellation_goes_through_whatever_is_stored(self) -> None:
         """A stop must not fail because a question cannot be closed."""
         came = self.put()
-        self.ada_script.db.questions = [3]
+        self.damage()
         self.waits[0].cancel()
         assert came[0].check(CancelledError)
-        self.ada_script.db.questions = []
+        approvals.remove_all(self.ada_script)
 
     def test_a_turn_that_is_cut_off_by_a_deletion_asks_nobody(self) -> None:
         """The script goes, and with it what waits for it."""

@@ -115,11 +115,12 @@ class TestInTurn(PeopleTest):
 
     def test_neither_a_login_nor_a_start_fails_for_a_question(self) -> None:
         """Also when what is stored of them makes no sense."""
-        self.ada_script.db.questions = [3]
+        self.put()
+        self.damage()
         bill = self.log_in("Bill", "Builder")
         assert bill.sessions.count()
         approvals.take_up(self.ada_script)
-        self.ada_script.db.questions = []
+        approvals.remove_all(self.ada_script)
 
 
 class TestStalled(PeopleTest):

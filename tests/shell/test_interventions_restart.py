@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from evennia_ai import approvals
+from evennia_ai.approvals import store
 from evennia_ai.core.safety.questions import Answer, QuestionOutcome
-from evennia_ai.runtime import state
 from tests.shell.interventions_case import QuestionsTest
 from tests.shell.support import pump
 
@@ -50,7 +52,7 @@ class TestRestart(QuestionsTest):
         assert f"No question {number} is open: Tom answered yes" in self.reply(number, "no").message
         self.clock.advance(120)
         assert [YES] == self.put()
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
         later, next_number = self.asked()
         assert [] == later
         assert number < next_number
@@ -63,7 +65,7 @@ class TestRestart(QuestionsTest):
         assert [number] == self.open_numbers()
         self.clock.advance(1)
         assert [] == self.open_numbers()
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
         assert "nobody answered in time" in self.reply(number, "yes").message
 
     def test_i7_an_answer_nobody_uses_goes_too(self) -> None:
@@ -98,11 +100,11 @@ class TestRestart(QuestionsTest):
 
     def test_a_call_that_waits_is_put_again(self) -> None:
         """With its number and its time, which is not cut to five minutes."""
-        _, number = self.asked()
-        stored = state.read(self.ada_script, "questions")
-        call = {"tool": "dig", "arguments": {}}
+        self.asked()
+        (asked,) = approvals.stored(self.ada_script)
         self.waits[-1].cancel()
-        state.write(self.ada_script, questions=[stored[0] | {"call": call, "expires_at": 900.0}])
+        number, call = store.next_number(), {"tool": "dig", "arguments": {}}
+        store.begin(self.ada_script, replace(asked, number=number, call=call, expires_at=900.0))
         self.restart()
         assert "Ada asks" in self.told(self.account)[-1]
         self.clock.advance(899)

@@ -12,6 +12,7 @@ from twisted.internet import reactor
 
 from evennia_ai import audit, operations
 from evennia_ai.api.bodies import plain
+from evennia_ai.approvals import store
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
@@ -209,7 +210,8 @@ class TestMetrics(MonitoringTest):
     def test_questions_and_errors(self) -> None:
         """By assistant."""
         asked = Question(ApprovalRequest("k", "tool.x", "may I?", "", "Ada"), number=3)
-        state.write(self.ada_script, questions=[asked.as_stored()], consecutive_errors=2)
+        store.begin(self.ada_script, asked)
+        state.write(self.ada_script, consecutive_errors=2)
         assert (1, 2) == (
             self.sample("questions_open", assistant="Ada"),
             self.sample("consecutive_errors", assistant="Ada"),

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from evennia.utils import logger
 
-from evennia_ai import audit, operations
+from evennia_ai import approvals, audit, operations
 from evennia_ai.core.hearing.audience import WAYS, Hearers
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.llm.scripted import completion
@@ -211,14 +211,14 @@ class TestEveryWay(PrivateTest):
             attribute_allowlist=["desc"],
         )
         self.whisper(completion(None, ("set_attribute", CALLS["set_attribute"])))
-        assert [] == state.read(self.ada_script, "questions")
+        assert () == approvals.stored(self.ada_script)
         for confirm_by, is_told in (("staff", False), ("asker", True)):
             self.set(confirm_by=confirm_by)
             got = completion(None, ("get", {"item": f"{SECRET} {confirm_by}"}))
             self.ask(f"whisper Ada = the {SECRET}", got, DONE, person=self.mira)
             self.model.answers.clear()
-            asked = state.read(self.ada_script, "questions")[-1]
-            assert is_told is (SECRET in asked["prompt"]), confirm_by
+            asked = approvals.stored(self.ada_script)[-1]
+            assert is_told is (SECRET in asked.asking.prompt), confirm_by
 
 
 class TestTask(DelegationTest):

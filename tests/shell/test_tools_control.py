@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from evennia_ai.approvals import store
 from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages.incoming import person_of
@@ -93,7 +95,9 @@ class TestMyState(ToolTest):
         self.ask("whisper Ada = hello", whispers("Hello."))
         tokens = self.ada_script.db.estimated_tokens
         self.ada_script.db.consecutive_errors = 2
-        self.ada_script.db.questions = [{"number": 1}, {"number": 2, "choice": "yes"}]
+        asking = ApprovalRequest("k", "tool.x", "may I?")
+        for question in (Question(asking, 1), Question(asking, 2, choice="yes")):
+            store.begin(self.ada_script, question)
         prompt, budget, errors, waiting = self.told("my_state", turn=self.own).splitlines()
         assert f"prompt: {tokens:,} of 8,192 tokens at the last call" == prompt
         used = re.fullmatch(

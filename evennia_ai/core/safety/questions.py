@@ -154,9 +154,19 @@ class Question:
         """True where somebody goes on with the answer, instead of a call that is run on a yes."""
         return not self.call
 
+    @property
+    def due(self) -> float:
+        """The last moment at which it can be answered; 0: there is none."""
+        return min(filter(None, (self.expires_at, self.kept_until)), default=0.0)
+
+    @property
+    def answer(self) -> str:
+        """The answer and whose it was, in words: `Tom answered yes`; "" without one."""
+        return f"{self.by} answered {self.choice}" if self.choice else ""
+
     def is_over(self, now: float) -> bool:
         """True after the last moment at which it can be answered."""
-        return any(end and now >= end for end in (self.expires_at, self.kept_until))
+        return 0 < self.due <= now
 
     def is_put_to(self, person: str) -> bool:
         """True where this person is asked and has not seen it."""

@@ -183,7 +183,6 @@ _STATE: dict[str, tuple[Any, str]] = {
     "facts_awake": ({}, "what it did of this day with its memories while it was awake"),
     "reflection_state": ({}, "importance come together since it reflected"),
     "current_goals": ({}, "what it is after by itself"),
-    "questions": ([], "questions that nobody answered yet"),
     "adopted": ({}, "what its body was connected to before it was adopted; empty: it was not"),
     "lockout": ({}, "why it is stopped, since when and by whom"),
     "cooling": ({}, "who has to wait, since when, and for what"),
