@@ -27,7 +27,7 @@ def move_in(script: Assistant) -> None:
     try:
         with transaction.atomic():
             found = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
-            store.go_on_after(*(question.number for question in found))
+            store.next_number(*(question.number for question in found))
             for question in found:
                 store.insert(script, _as_new(question))
             script.attributes.remove(OLD)

@@ -37,21 +37,29 @@ Entry = tuple[Any, Question]
 # ---- numbers -----------------------------------------------------------------------------------
 
 
-def next_number() -> int:
-    """A number that no question had before, whichever server process asks it."""
+def next_number(*taken: int) -> int:
+    """A number that no question had before, whichever server process asks it.
+
+    Args:
+        taken: numbers that an older game gave, which nobody will be given from here on.
+    """
     with transaction.atomic():
-        go_on_after()
-        return _draw()
+        last = max(0, _older_count(), *taken)
+        number = _draw()
+        if number <= last:
+            _draw(last)
+            number = _draw()
+    return number
 
 
-def go_on_after(*numbers: int) -> None:
-    """Let the database give none of these numbers, nor any that an older game has counted."""
-    counted = ServerConfig.objects.select_for_update().filter(db_key=COUNTER).first()
-    if counted is not None:
-        numbers += (int(counted.value),)
-        counted.delete()
-    if numbers and _draw() <= max(numbers):
-        _draw(max(numbers))
+def _older_count() -> int:
+    """The last number that an older game counted; 0 where that is known already."""
+    counted = ServerConfig.objects.filter(db_key=COUNTER)
+    if not counted.update(db_key=COUNTER):  # which waits for whoever does the same just now
+        return 0
+    last = int(counted.get().value)
+    counted.delete()
+    return last
 
 
 def _draw(number: int | None = None) -> int:

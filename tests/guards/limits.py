@@ -139,6 +139,20 @@ LIMITS = (
         "test_i7_an_answer_before_it_is_asked_again_counts_once",
     ),
     guard(
+        "a question that is closed is never open again",
+        "approvals/store.py",
+        "filter(pk=question.number).exclude(state=CLOSED)",
+        "filter(pk=question.number)",
+        "test_what_is_closed_stays_closed",
+    ),
+    guard(
+        "what a transaction wrote of questions is not known once it is undone",
+        "runtime/asked.py",
+        " and (work.asked_in is None or work.asked_in is not open_transaction())",
+        "",
+        "test_an_undone_transaction_leaves_all_as_it_was",
+    ),
+    guard(
         "a call is reserved in the ledger before it is sent",
         "budget/ledger/ledger_store.py",
         "        return self._write(begun, config) or begun\n",
