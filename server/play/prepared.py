@@ -76,7 +76,8 @@ def remember(
         environ: the variables that the settings may heed.
     """
     _file(checkout).unlink(missing_ok=True)
-    if not world.database or summary.left_out(world.summary) or _is_evennia_edited(checkout):
+    is_lacking = bool(summary.left_out(world.summary) or world.wrong_settings)
+    if not world.database or is_lacking or _is_evennia_edited(checkout):
         return
     try:
         seen = _seen(checkout, openings, world.database, environ)
