@@ -196,7 +196,9 @@ def _make_environment(
     )
     is_borrowed = checkout.borrowed_venv is not None
     if is_borrowed and not checkout.python.exists():
-        raise PlayError(f"EVENNIA_AI_VENV={checkout.venv} is no environment: no bin/python in it.")
+        raise PlayError(
+            f"EVENNIA_AI_VENV={checkout.venv} is not an environment: no bin/python in it."
+        )
     installs = not is_borrowed and not environment.is_ready(wish)
     needed = preflight.ENVIRONMENT_BYTES if installs else preflight.DATABASE_BYTES
     preflight.check_disk(checkout.root, needed, "the game")

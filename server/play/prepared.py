@@ -42,7 +42,7 @@ def remembered(
 ) -> World | None:
     """Return what the last look found, or None if anything is not as it was then.
 
-    Nothing is known of a database that is no file beside the game.
+    Nothing is known of a database that is not a file beside the game.
 
     Args:
         checkout: whose game.

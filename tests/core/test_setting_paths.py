@@ -52,7 +52,7 @@ def test_a_default_is_a_right_value(name: str) -> None:
 
 
 def test_what_a_setting_does_not_take_is_refused() -> None:
-    """A group that is no mapping, and a plain value that does not fit; each with what would."""
+    """A group that is not a mapping, and a plain value that does not fit; each with what would."""
     for name, value, wanted in (
         ("hearing_config", "fast", "a mapping, such as {'calls_per_player': 6}"),
         ("tick_rate", 0, "a whole number from 1 to 86400"),

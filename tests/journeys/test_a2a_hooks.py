@@ -155,7 +155,7 @@ def test_a7_nothing_is_sent_to_where_an_answer_points(
 def test_a7_an_address_within_is_refused(
     stranger: Peer, model: FakeModel, url: str, told: str
 ) -> None:
-    """Private networks, this machine, and what is no address: refused when it is given."""
+    """Private networks, this machine, and what is not an address: refused when it is given."""
     task = begin(stranger, model)
     params = {"taskId": task, "url": url}
     error = stranger.call("CreateTaskPushNotificationConfig", params)["error"]

@@ -103,7 +103,7 @@ class Contract:
         assert [] == found_keys(store, SMITH, "person:account-99")
 
     def test_refuses_what_is_no_audience(self, store: Any) -> None:
-        """A word that is no audience is refused, whatever a filter would make of it."""
+        """A word that is not an audience is refused, whatever a filter would make of it."""
         store.add(1, [item(1, SMITH, TOM)])
         for wrong in NO_AUDIENCES:
             with pytest.raises(ValueError, match="no audience"):

@@ -209,12 +209,12 @@ class TestLog(AuditingTest):
         assert [1, 1] == [len(self.log(by=name)["entries"]) for name in ("Tom", "Mira")]
 
     def test_only_of_a_day(self) -> None:
-        """In the game's time zone; what is no time is said."""
+        """In the game's time zone; what is not a time is said."""
         operations.stop(self.ada_script, "enough", by="Tom")
         assert self.log(day="today")["entries"] == self.log()["entries"]
         assert [] == self.log(day="yesterday")["entries"]
         told = self.refused(auditing.audit_log(self.ada_script, day="soon"), Problem.INVALID)
-        assert told.startswith("'soon' is no time; a time is like today, yesterday")
+        assert told.startswith("'soon' is not a time; a time is like today, yesterday")
 
     def test_the_games_own(self) -> None:
         """What concerns no single assistant."""
@@ -280,7 +280,7 @@ class TestState(AuditingTest):
             told = self.refused(auditing.audit_state(self.ada_script, version), Problem.MISSING)
             assert f"Ada has no version {version}; there are 1 to {newest}." == told
         told = self.refused(auditing.audit_state(self.ada_script, at="soon"), Problem.INVALID)
-        assert told.startswith("'soon' is no time;")
+        assert told.startswith("'soon' is not a time;")
         both = auditing.audit_state(self.ada_script, 1, at="2 hours ago")
         assert "not both" in self.refused(both, Problem.INVALID)
 

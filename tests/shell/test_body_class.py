@@ -87,7 +87,7 @@ class TestDefaultBody(BodyTest):
         assert (["hello"], 12) == (self.bodies(), self.ada.ndb.heard)
 
     def test_hole_a1_nobody_enters_it(self) -> None:
-        """Loose locks of the game's class do not hold for her; she is no player's character."""
+        """Loose locks of the game's class do not hold for her; she is not a player's character."""
         golem = self.make("Brick", typeclass=Brickman)[1]
         copied = clone_assistant(self.ada_script, "Copy").data.character
         for body in (self.ada, golem, copied):

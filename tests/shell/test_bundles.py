@@ -708,7 +708,7 @@ class TestWrongFiles(BundleTest):
     def test_a_setting_that_is_none_here(self) -> None:
         """Named, before anything is made; one of a wrong value too."""
         unknown = built(self.raw, {bundle_parts.SETTINGS: {"moon": 1}})
-        assert "'moon', which is no setting here" in self.refused(unknown)
+        assert "'moon', which is not a setting here" in self.refused(unknown)
         wrong = read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
         shown = bundle_in.show_bundle(wrong.data, "Bea")
         assert "tick_rate is" in shown.message

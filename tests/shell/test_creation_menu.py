@@ -245,7 +245,7 @@ class TestModels(MenuTest):
         shown = self.shown()
         assert "reachable   ok" in shown
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
-        assert "Mend what says NO, or choose another." in shown
+        assert "Fix what says NO, or choose another." in shown
 
     def test_what_breaks_is_said_and_may_be_tried_again(self) -> None:
         """As is a model that is not set up."""

@@ -76,7 +76,7 @@ class TimelineTest(AuditPages):
             assert is_there == found, query
         response = self.get("audit", key="Ada", query={"day": "the other day"})
         assert 400 == response.status_code
-        assert "'the other day' is no time" in text_of(response)
+        assert "'the other day' is not a time" in text_of(response)
         assert 'value="the other day"' in response.content.decode()
         assert 400 == self.get("audit", key="Ada", query={"before": "x"}).status_code
 
@@ -122,7 +122,7 @@ class MomentsTest(AuditPages):
     """What she was like, and what changed."""
 
     def test_as_it_was(self) -> None:
-        """At a version and at a time; what is no moment is said."""
+        """At a version and at a time; what is not a moment is said."""
         self.change("Astrid", tick_rate=9)
         then = self.newest()
         self.change("Astrid", tick_rate=12)
@@ -173,7 +173,7 @@ class EditsTest(AuditPages):
         assert "is taken back" in shown
         self.post("audit-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
-        assert "'x' is no number of an edit" in text_of(
+        assert "'x' is not a number of an edit" in text_of(
             self.post("audit-undo", {"number": "x"}, key="Ada")
         )
         assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code
