@@ -19,7 +19,7 @@ from evennia_ai.mcp.pins import Pin
 MOST_NAME, MOST_DESCRIPTION, MOST_SKILLS = 100, 300, 50
 JSONRPC, REST = "JSONRPC", "HTTP+JSON"
 VERSION = "1."
-NO_CARD = "what is at {url} is not a card of an agent: {why}"
+NO_CARD = "what is at {url} is not the card of an agent: {why}"
 NO_WAY = f"it is asked neither by {JSONRPC} nor by {REST} of A2A 1.0"
 ELSEWHERE = "it says that it is asked at {url!r}, which is another machine than its card's"
 NO_TOKEN = "it wants a token; name the environment variable that holds it: token_env"

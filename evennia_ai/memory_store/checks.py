@@ -43,7 +43,7 @@ def checked_items(items: Iterable[Item]) -> list[Item]:
     found: dict[str, Item] = {}
     for item in items:
         if not is_key(item.key):
-            raise ValueError(f"{item.key!r} is not a key of a memory; it must be 32 hex digits")
+            raise ValueError(f"{item.key!r} is not the key of a memory; it must be 32 hex digits")
         checked_audiences([item.audience])
         if not 0.0 <= item.trust <= 1.0:
             raise ValueError(f"a trust of {item.trust!r} cannot be; it must be from 0 to 1")

@@ -298,7 +298,7 @@ def _card(raw: bytes) -> Card:
     except ImportFileError as error:
         raise ImportFileError(f"{CARD}: {error}") from None
     except ValueError:
-        raise ImportFileError(f"{CARD}: its picture is no base64") from None
+        raise ImportFileError(f"{CARD}: its picture is not base64") from None
     return card
 
 

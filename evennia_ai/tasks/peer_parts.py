@@ -26,7 +26,7 @@ NO_NAME = "a name has 1 to {most} letters, digits, blanks and . _ -, not {name!r
 NO_TYPE = "{given!r} is not a media type, such as text/plain"
 ONE_OF = "give one of content, base64 and url"
 NO_JSON = "that is not JSON: it has a number or a character that there is not"
-NO_BASE64 = "that is no base64"
+NO_BASE64 = "that is not base64"
 TOO_LONG = "that has {size:,} bytes; one piece has at most {most:,}"
 NO_URL = (
     "{url!r} is not an address: it begins with https:// or http:// and has a host and no password"

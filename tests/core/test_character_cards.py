@@ -182,7 +182,7 @@ def test_a_change_leaves_the_rest(fields: dict[str, Any], text: str) -> None:
         (png.write_chunks(png.plain_picture()), "neither `ccv3` nor `chara`"),
         (
             png.write_chunks(png.with_texts(png.plain_picture(), [("chara", b"*")])),
-            "chara is no base64",
+            "chara is not base64",
         ),
     ],
     ids=lambda value: value[:20] if isinstance(value, bytes) else value,

@@ -58,7 +58,7 @@ def test_error_limit(expected: bool, errors: int, limit: int) -> None:
         pytest.param(False, {"a": 1}, {"a": 1.5}, id="another number"),
         pytest.param(False, {"a": 1}, {"a": True}, id="a truth is not a number"),
         pytest.param(False, {"a": 1}, {"a": "1"}, id="a text is not a number"),
-        pytest.param(False, {"a": True}, {"a": "True"}, id="a text is no truth"),
+        pytest.param(False, {"a": True}, {"a": "True"}, id="a text is not a truth"),
         pytest.param(False, {"a": None}, {}, id="null is something"),
         pytest.param(False, {"a": "x"}, {"b": "x"}, id="another key"),
         pytest.param(False, {"a": "x"}, {"a": "x "}, id="spaces in a text are part of it"),

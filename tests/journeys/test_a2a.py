@@ -388,7 +388,7 @@ def test_what_is_attached_is_streamed_and_told_and_kept(
         ({"url": "file:///etc/passwd"}, "not an address"),
         ({"base64": "***"}, "no base64"),
         ({"content": "x" * 16_001}, "at most 16,000"),
-        ({"content": "x", "media_type": "text"}, "no media type"),
+        ({"content": "x", "media_type": "text"}, "not a media type"),
         ({"content": "x", "name": "../passwd"}, "a name has"),
         ({"content": "x", "url": "https://example.com/"}, "give one of"),
     ],

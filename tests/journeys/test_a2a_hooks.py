@@ -148,7 +148,7 @@ def test_a7_nothing_is_sent_to_where_an_answer_points(
         ("http://169.254.169.254/latest/", "is in a private network"),
         ("http://[::ffff:10.0.0.1]/", "is in a private network"),
         ("http://0x0a.1/", "is in a private network"),
-        ("file:///etc/passwd", "is no address that can be used"),
+        ("file:///etc/passwd", "is not an address that can be used"),
         ("http://user:word@example.org/", "has no user and no password"),
     ],
 )

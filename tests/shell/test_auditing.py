@@ -99,7 +99,7 @@ class TestMoments:
     )
     def test_what_is_none(self, text: str) -> None:
         """It is said what would be one."""
-        with pytest.raises(ValueError, match=r"is no time; a time is like 2026-11-21, ") as caught:
+        with pytest.raises(ValueError, match=r"not a time; a time is like 2026-11-21, ") as caught:
             times.moment_of(text, NOW)
         assert 200 > len(str(caught.value))
 

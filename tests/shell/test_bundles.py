@@ -647,8 +647,8 @@ class TestWrongFiles(BundleTest):
 
     def test_what_is_no_such_file(self) -> None:
         """Said in words: something else, a part missing or twice, another version."""
-        assert "no zip file" in self.refused(b"hello")
-        assert "no zip file" in self.refused(b"")
+        assert "not a zip file" in self.refused(b"hello")
+        assert "not a zip file" in self.refused(b"")
         assert "holds no manifest.json" in self.refused(self.zipped({}))
         parts = members(self.raw)
         with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:

@@ -115,7 +115,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("max_iterations", "3", "max_iterations is in several: context_configs.tick_event.max_"),
     ("thinking_lines", "{}", "thinking_lines is {}; it must be a list of texts"),
     ("trigger_permissions", "foo(bar)", "trigger_permissions: 'foo(bar)' is not a lock string"),
-    ("trigger_permissions", "perm(A) perm(B)", "is no lock string"),
+    ("trigger_permissions", "perm(A) perm(B)", "is not a lock string"),
     ("trigger_permissions", '["perm(A);x:all()"]', "holds a ';'; give one lock, without it"),
     ("trigger_permissions", '[" "]', "trigger_permissions holds an empty text"),
     ("channel_configs.Public", "loud", "channel_configs['Public'].mode is 'loud'; it must be"),
@@ -149,7 +149,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("llm_extra_params.a", "[['sk-0123456789abcdefgh']]", "holds what looks like a key"),
     ("llm_extra_params.messages", "[]", "cannot have 'messages': the assistant writes it itself"),
     ("llm_extra_params.temperature", "1", "'temperature': it is set by llm_temperature"),
-    ("llm_api_key", "x", "llm_api_key cannot be set: keys and passwords are no settings"),
+    ("llm_api_key", "x", "llm_api_key cannot be set: keys and passwords are not settings"),
     (
         "max_iterations_per_tick",
         "11",

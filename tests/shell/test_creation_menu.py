@@ -94,7 +94,7 @@ class TestTheWay(MenuTest):
         self.open()
         shown = self.answer("Edda", "", "", "", "here", "Bilder")
         assert "There is no permission 'Bilder'; there are Guest, Player" in shown
-        assert "That will not do: 'perm(' is no lock string" in self.answer("perm(")
+        assert "That will not do: 'perm(' is not a lock string" in self.answer("perm(")
         assert self.is_at(7, self.answer("builders"))
         self.answer("", "create")
         script = operations.find_assistant("edda")

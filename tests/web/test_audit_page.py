@@ -143,7 +143,7 @@ class MomentsTest(AuditPages):
         shown = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d CES?T", text_of(self.get("audit", key="Ada")))
         assert shown is not None
         response = self.get("audit-state", key="Ada", query={"at": shown[0]})
-        assert "is no time" not in text_of(response)
+        assert "is not a time" not in text_of(response)
 
     def test_what_changed(self) -> None:
         """Side by side, word by word; the second moment is now where it is left out."""
@@ -173,7 +173,7 @@ class EditsTest(AuditPages):
         assert "is taken back" in shown
         self.post("audit-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
-        assert "'x' is not a number of an edit" in text_of(
+        assert "'x' is not the number of an edit" in text_of(
             self.post("audit-undo", {"number": "x"}, key="Ada")
         )
         assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code

@@ -109,7 +109,7 @@ def _unpacked(packed: bytes, keyword: str) -> bytes:
     try:
         return b64decode(packed.strip(), validate=True)
     except (binascii.Error, ValueError):
-        raise ImportFileError(f"the text {keyword} is no base64, as that of a card is") from None
+        raise ImportFileError(f"the text {keyword} is not base64, as that of a card is") from None
 
 
 def _decoded(raw: bytes, where: str) -> str:

@@ -66,7 +66,7 @@ def safe_id(dbref: str) -> str:
     for pattern, kind in ((_ACCOUNT, "account"), (_OBJECT, "object"), (_MASK, "mask")):
         if found := pattern.fullmatch(dbref):
             return f"{kind}-{found[1].replace('~', '-')}"
-    raise ConfigurationError(f"{dbref!r} is not an id of a person or a room; it must be like '#12'")
+    raise ConfigurationError(f"{dbref!r} is not the id of a person or room; it must be like '#12'")
 
 
 def _hashed(name: str) -> str:

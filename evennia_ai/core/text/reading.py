@@ -49,7 +49,7 @@ def _whole(digits: str) -> int | None:
 
 
 def _refuse(name: str) -> None:
-    raise UnreadableError(f"hold {name}, which is not a number of JSON")
+    raise UnreadableError(f"hold {name}, which is not a JSON number")
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_no_number)
