@@ -182,8 +182,8 @@ def test_a_path_is_understood(path: str, expected: tuple[str | int, ...]) -> Non
         ),
         pytest.param(
             "llm_auth_token",
-            "llm_auth_token cannot be set: keys and passwords are not settings of an assistant: put "
-            "them into the game's environment or into server/conf/secret_settings.py",
+            "llm_auth_token cannot be set: keys and passwords are not settings of an assistant: "
+            "put them into the game's environment or into server/conf/secret_settings.py",
             id="secret",
         ),
     ],
