@@ -120,7 +120,7 @@ class Contract:
             with pytest.raises(ValueError, match="not the key"):
                 store.add(1, [Item(wrong, SMITH, WORLD)])
         for bad in (0, -1, True, "1", "1 OR 1", None):
-            with pytest.raises(ValueError, match="no assistant's id"):
+            with pytest.raises(ValueError, match="not an assistant's id"):
                 store.search(Sought(bad, SMITH, (WORLD,), 5))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="from 0 to 1"):
             store.add(1, [item(1, trust=1.5)])
