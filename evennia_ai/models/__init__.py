@@ -1,13 +1,13 @@
 """The package's own tables: calls, record, memories, cards, trace, tasks, tokens, pins, peers.
 
 Each table has one room that fills it: `budget.ledger` totals, calls and games, `audit` the record,
-`memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
+`memory_store.rows` the memories, `memory` the profiles, `operations.rights.token_store` the tokens,
 `agent.tracing` the trace, `tasks.store` the tasks, `tasks.peer_store` those of peers,
-`tasks.remote_tasks` those that agents elsewhere were given, `operations.cards` the cards,
+`tasks.remote_tasks` those that agents elsewhere were given, `operations.files.cards` the cards,
 `mcp.pin_store` the pinned tools. Whoever deletes an assistant deletes its rows:
-`operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
-whole seconds since 1970 or as a column says; counters are added to in the database, never set from
-memory, so that several server processes can share them.
+`operations.assistants.lifecycle` and `operations.assistants.removing`. Amounts of money are whole
+nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
+database, never set from memory, so that several server processes can share them.
 """
 
 from __future__ import annotations

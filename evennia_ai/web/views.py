@@ -26,10 +26,10 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations import Result, callers
+from evennia_ai.operations import Result
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.rights import callers, is_allowed
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import Menu, menu_of

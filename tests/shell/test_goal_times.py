@@ -13,7 +13,7 @@ from django.test import override_settings
 from evennia_ai import audit, operations
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import auditing
+from evennia_ai.operations.audit import log
 from evennia_ai.runtime import day_clocks, state
 from tests.shell.support import as_data, says
 from tests.shell.test_goals import NOOP, GoalsTest
@@ -187,9 +187,9 @@ class TestMissed(GoalTimesTest):
         self.beat(5)
         self.clock.advance(0)
         audit.flush()
-        entries = auditing.audit_log(self.ada_script, events=["goal_time_missed"]).data.entries
+        entries = log.audit_log(self.ada_script, events=["goal_time_missed"]).data.entries
         assert "the time of goal 1 came 3 times, unused" in str(entries)
-        assert [] == auditing.check_audit(self.ada_script, fresh=True).data
+        assert [] == log.check_audit(self.ada_script, fresh=True).data
 
 
 def game_day(hour: int, year: int = 1420) -> Any:
