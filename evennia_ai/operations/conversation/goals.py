@@ -15,8 +15,8 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
 from evennia_ai.operations.result import Problem, Result, one_of
 from evennia_ai.operations.times import iso
-from evennia_ai.runtime import day_clocks, state
 from evennia_ai.runtime import goals as stored_goals
+from evennia_ai.runtime import state
 
 ANY_TIME, ONCE, DAILY = "any time", "once", "daily"
 STATUSES = [goals.ACTIVE, goals.COMPLETED, goals.DROPPED]
@@ -69,7 +69,7 @@ def list_goals(script: AssistantScript) -> Result[Goals]:
     if not lines:
         name = script.key
         lines = [f"{name} has no goal, and does nothing unasked. assistant goal {name} = <text>"]
-    clocks = day_clocks.of(script)
+    clocks = stored_goals.clocks_of(script)
     rows = [_row(stored, goal, clocks) for goal in goals.active(stored)]
     ended = [_row(stored, goal, clocks) for goal in closed]
     return Result(True, "\n".join(lines), Goals(rows, ended))
