@@ -1,11 +1,9 @@
 """The file in which an assistant moves from game to game: a zip of JSON with hashes and counts.
 
 Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
-of it is used. People and places stand in it as numbers of its own list `who.jsonl`; in what is used
-of it is not an id of the game it comes from, since here the same id is somebody else's. Its record,
-`record.jsonl`, has the ids of that game: it is put aside as it is, for people to read.
-
-It may hold hundreds of thousands of lines: it is written and read in steps of `runtime.portions`.
+of it is used. People and places stand in it as numbers of its own list `who.jsonl`, since the same
+id is somebody else's here. Its record, `record.jsonl`, has the ids of the game it comes from: it is
+put aside as it is, for people to read. It may be long: it is read in steps of `runtime.portions`.
 """
 
 from __future__ import annotations
