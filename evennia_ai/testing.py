@@ -23,14 +23,14 @@ from evennia.utils.utils import make_iter
 from twisted.internet import reactor
 from twisted.internet.task import Clock
 
-from evennia_ai import audit, operations
+from evennia_ai import approvals, audit, operations
 from evennia_ai.agent import warming
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
-from evennia_ai.operations.spent_days import spent_days
+from evennia_ai.operations.budget.days import spent_days
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.tasks import remote_tasks, task_waits
 
@@ -227,6 +227,7 @@ def forget_process() -> None:
     services.pool.cache_clear()
     services.memory.cache_clear()
     ledger.start_anew()
+    approvals.start_anew()
     task_waits.start_anew()
     remote_tasks.start_anew()
     audit.start_anew()

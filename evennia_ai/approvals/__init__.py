@@ -14,6 +14,7 @@ from evennia_ai.approvals.requesting import ask
 from evennia_ai.approvals.settling import call_of, close_call, notice, settled
 from evennia_ai.approvals.store import find, pending, remove_all, stored, why_closed
 from evennia_ai.approvals.telling import as_seen
+from evennia_ai.approvals.waits import start_anew
 
 # Whoever logs in or out must be seen from the first question on, whatever asked it.
 watch()
@@ -36,6 +37,7 @@ __all__ = [
     "pending",
     "remove_all",
     "settled",
+    "start_anew",
     "stored",
     "take_up",
     "why_closed",

@@ -71,6 +71,15 @@ class Waiting:
 WAITING: dict[str, Waiting] = {}
 
 
+def start_anew() -> None:
+    """Forget who waits, untold: between two tests, which have a database each."""
+    for waiting in WAITING.values():
+        waiting.rest()
+        for waiter in waiting.waiters:
+            waiter.stop()
+    WAITING.clear()
+
+
 def is_waiting(question: Question) -> bool:
     """True where somebody in this process waits for it."""
     found = WAITING.get(question.asking.key)
