@@ -52,7 +52,7 @@ def notice(script: Assistant, question: Question, text: str) -> Event:
 
 
 def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
-    """What `turns.keep` stores when a call is over: its question is gone, the assistant is told.
+    """The values for `turns.keep` when a call is over: its question goes, the assistant is told.
 
     Args:
         text: what came of it; "": nobody is told, as after a stop.
