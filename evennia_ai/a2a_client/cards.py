@@ -26,7 +26,7 @@ NO_TOKEN = "it wants a token; name the environment variable that holds it: token
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class RemoteCard:
     """A card, as far as it is used.
 
     Attributes:
@@ -42,7 +42,7 @@ class Card:
     pin: Pin
 
 
-def read_card(told: object, remote: Remote) -> Card:
+def read_card(told: object, remote: Remote) -> RemoteCard:
     """Read a card.
 
     Args:
@@ -71,7 +71,7 @@ def read_card(told: object, remote: Remote) -> Card:
         pinned = json.dumps(kept, sort_keys=True)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(NO_CARD.format(url=remote.where, why=error)) from None
-    return Card(name, description, url, binding, Pin(description, pinned))
+    return RemoteCard(name, description, url, binding, Pin(description, pinned))
 
 
 def _mapping(value: object, why: str) -> Mapping[str, Any]:

@@ -74,11 +74,11 @@ def _powers(script: Assistant) -> dict[str, Any]:
     return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
 
 
-def _active(script: Assistant) -> list[goals.Goal]:
+def _active(script: Assistant) -> list[goals.StoredGoal]:
     return goals.active(state.read(script, "current_goals"))
 
 
-def _goal(goal: goals.Goal) -> dict[str, Any]:
+def _goal(goal: goals.StoredGoal) -> dict[str, Any]:
     told = {"description": goal["text"], "priority": goal["priority"]}
     told["parent_id"] = goal.get("parent")
     return {**told, "status": "active"}

@@ -147,7 +147,7 @@ ROWS = (
         "List the assistants",
         "In order of their names.",
         result=AssistantPage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"assistants": [DESCRIBED], "count": 1, "next": None},
     ),
     Row(

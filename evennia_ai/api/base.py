@@ -110,7 +110,7 @@ class ApiView(APIView):
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
             action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
-            given = request_log.Given(self.given, row is not None and row.is_private)
+            given = request_log.LoggedInput(self.given, row is not None and row.is_private)
             name = action or self.get_view_name().lower()
             request_log.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match

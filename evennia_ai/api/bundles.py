@@ -16,7 +16,7 @@ from evennia_ai import emergency
 from evennia_ai.api.assistants import MadeAssistant, made, with_room
 from evennia_ai.api.base import taking
 from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
-from evennia_ai.api.fields import Flag, Name, Plain, Strict, Text
+from evennia_ai.api.fields import Flag, Name, Plain, StrictMapping, Text
 from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
 from evennia_ai.operations import Result, bundle_in, bundle_out
 from evennia_ai.operations.assistants import Made
@@ -60,7 +60,7 @@ def _people() -> People:
     return People(required=False, help_text=told)
 
 
-class BundleLookBody(Strict):
+class BundleLookBody(StrictMapping):
     """An assistant of another game, to be looked at."""
 
     file = _file()
@@ -68,7 +68,7 @@ class BundleLookBody(Strict):
     people = _people()
 
 
-class BundleBody(Strict):
+class BundleBody(StrictMapping):
     """An assistant of another game."""
 
     file = _file()

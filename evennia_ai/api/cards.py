@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from evennia_ai.api.assistants import with_room
 from evennia_ai.api.base import existing, locate, taking
-from evennia_ai.api.fields import Name, Plain, Strict, Text, Word
+from evennia_ai.api.fields import Name, Plain, StrictMapping, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
@@ -51,13 +51,13 @@ class FileText(Text):
         super().__init__(**{"max_length": LONGEST_FILE, "help_text": told, **options})
 
 
-class CardBody(Strict):
+class CardBody(StrictMapping):
     """A character card."""
 
     file = FileText()
 
 
-class NewCardBody(Strict):
+class NewCardBody(StrictMapping):
     """A character card, of which an assistant is to be made."""
 
     file = FileText()
@@ -84,7 +84,7 @@ class PackBody(Plain):
     }
 
 
-class Tried(Strict):
+class Tried(StrictMapping):
     """A wish to see what would change."""
 
     preview = Word(
@@ -92,7 +92,7 @@ class Tried(Strict):
     )
 
 
-class CardFormat(Strict):
+class CardFormat(StrictMapping):
     """The format of a file."""
 
     format = Word(choices=list(cards.KINDS), required=False, help_text="`json`, or `png`.")

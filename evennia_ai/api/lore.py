@@ -95,7 +95,7 @@ ROWS = (
         "List the lore of the game",
         "The most important first.",
         result=LorePage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"lore": [ENTRY], "count": 1, "next": None},
     ),
     Row(

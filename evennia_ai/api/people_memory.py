@@ -73,7 +73,7 @@ class KnownPage:
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
 
-class Acquaintance(profiles.Met):
+class KnownPerson(profiles.Met):
     """Somebody whom an assistant knows."""
 
     person: Annotated[str, note("Such as `account-3`.")]
@@ -84,7 +84,7 @@ class Acquaintance(profiles.Met):
 class AcquaintancePage:
     """Some of those whom an assistant knows, who was met last first."""
 
-    profiles: list[Acquaintance]
+    profiles: list[KnownPerson]
     count: Annotated[int, note("How many there are in all.")]
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
@@ -152,7 +152,7 @@ ROWS = (
         "See what an assistant remembers of you",
         "What you said and did, and what it made of that; nothing of anybody else.",
         result=KnownPage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
         needs=EVERYBODY,
     ),
@@ -249,7 +249,7 @@ ROWS = (
         "List whom an assistant knows",
         "Who was met last first, and how they stand.",
         result=AcquaintancePage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"profiles": [PROFILE], "count": 1, "next": None},
     ),
     Row(

@@ -73,7 +73,7 @@ class Charged:
 
 
 @dataclass(slots=True)
-class Payment:
+class MeteredPayment:
     """One call of an account, attempt by attempt.
 
     Attributes:
@@ -280,13 +280,13 @@ class MeteredClient:
         )
         return Charged(script.key, shares, config, script.clock.seconds, is_stopped)
 
-    def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> Payment:
+    def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> MeteredPayment:
         account = self._charged()
         if account.is_stopped():
             raise StoppedError(account.name)
         prices = self._prices(extra)
         estimate = self._estimate(purpose, tokens, extra, prices)
-        return Payment(account, purpose, estimate, prices, self.spent)
+        return MeteredPayment(account, purpose, estimate, prices, self.spent)
 
     def _estimate(
         self,

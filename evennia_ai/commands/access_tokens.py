@@ -9,7 +9,7 @@ from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
 from evennia_ai.commands.base import number_of
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 
 NEW, REVOKE, OF, ALL = "new", "revoke", "of", "all"
 OF_OTHERS = "tokens of others"
@@ -72,7 +72,7 @@ class TokenWords(WordCommand):
 
 
 WORDS = {
-    "token": Word(
+    "token": Subcommand(
         TokenWords._token,
         "assistant token, assistant token new [<what for>] [= read | usual | write], "
         "assistant token revoke <number> | all, assistant token of <account>, "

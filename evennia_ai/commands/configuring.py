@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from evennia_ai.commands.figures import cropped
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations import settings as settings_of
 from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, group_of
@@ -98,7 +98,7 @@ class ConfiguringWords(WordCommand):
 
 
 WORDS = {
-    "config": Word(
+    "config": Subcommand(
         ConfiguringWords._config,
         "assistant config <name> [show [<key>] | set <key> <value> | unset <key>]",
         "Its settings. Show explains one; set changes it from its next turn on, and is checked; "

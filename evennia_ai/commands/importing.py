@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from evennia_ai.commands.base import Steps
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
@@ -187,7 +187,7 @@ class ImportingWords(WordCommand):
 
 
 WORDS = {
-    "import": Word(
+    "import": Subcommand(
         ImportingWords._take,
         "assistant import <file> [as <new name> | = <name>], assistant import {...} [...], "
         "assistant import <file>.zip [as <new name>] [where <player there> is <account here>, ...]",
@@ -197,14 +197,14 @@ WORDS = {
         "kept but unused; then it asks. From a .zip comes a whole assistant of another game, with "
         "all it knows; whoever is not said to be somebody here stays a stranger to it.",
     ),
-    "export": Word(
+    "export": Subcommand(
         ImportingWords._give,
         "assistant export [<name>] [png | json | all]",
         "Its card as a file, as it came but for what was changed since; one that was never given "
         "a card has one made of who it is. With `all` it is the whole assistant, for another game, "
         "with every private word that it knows.",
     ),
-    "lore": Word(
+    "lore": Subcommand(
         ImportingWords._lore,
         "assistant lore, assistant lore import <file> | {...}, assistant lore export [<pack>]",
         "Lore packs, YAML or JSON: which there are, one brought in from the folder of imports "

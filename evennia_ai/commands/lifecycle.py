@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
-from evennia_ai.commands.words import ALL, Word, WordCommand
+from evennia_ai.commands.words import ALL, Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript, Result, lifecycle, removing
 from evennia_ai.operations.assistants import BODY
 
@@ -158,7 +158,7 @@ class LifecycleWords(WordCommand):
         self.for_all("emergency stop", stop)
 
 
-CREATE = Word(
+CREATE = Subcommand(
     LifecycleWords._create,
     "assistant create, assistant create <name>[:<typeclass>] [= <who it is, in a few words>]",
     "Alone it asks step by step: name, body, look, character, model. With a name one is made at "
@@ -169,41 +169,41 @@ CREATE = Word(
 WORDS = {
     "create": CREATE,
     "init": CREATE,
-    "clone": Word(
+    "clone": Subcommand(
         LifecycleWords._clone,
         "assistant clone <name> = <new name>",
         "Another one with the same settings, prompts and look. What the first one knows and said "
         "stays with it.",
     ),
-    "delete": Word(
+    "delete": Subcommand(
         LifecycleWords._delete,
         "assistant delete <name>",
         "Deletes an assistant for good, after asking. Its record is put away as a file.",
     ),
-    "adopt": Word(
+    "adopt": Subcommand(
         LifecycleWords._adopt,
         "assistant adopt <character or thing> [= <name>]",
         "Gives somebody of the game a mind, who stays what they are: class, name, look, locks and "
         "all. With the name of an assistant that has lost its body, that one goes on in this body.",
     ),
-    "release": Word(
+    "release": Subcommand(
         LifecycleWords._release,
         "assistant release <name>",
         "Takes the mind of somebody who was adopted away again, after asking; they are as before. "
         "What it knew is lost; its record is put away as a file.",
     ),
-    "start": Word(
+    "start": Subcommand(
         partial(LifecycleWords._enable, enabled=True),
         "assistant start [<name> | all]",
         "Lets it answer, or all you have a say over.",
     ),
-    "stop": Word(
+    "stop": Subcommand(
         partial(LifecycleWords._enable, enabled=False),
         "assistant stop [<name> | all]",
         "Keeps it, or all you have a say over, silent until started again; what waits for an "
         "answer goes on waiting. To stop it in the middle of something: assistant emergency stop",
     ),
-    "remove": Word(
+    "remove": Subcommand(
         LifecycleWords._remove,
         "assistant remove all [and records]",
         "For a game that is to go on without assistants: all of them, their bodies, accounts, "
@@ -211,7 +211,7 @@ WORDS = {
         "calls have cost, lore and the record stay, but by `and records`. It says what is left to "
         "do outside the game. Not over the API.",
     ),
-    "emergency": Word(
+    "emergency": Subcommand(
         LifecycleWords._emergency,
         "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
         "Stops an assistant at once, or all you have a say over, over restarts too: what is under "

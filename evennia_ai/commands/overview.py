@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.figures import aligned, dollars, short, span
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
@@ -218,13 +218,15 @@ class OverviewWords(WordCommand):
 
 
 WORDS = {
-    "": Word(OverviewWords._start, "assistant", is_for_all=True, is_told=False),
-    "list": Word(
+    "": Subcommand(OverviewWords._start, "assistant", is_for_all=True, is_told=False),
+    "list": Subcommand(
         OverviewWords._list,
         "assistant list",
         "All assistants at a glance: what each is at, how long ago it heard something, its "
         "model, what it used today of which caps, which services fail, and how many questions "
         "wait. What needs somebody's hand stands below, with what to type.",
     ),
-    "status": Word(OverviewWords._status, "assistant status [<name>]", "One assistant in detail."),
+    "status": Subcommand(
+        OverviewWords._status, "assistant status [<name>]", "One assistant in detail."
+    ),
 }

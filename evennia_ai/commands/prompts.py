@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia_ai.commands.base import number_of
 from evennia_ai.commands.editing import open_editor
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import AssistantScript, Result, prompts, shown_prompts
 
@@ -124,7 +124,7 @@ ACTS: dict[str, Callable[[Any, AssistantScript, str, str], Result | None]] = {
     "context": PromptWords._context,
 }
 WORDS = {
-    "prompt": Word(
+    "prompt": Subcommand(
         partial(PromptWords._do, word="prompt"),
         "assistant prompt <name> [<context>] [show | edit [<setting>]]",
         "What its model is sent when you whisper to it, or in another context, such as reflection, "
@@ -132,19 +132,19 @@ WORDS = {
         "or another text: system_prompt, system_prompt_native, compact_prompt, failure_line, "
         "thinking_lines.",
     ),
-    "component": Word(
+    "component": Subcommand(
         partial(PromptWords._do, word="component"),
         "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
         "off <id> | delete <id>]",
         "The parts of its prompt, and parts of its own.",
     ),
-    "template": Word(
+    "template": Subcommand(
         partial(PromptWords._do, word="template"),
         "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
         "delete <key>]",
         "System prompts to choose from.",
     ),
-    "context": Word(
+    "context": Subcommand(
         partial(PromptWords._do, word="context"),
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",

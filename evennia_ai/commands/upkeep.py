@@ -8,7 +8,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import CHECK_FAILED, aligned, allowed, report_lines
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import (
@@ -192,32 +192,32 @@ class UpkeepWords(WordCommand):
 
 
 WORDS = {
-    "peers": Word(
+    "peers": Subcommand(
         UpkeepWords._peers,
         "assistant peers [<account>]",
         "Agents elsewhere that gave assistants tasks, how those stand, and what they cost; and "
         "those that assistants may give tasks. The words of a task are private; `assistant why "
         "<name> <number>` has the rest.",
     ),
-    "check": Word(
+    "check": Subcommand(
         UpkeepWords._check,
         "assistant check [<name>]",
         "Tries the model of an assistant, or the game's, with real requests: does it answer, know "
         "tools, read long prompts, and how fast. Tells whether it hears what is said here, who "
         "else has a name like it, and which words of commands the game has itself.",
     ),
-    "usage": Word(
+    "usage": Subcommand(
         UpkeepWords._usage,
         "assistant usage [<name>]",
         "Model calls, tokens and tools used, by whom, and the newest tool calls.",
     ),
-    "breakers": Word(
+    "breakers": Subcommand(
         UpkeepWords._breakers,
         "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
         "Which services and tools failed so often that they are not asked for a while. Reset asks "
         "one again at once.",
     ),
-    "tools": Word(
+    "tools": Subcommand(
         UpkeepWords._tools,
         "assistant tools [<name>], assistant tools held, "
         "assistant tools allow <tool> | <server> = <mark>",
@@ -225,8 +225,8 @@ WORDS = {
         "or not as it was allowed, is held: `held` shows what is different, and by its mark an "
         "owner of the game allows it.",
     ),
-    "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
-    "budget": Word(
+    "rag": Subcommand(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
+    "budget": Subcommand(
         UpkeepWords._budget,
         "assistant budget [<name>], assistant budget game, "
         "assistant budget <name> | game raise <cap> <amount>",

@@ -9,7 +9,7 @@ from twisted.internet import reactor
 
 from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript, traces
 from evennia_ai.operations.own_memory import person_id
 from evennia_ai.operations.revealing import Look
@@ -138,7 +138,7 @@ def _again(name: str, asked: WhyRequest, before: int) -> str:
 
 
 WORDS = {
-    "why": Word(
+    "why": Subcommand(
         WhyWords._why,
         'assistant why [<name>] [<number> | <day> | "<words>"] [full] [reveal]',
         "Why it answered your last message, or the one of that number, or did not; without a "

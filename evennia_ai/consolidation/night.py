@@ -12,7 +12,7 @@ from evennia_ai.core.memory.extraction import Request
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import modes
-from evennia_ai.memory.evidence import Evidence
+from evennia_ai.memory.evidence import ShownMemories
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
@@ -23,7 +23,7 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class Session:
+class MemoryWork:
     """Work with the memories that nobody waits for, and the one way its results are stored.
 
     Attributes:
@@ -41,7 +41,7 @@ class Session:
         request: Request,
         context_type: ContextType,
         purpose: str,
-        evidence: Evidence | None = None,
+        evidence: ShownMemories | None = None,
     ) -> str:
         """The model's answer, as `Asker.ask`."""
         if self.asker is None:
@@ -69,7 +69,7 @@ class Session:
 
 
 @dataclass(slots=True)
-class Night(Session):
+class NightWork(MemoryWork):
     """One piece of a night's work.
 
     Attributes:
@@ -90,11 +90,11 @@ class Night(Session):
         request: Request,
         context_type: ContextType,
         purpose: str,
-        evidence: Evidence | None = None,
+        evidence: ShownMemories | None = None,
     ) -> str:
         """The model's answer, as `Asker.ask`; what it used is counted with the night."""
         try:
-            return await Session.ask(self, request, context_type, purpose, evidence)
+            return await MemoryWork.ask(self, request, context_type, purpose, evidence)
         finally:
             self._count_tokens()
 
@@ -120,7 +120,7 @@ class Night(Session):
             StaleEpochError: it was stopped or reset meanwhile.
         """
         values |= self.moved(cursor, counted)
-        Session.keep(self, *facts, extra_writes=extra_writes, **values)
+        MemoryWork.keep(self, *facts, extra_writes=extra_writes, **values)
         self.note_kept(values)
 
     def moved(

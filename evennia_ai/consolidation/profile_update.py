@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.night import NightWork
 from evennia_ai.core.memory.extraction import Shown
 from evennia_ai.core.memory.portraits import Portrait, nudge, portrait_request, read_portrait
 from evennia_ai.core.memory.recollection import Recollection
@@ -23,7 +23,7 @@ AT_ONCE = 30
 Attribute = dict[str, Any]
 
 
-async def update_profiles(night: Night) -> bool:
+async def update_profiles(night: NightWork) -> bool:
     """One being. What each audience knows of it is looked at apart, and stays apart.
 
     Returns:
@@ -67,7 +67,7 @@ def _by_audience(observations: Sequence[Recollection]) -> list[list[Recollection
 
 
 async def _look(
-    night: Night, profile: EntityProfile, group: Sequence[Recollection]
+    night: NightWork, profile: EntityProfile, group: Sequence[Recollection]
 ) -> Portrait | None:
     """The model's view of what one audience knows; None where it cannot be read."""
     audience = group[0].audience

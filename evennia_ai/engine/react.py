@@ -58,7 +58,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
-        group = Group(calls, turn, bounds.pattern.calls_per_reply)
+        group = CallGroup(calls, turn, bounds.pattern.calls_per_reply)
         # Words that are the call themselves are no thoughts about it.
         turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
@@ -89,7 +89,7 @@ def _shown(turn: Turn, text: str) -> str:
     return words(WAYS["log"], text, turn.kept_audiences) if text else ""
 
 
-def _end_after(group: Group, bounds: Bounds) -> Stop | None:
+def _end_after(group: CallGroup, bounds: Bounds) -> Stop | None:
     """The end of the loop after a reply's calls and its reason, or None."""
     if group.halt is not None:
         return Stop(StopReason.MAX_ITERATIONS, group.halt.detail, False, halt=group.halt)
@@ -152,7 +152,7 @@ def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:
     )
 
 
-async def _run(group: Group, ports: Ports, bounds: Bounds, refusal: str) -> None:
+async def _run(group: CallGroup, ports: Ports, bounds: Bounds, refusal: str) -> None:
     """Run the calls of one reply in order; between two of them the tray is set down.
 
     Args:
@@ -187,7 +187,7 @@ async def _run_one(call: ToolCall, ports: Ports, bounds: Bounds) -> ToolResult:
             await bounds.extend(hit)
 
 
-class Group:
+class CallGroup:
     """The calls of one reply and their results, kept in the turn so that none is without one.
 
     Args:

@@ -24,7 +24,7 @@ _ARE_SCHEMAS = ("items", "additionalProperties")
 _SAY_THE_END = ("enum", "const", "format", "pattern", "maxLength")
 
 
-class Kept(Generic[Source, Made]):
+class IdentityCache(Generic[Source, Made]):
     """A cache of what a function makes of each spec, or of anything else that never changes.
 
     Specs can be neither hashed nor referred to weakly, so they go by identity; keeping the source
@@ -155,12 +155,12 @@ def chosen(specs: Sequence[ToolSpec], choice: object) -> Sequence[ToolSpec]:
     )
 
 
-as_function = Kept(ToolSpec.as_function)
-as_choice = Kept(_choice)
+as_function = IdentityCache(ToolSpec.as_function)
+as_choice = IdentityCache(_choice)
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-tool_text: Kept[Mapping[str, Any], str] = Kept(_JSON.encode)
+tool_text: IdentityCache[Mapping[str, Any], str] = IdentityCache(_JSON.encode)
 
 
 def encode(body: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import require_sdk
 from evennia_ai.mcp.listing import Listing
 from evennia_ai.mcp.pins import HeldTool, Pins, sift
-from evennia_ai.mcp.session import Session
+from evennia_ai.mcp.session import McpSession
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerRegistry
 
 # With less of its time than this a call that is given up says nothing of its server.
@@ -70,7 +70,7 @@ class RemoteServer:
         self._state = "not started"
         self._problem = ""
         self._ended: Deferred[None] | None = None
-        self._session = Session(
+        self._session = McpSession(
             config,
             on_listing=lambda listing: reactor.callFromThread(self.learn, listing),
             on_problem=lambda problem: reactor.callFromThread(self._complain, problem),

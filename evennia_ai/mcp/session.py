@@ -21,7 +21,7 @@ SETTLING_SECONDS = 0.2
 MOST_PROBLEM_CHARS = 200
 
 
-class Session:
+class McpSession:
     """One server, as the asyncio lane sees it. All of it runs there.
 
     Args:

@@ -129,7 +129,7 @@ def told(
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ProfilesRead:
     """Profiles of some beings as they were read; it is in the work of whoever knows them.
 
     Attributes:
@@ -149,7 +149,7 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     if not wanted:
         return {}
     work, now, number = script.work, script.clock.seconds(), written(script.pk)
-    kept: _Read | None = work.profiles
+    kept: _ProfilesRead | None = work.profiles
     if (
         kept is None
         or (kept.written, kept.entities) != (number, wanted)
@@ -157,7 +157,9 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     ):
         where = f"assistant = %s AND entity IN {marks(len(wanted))}"
         found = select(EntityProfile, where, (script.pk, *wanted))
-        kept = work.profiles = _Read(now, number, wanted, {row.entity: row for row in found})
+        kept = work.profiles = _ProfilesRead(
+            now, number, wanted, {row.entity: row for row in found}
+        )
     return kept.profiles
 
 

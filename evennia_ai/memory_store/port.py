@@ -28,7 +28,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class MemoryQuery:
     """A search in one assistant's memories.
 
     Attributes:
@@ -110,10 +110,10 @@ class MemoryStore(Protocol):
     def keep(self, collection: int, items: Sequence[Item], vectors: Sequence[Any]) -> list[bytes]:
         """Take vectors of memories that were made somewhere else; returns what `add` does."""
 
-    def search_words(self, sought: Sought) -> ByWords:
+    def search_words(self, sought: MemoryQuery) -> ByWords:
         """Those that share the most words with a text, the best first. Costs no embedding."""
 
-    def search(self, sought: Sought) -> list[Hit]:
+    def search(self, sought: MemoryQuery) -> list[Hit]:
         """Those that fit a text best by meaning and words, the best first."""
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:

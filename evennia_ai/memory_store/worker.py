@@ -46,7 +46,7 @@ class Inline:
         """There is nothing to stop."""
 
 
-class Worker:
+class WorkerThread:
     """A thread that is started by the first job. A process that ends does not wait for it."""
 
     def __init__(self, name: str, reactor: Reactor) -> None:

@@ -34,13 +34,13 @@ _PLAIN = (
 )
 
 
-class _Open(local):
+class _OpenTransaction(local):
     """This thread's transaction whose statements share a cursor."""
 
     block: OneCursor | None = None
 
 
-_OPEN = _Open()
+_OPEN = _OpenTransaction()
 
 
 class OneCursor(transaction.Atomic):

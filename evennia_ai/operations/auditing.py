@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.agent.holders import as_they_hold
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit import Entry
+from evennia_ai.audit import AuditEntry
 from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
@@ -122,11 +122,11 @@ def audit_log(
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
 
 
-def _is_by(entry: Entry, name: str) -> bool:
+def _is_by(entry: AuditEntry, name: str) -> bool:
     return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
 
 
-def _as_data(entry: Entry) -> FactEntry:
+def _as_data(entry: AuditEntry) -> FactEntry:
     return {
         "version": entry.version,
         "at": entry.at.isoformat(timespec="seconds"),

@@ -155,13 +155,13 @@ def known_cost(shown: str, amount: float, unpriced: int) -> str:
     return f"{shown} + unknown" if amount else "unknown"
 
 
-def _rows(report: ledger.Report, now: float) -> list[str]:
+def _rows(report: ledger.UsageReport, now: float) -> list[str]:
     shown = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
     shown.sort(key=lambda standing: ORDER.index(standing.cap.span))
     return [_row(each, _unpriced(each, report), now) for each in shown]
 
 
-def _unpriced(standing: CapStanding, report: ledger.Report) -> int:
+def _unpriced(standing: CapStanding, report: ledger.UsageReport) -> int:
     return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
 
 
@@ -203,7 +203,7 @@ def _name_of(person: str) -> str:
     return str(being.key) if being is not None else person
 
 
-def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> CapRow:
+def _as_data(standing: CapStanding, report: ledger.UsageReport, now: float) -> CapRow:
     measure, left = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
     row: CapRow = {
         "name": standing.name,

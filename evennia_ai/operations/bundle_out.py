@@ -46,7 +46,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.setting_rows import UNSET, own_of
 from evennia_ai.operations.settings import signed
 from evennia_ai.runtime import state
-from evennia_ai.runtime.game_thread import GameBusyError, Room
+from evennia_ai.runtime.game_thread import GameBusyError, WaitingRoom
 from evennia_ai.runtime.portions import Steps, paced
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ MOST_READINGS = 3
 MOST_AT_ONCE = 2
 WAIT_SECONDS = 0.2
 BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
-_ROOM = Room()
+_ROOM = WaitingRoom()
 ENDING = "zip"
 VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
 # Rights, money, limits on what a task or an hour may cost, models with their keys, and names that

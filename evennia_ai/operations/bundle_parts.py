@@ -196,7 +196,7 @@ class TimingKept(Strict):
 
 
 class GoalKept(Strict):
-    """A goal: `core.turn.goals.Goal`."""
+    """A goal: `core.turn.goals.StoredGoal`."""
 
     id: Annotated[int, Field(ge=1)]
     text: Text
@@ -209,7 +209,7 @@ class GoalKept(Strict):
 
 
 class GoalsKept(Strict):
-    """All goals: `core.turn.goals.Goals`."""
+    """All goals: `core.turn.goals.StoredGoals`."""
 
     version: int = 1
     count: Annotated[int, Field(ge=0)] = 0

@@ -75,7 +75,7 @@ def list_goals(script: AssistantScript) -> Result[Goals]:
     return Result(True, "\n".join(lines), Goals(rows, ended))
 
 
-def _row(stored: goals.Goals, goal: goals.Goal, clocks: Clocks) -> Goal:
+def _row(stored: goals.StoredGoals, goal: goals.StoredGoal, clocks: Clocks) -> Goal:
     timing = goals.timing_of(goal)
     return Goal(
         id=goal["id"],

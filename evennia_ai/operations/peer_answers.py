@@ -92,7 +92,7 @@ def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[
             approvals.drop(*entry, account)
     peer_states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
     wait = task_waits.by_id(task.request)
-    if isinstance(wait, programs.Request):
+    if isinstance(wait, programs.ProgramRequest):
         task_waits.give_up(wait, wait.refusal(CALLED_OFF, Reason.STOPPED))
     audit.record("peer_canceled", script, by=str(account.key), task=task.pk)
     return Result(True, f"Task {task.pk} is called off.", task)

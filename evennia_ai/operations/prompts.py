@@ -11,7 +11,7 @@ from django.conf import settings
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.turn.contexts import ContextType, Part, fields_of
+from evennia_ai.core.turn.contexts import ContextType, PromptPart, fields_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.shown_prompts import no_context
@@ -297,7 +297,7 @@ def _typed(field: str, value: str, before: Mapping[Any, Any] | None) -> Any:
         return {**(before or {}), _number(number.strip()): text.strip()}
     if field in ("enabled_components", "tool_filter", "allowed_tool_categories"):
         if word == "all":
-            return [int(part) for part in Part] if field == "enabled_components" else None
+            return [int(part) for part in PromptPart] if field == "enabled_components" else None
         words = [part.strip() for part in value.split(",") if part.strip() and word != "none"]
         return [_number(part) for part in words]
     if word in SWITCH_WORDS:

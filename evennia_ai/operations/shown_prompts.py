@@ -12,7 +12,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
-from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, Part
+from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, PromptPart
 from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -171,9 +171,9 @@ def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, 
     kept = [message for message in prompt.messages if message in turn.history]
     return sizes | {
         -1: sum(count_tool(spec, scene.count) for spec in specs.values()),
-        int(Part.OVERHEARD): scene.count(told) if told else 0,
-        int(Part.HISTORY): count_messages(kept, scene.count),
-        int(Part.EVENT): count_message(event, scene.count),
+        int(PromptPart.OVERHEARD): scene.count(told) if told else 0,
+        int(PromptPart.HISTORY): count_messages(kept, scene.count),
+        int(PromptPart.EVENT): count_message(event, scene.count),
     }
 
 

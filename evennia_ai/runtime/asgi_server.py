@@ -103,7 +103,7 @@ def client_address(request: Request) -> str:
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
-class Turn:
+class RequestTurn:
     """The turn of a request, from when it has come until its answer, or until it has to wait.
 
     A server's library and the game are two threads of one interpreter: where both have much to do,

@@ -41,7 +41,7 @@ class GameBusyError(Exception):
         self.retry_seconds = retry_seconds
 
 
-class Room:
+class WaitingRoom:
     """Places for requests that wait at one time."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Room:
                 self._count -= 1
 
 
-ANY, LONG = Room(), Room()
+ANY, LONG = WaitingRoom(), WaitingRoom()
 
 
 class _Hop:

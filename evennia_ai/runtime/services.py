@@ -44,7 +44,7 @@ from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.workers import bell
 from evennia_ai.workers.here import Here
 from evennia_ai.workers.kinds import key_mark
-from evennia_ai.workers.port import Work
+from evennia_ai.workers.port import BackgroundWork
 from evennia_ai.workers.queued import Queued
 
 
@@ -332,7 +332,7 @@ def workers_config() -> WorkersConfig:
 
 
 @lru_cache(maxsize=1)
-def work() -> Work:
+def work() -> BackgroundWork:
     """The place of work that nobody waits for: in this process, or by workers."""
     try:
         config = workers_config()

@@ -24,7 +24,7 @@ from evennia_ai.operations.result import Problem, Result
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.watching import FEED
 from evennia_ai.runtime.web_requests import address_of, read_only_session
-from evennia_ai.web.stream import Streams, Wanted, child_name
+from evennia_ai.web.stream import StreamQuery, Streams, child_name
 
 NO_LOGIN = "Log in to the game's web site first."
 LONGEST_MARK = 40
@@ -63,7 +63,7 @@ def _refused(request: Request, status: HTTPStatus, told: str) -> bytes:
     return told.encode()
 
 
-def _wanted(request: Request) -> Result[Wanted]:
+def _wanted(request: Request) -> Result[StreamQuery]:
     """The stream that is asked for, if whoever asks may have it; else why not."""
     cookie = request.getCookie(settings.SESSION_COOKIE_NAME.encode()) or b""
     asker = HttpRequest()
@@ -80,7 +80,7 @@ def _wanted(request: Request) -> Result[Wanted]:
         return found.as_refusal()
     mark = request.getHeader("last-event-id") or _given(request, b"after")
     key = str(found.data.key) if found.data is not None else ""
-    return Result(True, "", Wanted(int(user.pk), key, mark[:LONGEST_MARK]))
+    return Result(True, "", StreamQuery(int(user.pk), key, mark[:LONGEST_MARK]))
 
 
 def _given(request: Request, name: bytes) -> str:

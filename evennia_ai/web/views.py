@@ -57,7 +57,7 @@ LONGEST_MESSAGE = 1000
 Seen = tuple[Menu, Shown]
 
 
-class RefusedError(Exception):
+class PageRefusedError(Exception):
     """A request that is not served, for the reason of a result."""
 
     def __init__(self, result: Result) -> None:
@@ -78,7 +78,7 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
 
         try:
             menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
-        except RefusedError as error:
+        except PageRefusedError as error:
             if page.otherwise and error.result.problem is Problem.FORBIDDEN:
                 return redirect(page_address(page.otherwise))
             raise
@@ -157,10 +157,12 @@ def _shown_again(page: Page, visit: Visit, said: Result) -> Seen | Deferred[Seen
     """The page of a button or a file that came to nothing, with what was said to it.
 
     Raises:
-        RefusedError: the visitor may not see that page: then it is only said.
+        PageRefusedError: the visitor may not see that page: then it is only said.
     """
     if not _may_see(page, visit):
-        raise RefusedError(Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal())
+        raise PageRefusedError(
+            Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal()
+        )
     visit.said = said
     return _shown(page, visit)
 
@@ -188,7 +190,7 @@ def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
 def _require(act: str, visit: Visit) -> None:
     refused = callers.find_allowed(act, visit.account, visit.path.get("key"))
     if not refused.ok:
-        raise RefusedError(refused)
+        raise PageRefusedError(refused)
 
 
 def _in_the_game(
@@ -202,7 +204,7 @@ def _in_the_game(
     """Do something in the game's thread, as the person who asks and with the right it needs.
 
     Raises:
-        RefusedError: the person may not, or there is no such assistant.
+        PageRefusedError: the person may not, or there is no such assistant.
         GameBusyError: the game does not answer in time.
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
@@ -217,12 +219,12 @@ def _in_the_game(
         set_script_prefix(prefix)
         known = callers.account_of(pk, address)
         if not known.ok:
-            raise RefusedError(Result.forbidden(known.message))
+            raise PageRefusedError(Result.forbidden(known.message))
         account = known.data
         with audit.acting(str(account.key), "web"):
             found = callers.find_allowed(act, account, path.get("key"))
             if not found.ok:
-                raise RefusedError(found)
+                raise PageRefusedError(found)
             visit = Visit(account, found.data, Look.of(account), query, form, files, path)
             return do(visit)
 
@@ -284,7 +286,7 @@ def _to_the_login(request: HttpRequest) -> HttpResponse:
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """The page that says why there is no other."""
-    if isinstance(error, RefusedError):
+    if isinstance(error, PageRefusedError):
         status, told = STATUSES[error.result.problem], error.result.message
     elif isinstance(error, GameBusyError):
         status, told = HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."

@@ -12,14 +12,14 @@ from django.test.utils import override_settings
 from twisted.internet.defer import succeed
 
 from evennia_ai import operations
-from evennia_ai.llm.check import Line, Report
+from evennia_ai.llm.check import CheckResult, Report
 from evennia_ai.operations import equipment, monitoring
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
 
-MADE_UP = Report("<b>a model</b>", (Line("answers", False, "try <i>another</i>"),))
+MADE_UP = Report("<b>a model</b>", (CheckResult("answers", False, "try <i>another</i>"),))
 
 
 class HealthTest(WebTest):

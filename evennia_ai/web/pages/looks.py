@@ -35,7 +35,7 @@ ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class ShownChannel:
     """A channel, and what an assistant does with it: a word of `listening.MODES`."""
 
     name: str
@@ -60,13 +60,15 @@ def look_shown(visit: Visit) -> Shown:
     }
 
 
-def _channels(script: AssistantScript) -> list[Channel]:
+def _channels(script: AssistantScript) -> list[ShownChannel]:
     configs = {
         str(name).casefold(): given for name, given in state.read(script, "channel_configs").items()
     }
     heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
     return [
-        Channel(str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard))
+        ShownChannel(
+            str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard)
+        )
         for channel in ChannelDB.objects.order_by("pk")
     ]
 

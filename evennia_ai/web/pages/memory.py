@@ -34,7 +34,7 @@ TRIED = ("q", "way", "who", "aloud")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShownMemory:
     """A memory as a page shows it.
 
     Attributes:
@@ -61,10 +61,12 @@ class Line:
     is_left: bool = False
 
 
-def line_of(row: Remembered | Mapping[str, Any], found: str = "", *, is_left: bool = False) -> Line:
+def line_of(
+    row: Remembered | Mapping[str, Any], found: str = "", *, is_left: bool = False
+) -> ShownMemory:
     """A row of memory as a line of a page."""
     gone = "somebody who is gone" if row["person"] else ""
-    return Line(
+    return ShownMemory(
         number=row["number"],
         kind=row["kind"],
         at=time_shown(row["at"]),

@@ -8,7 +8,7 @@ from typing import Any
 from evennia_ai.operations import Result, memory_upkeep
 from evennia_ai.operations.nights import MOST_NIGHTS, Night, list_nights
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.pages.memory import Line, line_of
+from evennia_ai.web.pages.memory import ShownMemory, line_of
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.typed import number_in, time_shown, value_shown, wrong
 
@@ -17,8 +17,8 @@ from evennia_ai.web.typed import number_in, time_shown, value_shown, wrong
 class Concluded:
     """Something that a night concluded, with what it rests on."""
 
-    memory: Line
-    sources: list[Line]
+    memory: ShownMemory
+    sources: list[ShownMemory]
 
 
 @dataclass(frozen=True, slots=True)

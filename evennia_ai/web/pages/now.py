@@ -37,7 +37,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class AssistantCard:
     """An assistant at a glance.
 
     Attributes:
@@ -107,7 +107,7 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(told)
 
 
-def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> Card:
+def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> AssistantCard:
     """An assistant at a glance, as somebody sees it.
 
     Args:
@@ -118,7 +118,7 @@ def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) ->
         newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
         if newest.data.messages:
             last = brief(newest.data.messages[0], script.clock.seconds())
-    return Card(
+    return AssistantCard(
         key=data.key,
         name=name_before(script, visit.account),
         level=_level(data),

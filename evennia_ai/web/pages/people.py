@@ -17,7 +17,7 @@ from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, tim
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class PersonLine:
     """Somebody whom an assistant knows, in a line.
 
     Attributes:
@@ -35,7 +35,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ShownAttribute:
     """One thing that is known of somebody, and who may know this."""
 
     text: str
@@ -89,7 +89,9 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
             "title": row["name"] or person,
             "profile": _person(person, row, len(row["attributes"])),
             "attributes": [
-                Attribute(each["text"], audience_text(each["audience"]), time_shown(each["at"]))
+                ShownAttribute(
+                    each["text"], audience_text(each["audience"]), time_shown(each["at"])
+                )
                 for each in row["attributes"]
             ],
         }
@@ -107,8 +109,8 @@ def _thing(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _person(entity: str, row: Mapping[str, Any], attributes: int) -> Person:
-    return Person(
+def _person(entity: str, row: Mapping[str, Any], attributes: int) -> PersonLine:
+    return PersonLine(
         name=row["name"] or entity,
         query=address_with(who=entity),
         favour=round(100 * row["favour"]),

@@ -20,7 +20,7 @@ SOUGHT = ("sender", "words", "outcome", "day")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TurnRow:
     """A line of the list.
 
     Attributes:
@@ -44,8 +44,8 @@ class Row:
     limits: tuple[str, ...]
 
 
-def _row(turn: Traced, own: dict[float, int]) -> Row:
-    return Row(
+def _row(turn: Traced, own: dict[float, int]) -> TurnRow:
+    return TurnRow(
         number=turn["number"],
         tick=None if turn["number"] else own.get(turn["at_seconds"]),
         shown_at=turn["shown_at"],
