@@ -235,7 +235,7 @@ class ChangedLore(StrictMapping):
     importance = _importance()
 
 
-class Changes(Plain):
+class SettingChanges(Plain):
     """Settings by name, and the values they shall have."""
 
     described = {

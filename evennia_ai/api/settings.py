@@ -90,7 +90,7 @@ ROWS = (
         "Set settings of an assistant",
         "Several at once, by name: all of them or, where one is wrong, none.",
         result=settings.Changed,
-        body=requests.Changes,
+        body=requests.SettingChanges,
         example={"tick_rate": 10, "execution_config.sub_agents_enabled": True},
         answer={"message": "Edda: 2 settings are changed."},
     ),

@@ -17,7 +17,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.memory.asked import Asked
+from evennia_ai.core.memory.asked import AskedLine
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
@@ -193,7 +193,7 @@ def _sought(script: Assistant, turn: Turn) -> str:
     lines = [_line(event) for event in turn.events]
     talk = talks.going_on(script, turn.event.person)
     before = talk.words if talk is not None else ""
-    if before and Asked(lines[-1], before).is_follow_up:
+    if before and AskedLine(lines[-1], before).is_follow_up:
         lines.insert(0, before)
     return "\n".join(lines)[-MOST_SOUGHT:]
 
