@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from evennia.utils import logger
@@ -84,6 +85,6 @@ def _prune(kept_seconds: float) -> None:
         logger.log_trace("[assistant] old tasks of peers could not be dropped")
 
 
-def _make(config: A2aConfig, serving: Any) -> SideServer:
+def _make(config: A2aConfig, serving: ModuleType) -> SideServer:
     made: SideServer = serving.A2aServer(config, log_from_lane)
     return made

@@ -182,7 +182,7 @@ def told_of(shown: TaskSnapshot, told: Happening) -> dict[str, Any]:
 
 
 def _status(
-    state: str, message: Mapping[str, Any] | None, at: float, task: str, context: str
+    state: str, message: Mapping[str, object] | None, at: float, task: str, context: str
 ) -> TaskStatus:
     made = TaskStatus(state=STATES[state], timestamp=datetime.fromtimestamp(at, UTC))
     if message is not None:

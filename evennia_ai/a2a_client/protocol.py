@@ -113,7 +113,7 @@ class OutgoingRequest:
     media: str
 
 
-def request_of(card: RemoteCard, call: str, params: Mapping[str, Any]) -> OutgoingRequest:
+def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> OutgoingRequest:
     """A call as the agent is to be asked it.
 
     Args:

@@ -148,7 +148,7 @@ def _function(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "function": {"name": call.name, "arguments": _json(call.arguments)}}
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, Any]:
     """A message as the conventions have it, in parts."""
     parts: list[dict[str, Any]] = []
     content = message.get("content")
@@ -163,7 +163,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": message["role"], "parts": parts}
 
 
-def _flat(path: str, message: Mapping[str, Any]) -> dict[str, Value]:
+def _flat(path: str, message: Message) -> dict[str, Value]:
     """A message as OpenInference has it, an attribute for each value."""
     flat: dict[str, Value] = {f"{path}.role": str(message["role"])}
     if message.get("content"):
@@ -203,6 +203,6 @@ def _used(use: ToolUse, ended: float, *, with_words: bool) -> TurnSpan:
     return TurnSpan(f"execute_tool {name}", use.began, ended, attributes, False, error)
 
 
-def _json(value: Mapping[str, Any] | Sequence[Any]) -> str:
+def _json(value: Mapping[str, object] | Sequence[object]) -> str:
     given = dict(value) if isinstance(value, Mapping) else value
     return json.dumps(given, ensure_ascii=False, default=str)

@@ -289,7 +289,7 @@ def limit_of(query: Mapping[str, Any]) -> int:
     return min(int(query.get("limit", config.page_size)), config.max_page_size)
 
 
-def page_of(query: Mapping[str, Any], entries: Sequence[Any]) -> tuple[Sequence[Any], int | None]:
+def page_of(query: Mapping[str, Any], entries: Sequence[Kind]) -> tuple[Sequence[Kind], int | None]:
     """Part of a list, and the offset of what follows it; None: nothing does."""
     offset = query.get("offset", 0)
     page = entries[offset : offset + limit_of(query)]

@@ -64,7 +64,7 @@ def signed(fact: Fact) -> Fact:
     return replace(fact, details={**marks, **fact.details}) if marks else fact
 
 
-def tell(name: str, fact: Fact, details: Mapping[str, Any], *, is_logged: bool = True) -> None:
+def tell(name: str, fact: Fact, details: Mapping[str, object], *, is_logged: bool = True) -> None:
     """Write a fact's line and tell who listens.
 
     Args:

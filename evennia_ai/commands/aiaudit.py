@@ -11,6 +11,7 @@ from evennia_ai.commands.base import number_of
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript, auditing, exports
+from evennia_ai.operations.auditing import FactEntry
 from evennia_ai.operations.result import Result
 
 MOST_SHOWN = 100
@@ -117,13 +118,13 @@ class CmdAiAudit(StaffCommand):
             self.show_long(auditing.audit_difference(script, numbers[0], numbers[1]).message)
 
 
-def _row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row(entry: FactEntry) -> tuple[Any, ...]:
     by = entry["details"].get("by", "")
     told = f"{entry['event']}: {entry['text']}" if entry["text"] else entry["event"]
     return entry["version"], shown_time(entry["at"]), told, by
 
 
-def _told(state: Mapping[str, Any]) -> list[str]:
+def _told(state: Mapping[str, object]) -> list[str]:
     """A state, a line for each thing in it; a mapping has its own below it."""
     lines = []
     for name, value in state.items():

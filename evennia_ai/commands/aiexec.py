@@ -10,6 +10,7 @@ from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript, budget, tools
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.tools import ToolRow
 
 LOG, HOW = "log", "?"
 
@@ -95,7 +96,7 @@ class CmdAiExec(StaffCommand):
         self.show_later(running)
 
 
-def _described(tool: Mapping[str, Any]) -> list[str]:
+def _described(tool: ToolRow) -> list[str]:
     barred = "" if tool["is_allowed"] else ", not allowed now"
     asks = ", after a person's yes" if tool["needs_yes"] else ""
     head = f"{tool['name']} ({tool['category']}{asks}{barred}): {tool['description']}"

@@ -60,7 +60,7 @@ def _server(server: Mapping[str, Any]) -> str:
     return f"{server['name']}: {server['state']}, {server['tools']} tools{held}{problem}"
 
 
-def _degraded(breaker: Mapping[str, Any]) -> str:
+def _degraded(breaker: Mapping[str, object]) -> str:
     """A service that is not asked now, until when, and what went wrong last."""
     wait = breaker["retry_after"]
     until = f", asked again in {wait:.0f} s" if wait else ""
@@ -95,7 +95,7 @@ def _spent(script: AssistantScript) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def _breakers(degraded: Sequence[Mapping[str, Any]]) -> str:
+def _breakers(degraded: Sequence[Mapping[str, object]]) -> str:
     """The services that are not asked now."""
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 

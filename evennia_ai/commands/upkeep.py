@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import CHECK_FAILED, aligned, allowed, report_lines
@@ -24,6 +21,7 @@ from evennia_ai.operations import (
     tools,
 )
 from evennia_ai.operations.budget import budget_of, raise_budget
+from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.hearing import check_hearing
 from evennia_ai.operations.models import Report
 
@@ -34,7 +32,7 @@ HELD, ALLOW = "held", "allow"
 OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type: chmod 600 {0}"
 
 
-def _breaker_row(breaker: Mapping[str, Any]) -> tuple[object, ...]:
+def _breaker_row(breaker: BreakerRow) -> tuple[object, ...]:
     wait = breaker.get("retry_after")
     until = f"{wait:.0f} s" if wait else ""
     failed = breaker.get("last_failure_error") or ""

@@ -77,7 +77,7 @@ class NightWork(MemoryWork):
         is_changed: the progress is not stored yet.
     """
 
-    progress: dict[str, Any] = field(default_factory=dict)
+    progress: rules.NightProgress = field(default_factory=rules.NightProgress)
     is_changed: bool = False
 
     @property
@@ -108,7 +108,7 @@ class NightWork(MemoryWork):
         *facts: Fact,
         extra_writes: ExtraWrites | None = None,
         counted: Mapping[str, int] = NOTHING,
-        cursor: Mapping[str, Any] | None = None,
+        cursor: Mapping[str, object] | None = None,
         **values: Any,
     ) -> None:
         """Store a piece's results together with how far the night is then, all or none of it.
@@ -124,7 +124,7 @@ class NightWork(MemoryWork):
         self.note_kept(values)
 
     def moved(
-        self, cursor: Mapping[str, Any] | None = None, counted: Mapping[str, int] = NOTHING
+        self, cursor: Mapping[str, object] | None = None, counted: Mapping[str, int] = NOTHING
     ) -> dict[str, Any]:
         """The night's progress after a piece, as values to be stored with its results."""
         self._count_tokens()

@@ -97,9 +97,12 @@ async def end(night: NightWork) -> bool:
     told = fact("night_completed", summary=rules.summary(night.progress))
     reflection = state.read(script, "reflection_state")
     reflection["cumulative_importance"] = importance_since(script)
-    names = ("night", "tokens", "counts", "put_off")
-    figures = {name: night.progress[name] for name in names}
-    last_night = {**lasting, **figures, "at": script.clock.seconds()}
+    figures = dict(night.progress)
+    last_night = {
+        **lasting,
+        **{name: figures[name] for name in ("night", "tokens", "counts", "put_off")},
+        "at": script.clock.seconds(),
+    }
     night.go_on()
     night.keep(told, last_night=last_night, reflection_state=reflection)
     return True

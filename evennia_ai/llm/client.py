@@ -218,7 +218,7 @@ class UnifiedLLMClient:
     def chat_completion(
         self,
         messages: Sequence[Message],
-        tools: Sequence[ToolSpec | Mapping[str, Any]] = (),
+        tools: Sequence[ToolSpec | Mapping[str, object]] = (),
         *,
         payment: Payment = UNPAID,
         debug: bool | None = None,
@@ -258,8 +258,8 @@ class UnifiedLLMClient:
     async def _in_slot(
         self,
         messages: Sequence[Message],
-        tools: Sequence[ToolSpec | Mapping[str, Any]],
-        extra: Mapping[str, Any],
+        tools: Sequence[ToolSpec | Mapping[str, object]],
+        extra: Mapping[str, object],
         payment: Payment,
     ) -> Reply:
         specs, extra = offered(tools, extra, is_native=self.supports_tools)
@@ -344,7 +344,7 @@ class UnifiedLLMClient:
             call.payment.spoil(error)
             raise
 
-    async def _fitted(self, body: Mapping[str, Any], tokens: int, seconds: float) -> bytes:
+    async def _fitted(self, body: Mapping[str, object], tokens: int, seconds: float) -> bytes:
         """Post a request; where the endpoint wants to be told the length otherwise, once more.
 
         What it refuses costs nothing.

@@ -55,7 +55,7 @@ class FallbackClient(OfFirst):
         """The client of the first choice."""
         return self.models[0][1]
 
-    def wanted(self, extra: Mapping[str, Any]) -> WantedTokens:
+    def wanted(self, extra: Mapping[str, object]) -> WantedTokens:
         """The longest answer of a call: as long as any of the models wants it."""
         return max((client.wanted(extra) for _, client in self.models), key=lambda one: one.tokens)
 

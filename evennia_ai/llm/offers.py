@@ -64,7 +64,7 @@ def bounded(schema: object, depth: int = 0) -> Any:
     return {**_limits(schema), **made}
 
 
-def _limits(schema: Mapping[str, Any]) -> dict[str, int]:
+def _limits(schema: Mapping[str, object]) -> dict[str, int]:
     """Bounds for the open parts of a schema that do not clash with the rest of it."""
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
@@ -76,7 +76,7 @@ def _limits(schema: Mapping[str, Any]) -> dict[str, int]:
     return limits
 
 
-def _least(schema: Mapping[str, Any], key: str) -> int:
+def _least(schema: Mapping[str, object], key: str) -> int:
     value = schema.get(key)
     return value if isinstance(value, int) and value > 0 else 0
 
@@ -91,7 +91,10 @@ def _choice(spec: ToolSpec) -> dict[str, Any]:
 
 
 def offered(
-    tools: Iterable[ToolSpec | Mapping[str, Any]], extra: Mapping[str, Any], *, is_native: bool
+    tools: Iterable[ToolSpec | Mapping[str, object]],
+    extra: Mapping[str, object],
+    *,
+    is_native: bool,
 ) -> tuple[Sequence[ToolSpec], Mapping[str, Any]]:
     """The tools of a call, and the other members of its body.
 
@@ -107,7 +110,7 @@ def offered(
     return (chosen(specs, choice) if choice and specs else specs), rest
 
 
-def specs_of(tools: Iterable[ToolSpec | Mapping[str, Any]]) -> list[ToolSpec]:
+def specs_of(tools: Iterable[ToolSpec | Mapping[str, object]]) -> list[ToolSpec]:
     """Tools as specs, those too that are written in the form of the chat completions API.
 
     Raises:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
@@ -232,7 +231,7 @@ class SpreadModel(OfFirst):
             for replica, client in self._places
         )
 
-    def wanted(self, extra: Mapping[str, Any]) -> WantedTokens:
+    def wanted(self, extra: Mapping[str, object]) -> WantedTokens:
         """The longest answer of a call."""
         return self.first.wanted(extra)
 

@@ -114,7 +114,7 @@ def offered(caller: McpCaller) -> list[McpTool]:
 
 
 def call(
-    caller: McpCaller, tool: McpTool, given: Mapping[str, Any]
+    caller: McpCaller, tool: McpTool, given: Mapping[str, object]
 ) -> CallAnswer | Deferred[CallAnswer]:
     """Call a tool; whatever goes wrong is an answer too."""
     try:
@@ -127,7 +127,7 @@ def call(
 
 
 def _begin(
-    caller: McpCaller, tool: McpTool, given: Mapping[str, Any]
+    caller: McpCaller, tool: McpTool, given: Mapping[str, object]
 ) -> CallAnswer | Deferred[CallAnswer]:
     account, row = people.account_for(caller.pk, caller.address), tool.row
     if not tool.reads:

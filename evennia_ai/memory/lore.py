@@ -221,7 +221,7 @@ def stored(terms: LoreTerms) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value != plain[name]}
 
 
-def terms_of(column: Mapping[str, Any] | None) -> LoreTerms:
+def terms_of(column: Mapping[str, object] | None) -> LoreTerms:
     """The terms of lore from what a row has of them."""
     return PLAIN if column is None else from_stored(LoreTerms, column)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,9 @@ class MemoryStore(Protocol):
             The vectors as the table keeps them, in the same order; [] where the store keeps them.
         """
 
-    def keep(self, collection: int, items: Sequence[Item], vectors: Sequence[Any]) -> list[bytes]:
+    def keep(
+        self, collection: int, items: Sequence[Item], vectors: Sequence[object]
+    ) -> list[bytes]:
         """Take vectors of memories that were made somewhere else; returns what `add` does."""
 
     def search_words(self, sought: MemoryQuery) -> ByWords:

@@ -85,7 +85,7 @@ def _count(counter: Counter[int], assistant: int) -> None:
 def insert(
     assistant: int,
     memories: Iterable[Recollection],
-    terms: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    terms: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
     *,
     indexed_as: str = "",
 ) -> None:

@@ -154,7 +154,7 @@ class ServerVectors(ABC):
         return self._stores[name]
 
 
-def _points(listed: Sequence[Any]) -> list[Any]:
+def _points(listed: Sequence[object]) -> list[Any]:
     """The points of a provider's list, which some wrap in another list, or give with a cursor."""
     first = listed[0] if listed else []
     return list(first) if isinstance(first, (list, tuple)) else list(listed)

@@ -88,7 +88,7 @@ class WorkerThread:
         while (job := self._jobs.get()[2]) is not None:
             job()
 
-    def _run(self, job: Job, done: Deferred[Any]) -> None:
+    def _run(self, job: Job, done: Deferred[object]) -> None:
         if done.called:  # its deadline is over, or whoever asked has left
             return
         try:
@@ -98,7 +98,7 @@ class WorkerThread:
         self._reactor.callFromThread(_settle, done, outcome)
 
 
-def _settle(done: Deferred[Any], outcome: object) -> None:
+def _settle(done: Deferred[object], outcome: object) -> None:
     if not done.called:
         (done.errback if isinstance(outcome, Failure) else done.callback)(outcome)
     elif isinstance(outcome, Failure):

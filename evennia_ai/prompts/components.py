@@ -158,7 +158,7 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     return dict(sorted(found.items()))
 
 
-def _read_part(number: object, raw: Mapping[str, Any], where: str) -> PromptComponent | None:
+def _read_part(number: object, raw: Mapping[str, object], where: str) -> PromptComponent | None:
     """One of the nine, switched on or off; None where it is none of them."""
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= LAST_ID:
         raise ConfigurationError(

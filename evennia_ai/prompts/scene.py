@@ -229,7 +229,7 @@ def _notes(read: Callable[[str], Any]) -> dict[str, str]:
 def _context(
     context_type: ContextType,
     settings: Any,
-    own: Mapping[str, Any],
+    own: Mapping[str, object],
     components: Mapping[int, PromptComponent],
 ) -> ContextConfig:
     game = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})

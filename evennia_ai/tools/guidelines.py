@@ -68,7 +68,7 @@ class ProposeGuideline(Tool):
         """True where nobody else can talk it into a proposal."""
         return _began(character, turn)
 
-    def question(self, character: Character, turn: Turn, arguments: Mapping[str, Any]) -> str:
+    def question(self, character: Character, turn: Turn, arguments: Mapping[str, object]) -> str:
         """The difference, as whoever decides reads it."""
         if not _began(character, turn):
             raise ToolDeniedError(FOR_SETTING_UP)
@@ -87,7 +87,7 @@ class ProposeGuideline(Tool):
         return f"your guidelines are changed: {guidelines.difference(kept, new)}"
 
 
-def _new(kept: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def _new(kept: tuple[str, ...], arguments: Mapping[str, object]) -> tuple[str, ...]:
     try:
         return guidelines.proposed(
             kept, str(arguments.get("text", "")), str(arguments.get("replaces", ""))

@@ -97,7 +97,7 @@ def _meta(request: Request) -> dict[str, object]:
     }
 
 
-def tell_of_facts(event: str, name: str, details: Mapping[str, Any]) -> None:
+def tell_of_facts(event: str, name: str, details: Mapping[str, object]) -> None:
     """A listener of the record: of whatever happened to an assistant, whoever watches is told."""
     FEED.tell(name)
 

@@ -238,7 +238,7 @@ def _typed(value: object) -> str:
     return str(value).replace("\x00", "")
 
 
-def _address(page: Page, path: Mapping[str, Any]) -> str:
+def _address(page: Page, path: Mapping[str, object]) -> str:
     """The address of a page, with what of the path it knows."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
     return page_address(page.name, **names)
@@ -306,7 +306,7 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
 def _rendered(
     request: HttpRequest,
     page: Page,
-    path: Mapping[str, Any],
+    path: Mapping[str, object],
     menu: Menu,
     shown: Shown,
     *,
@@ -327,7 +327,7 @@ def _rendered(
     return HttpResponse(_text(request, page.name, context), status=status)
 
 
-def _text(request: HttpRequest, template: str, context: Mapping[str, Any]) -> str:
+def _text(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
     """A template's text, whole or, for htmx, its content alone; no context processor runs."""
     is_part = bool(request.headers.get("HX-Request"))
     given = {

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from django.db import DatabaseError
 from twisted.internet.defer import Deferred, fail, succeed
@@ -362,7 +361,7 @@ class WorkersTransport:
         self._seconds = seconds
         self._place = transport
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Ask for one completion. Cancelling takes the job back, and closes the worker's socket."""
         place = self._place
         mark = place.mark_key(kinds.key_mark)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from evennia_ai.core.memory.recollection import NOBODY, is_for_all
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
@@ -127,7 +126,7 @@ def way_of(spec: ToolSpec) -> Way:
     return WAYS.get(spec.name) or DECLARED.get(spec.heard_by) or BY_CATEGORY[spec.category]
 
 
-def carries_words(spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+def carries_words(spec: ToolSpec, arguments: Mapping[str, object]) -> bool:
     """True for a call that is given the model's own words: more than a choice, or yes and no."""
     known = spec.parameters.get("properties", {})
     return (

@@ -170,7 +170,7 @@ class ContextConfig(ContextFields):
         """True for a shown component: a part by its own id, another with the part before it."""
         return part_before(number) in self.enabled_components
 
-    def changed(self, overrides: Mapping[str, Any], path: str = "") -> ContextConfig:
+    def changed(self, overrides: Mapping[str, object], path: str = "") -> ContextConfig:
         """This context with some of its fields set differently.
 
         Args:

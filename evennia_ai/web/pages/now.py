@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
@@ -152,7 +151,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _to_all(
-    visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], Any]
+    visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], object]
 ) -> Deferred[Result]:
     """Do something to all that the visitor has a say over, and name the others."""
     mine, refused = callers.find_all_allowed(act, visit.account)

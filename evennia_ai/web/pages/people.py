@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.operations import Result
 from evennia_ai.operations.exports import as_file, file_name
-from evennia_ai.operations.memory_rows import audience_text
+from evennia_ai.operations.memory_rows import KnownThing, audience_text
+from evennia_ai.operations.profiles import Met
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.pages.memory import nobody
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
@@ -98,7 +98,7 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _thing(row: Mapping[str, Any]) -> dict[str, Any]:
+def _thing(row: KnownThing) -> dict[str, Any]:
     """A thing that is remembered; an attribute of the profile has no page of its own."""
     number = row["number"]
     return {
@@ -109,7 +109,7 @@ def _thing(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _person(entity: str, row: Mapping[str, Any], attributes: int) -> PersonLine:
+def _person(entity: str, row: Met, attributes: int) -> PersonLine:
     return PersonLine(
         name=row["name"] or entity,
         query=address_with(who=entity),
