@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from evennia_ai.memory_store.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class MemoryStore(Protocol):
         """
 
     def keep(
-        self, collection: int, items: Sequence[Item], vectors: Sequence[object]
+        self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
         """Take vectors of memories that were made somewhere else; returns what `add` does."""
 
