@@ -6,8 +6,8 @@ a second time, by whoever sends it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from evennia_ai.a2a_client.addresses import UnknownHostError, locate
 from evennia_ai.a2a_client.cards import RemoteCard, read_card
@@ -84,7 +84,7 @@ class Client:
         return await self._call(card, CANCEL, {"id": task}, REQUEST_SECONDS)
 
     async def _call(
-        self, card: RemoteCard, call: str, params: dict[str, Any], seconds: float
+        self, card: RemoteCard, call: str, params: Mapping[str, object], seconds: float
     ) -> RemoteStanding:
         told = await self._asked(request_of(card, call, params), seconds, is_secret=True)
         if told.status in NO_ENTRY:

@@ -6,6 +6,7 @@ of a peer's there is no use for them, and they are not shown.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from evennia_ai import audit
@@ -86,7 +87,9 @@ def attach_file(
     )
 
 
-def _attach(character: Character, turn: Turn, name: str, kind: str, part: Any) -> str:
+def _attach(
+    character: Character, turn: Turn, name: str, kind: str, part: Callable[[], dict[str, Any]]
+) -> str:
     """Keep a part, and let it be sent.
 
     Raises:

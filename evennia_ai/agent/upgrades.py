@@ -8,6 +8,7 @@ tokens, has goals, may be stopped: without that, the record would never tell wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from evennia.utils import logger
@@ -88,5 +89,5 @@ def _open(script: Assistant) -> list[dict[str, Any]]:
     return [item for item in state.read(script, "questions") if not item.get("choice")]
 
 
-def _question(item: dict[str, Any]) -> dict[str, Any]:
+def _question(item: Mapping[str, object]) -> dict[str, Any]:
     return {name: item.get(name) for name in ("kind", "key", "people")}

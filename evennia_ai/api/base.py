@@ -120,7 +120,7 @@ class ApiView(APIView):
 
     # ---- one request -----------------------------------------------------------------------
 
-    def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
+    def serve(self, row: Row, request: Request, path: dict[str, str]) -> HttpResponseBase:
         """Read what is asked, go into the game, and tell what came of it."""
         config, wrong = api_config(), None
         self._ask_before_reading(row, request, path)
@@ -156,7 +156,7 @@ class ApiView(APIView):
             payload = run(act, seconds)
         return self.answer(payload, row.status, headers)
 
-    def _ask_before_reading(self, row: Row, request: Request, path: dict[str, Any]) -> None:
+    def _ask_before_reading(self, row: Row, request: Request, path: dict[str, str]) -> None:
         """Refuse whoever may not, where a body may be so long that to read it is work.
 
         Raises:

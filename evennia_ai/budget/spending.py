@@ -292,7 +292,7 @@ class MeteredClient:
         self,
         purpose: str,
         tokens: int,
-        extra: dict[str, Any],
+        extra: Mapping[str, object],
         prices: Mapping[str, tuple[str, Price | None]],
     ) -> ledger.CostEstimate:
         """The estimate of an attempt, at the price of the dearest model that may answer it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from evennia_ai import operations
@@ -49,7 +50,7 @@ class CmdHush(AssistantCommand):
         if not result.ok:
             self.show(result)
 
-    def _parts(self, here: list[Any]) -> tuple[str, str]:
+    def _parts(self, here: Sequence[AssistantScript]) -> tuple[str, str]:
         """The name, and what follows it: minutes, "off", or nothing."""
         name = " ".join(self.args.split()).casefold()
         head, _, last = name.rpartition(" ")
@@ -58,7 +59,7 @@ class CmdHush(AssistantCommand):
             return head, last
         return name, ""
 
-    def _who(self, here: list[Any], name: str) -> Any:
+    def _who(self, here: Sequence[AssistantScript], name: str) -> Any:
         """The one of that name, or the only one; None after telling what to type instead."""
         found = [script for script in here if not name or name in _names(script, self.caller)]
         if not found:

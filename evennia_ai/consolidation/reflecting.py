@@ -8,7 +8,7 @@ one person said in private is known to that person alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -92,7 +92,7 @@ def due(script: Assistant, threshold: int | None = None) -> Round | None:
     return {"groups": named, "since": since, "upto": newest, "importance": importance}
 
 
-def _after(reflection: dict[str, Any], underway: Round, now: float) -> dict[str, Any]:
+def _after(reflection: Mapping[str, object], underway: Round, now: float) -> dict[str, Any]:
     """Values to be stored then: the rest of the round, or that a new one begins."""
     if underway["groups"]:
         return {**reflection, "round": underway}

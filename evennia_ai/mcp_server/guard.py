@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any
 
 import anyio
 from mcp.server.transport_security import (
@@ -106,13 +105,13 @@ class McpGuard:
         return None
 
 
-def end_turn(request: Any) -> None:
+def end_turn(request: Request) -> None:
     """Let others go on before a request that waits for a model or a tool."""
     turn: RequestTurn = request.scope[TURN]
     turn.end()
 
 
-def caller_of(request: Any) -> calls.McpCaller:
+def caller_of(request: Request) -> calls.McpCaller:
     """Whoever sent a request that was let through."""
     caller: calls.McpCaller = request.scope[CALLER]
     return caller

@@ -23,7 +23,7 @@ from mcp.types import (
     TextContent,
     ToolAnnotations,
 )
-from mcp.types import McpTool as Offered
+from mcp.types import Tool as Offered
 
 from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls

@@ -312,7 +312,7 @@ def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str
     to.at_post_msg(shown, **options)
 
 
-def _pass_on(listener: Being, shown: str, to: Channel, options: dict[str, Any]) -> None:
+def _pass_on(listener: Being, shown: str, to: Channel, options: Mapping[str, object]) -> None:
     try:
         line = listener.at_pre_channel_msg(shown, to, **options)
         if line:

@@ -170,7 +170,7 @@ def stage(
     read: Callable[[str], Any],
     context_type: ContextType,
     *,
-    settings: Any,
+    settings: object,
     is_native: bool,
     **more: Any,
 ) -> Scene:
@@ -228,7 +228,7 @@ def _notes(read: Callable[[str], Any]) -> dict[str, str]:
 
 def _context(
     context_type: ContextType,
-    settings: Any,
+    settings: object,
     own: Mapping[str, object],
     components: Mapping[int, PromptComponent],
 ) -> ContextConfig:

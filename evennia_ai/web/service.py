@@ -102,7 +102,7 @@ def tell_of_facts(event: str, name: str, details: Mapping[str, object]) -> None:
     FEED.tell(name)
 
 
-def start_plugin_services(server: Any) -> None:
+def start_plugin_services(server: object) -> None:
     """Called by Evennia's server when it starts: put the stream beside the web site."""
     if not hasattr(server, "web_root"):
         return  # a game without a web site

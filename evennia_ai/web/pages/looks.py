@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
-from typing import Any
 
 from evennia.comms.models import ChannelDB
 from twisted.internet.defer import Deferred
@@ -73,7 +72,7 @@ def _channels(script: AssistantScript) -> list[ShownChannel]:
     ]
 
 
-def _mode(given: Any, is_heard: bool) -> str:
+def _mode(given: object, is_heard: bool) -> str:
     mode = given.get("mode") if isinstance(given, Mapping) else given
     return str(mode or "ignore") if is_heard else listening.LEAVE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,7 @@ def _show(visit: Visit) -> Shown:
     }
 
 
-def _figures(night: dict[str, Any]) -> list[tuple[str, str]]:
+def _figures(night: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The stage that a night has come to, in words."""
     counts = night.get("counts") or {}
     done = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing yet"
