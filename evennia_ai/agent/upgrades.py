@@ -53,10 +53,11 @@ def _standing(script: Assistant) -> dict[str, Any]:
     lockout = dict(state.read(script, "lockout"))
     lockout.pop("at", None)
     calls = dict(metrics.get("tool_calls", {}))
+    active = goals.active(state.read(script, "current_goals"))
     found = {
         "is_stopped": bool(state.read(script, "emergency_stop")),
         "lockout": lockout,
-        "goals": {str(goal["id"]): _goal(goal) for goal in _active(script)},
+        "goals": {str(goal["id"]): _goal(goal) for goal in active},
         "questions": {str(item["number"]): _question(item) for item in _open(script)},
         "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
         "tick_count": usage.get("ticks", 0),
@@ -73,10 +74,6 @@ def _powers(script: Assistant) -> dict[str, Any]:
     """Its powers over the game itself, as its owner set them."""
     values = {name: state.read(script, name) for name in POWERS}
     return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
-
-
-def _active(script: Assistant) -> list[goals.StoredGoal]:
-    return goals.active(state.read(script, "current_goals"))
 
 
 def _goal(goal: goals.StoredGoal) -> dict[str, Any]:

@@ -146,7 +146,8 @@ class MeteredPayment:
     def _settle(self, usage: TokenUsage, told: str) -> None:
         name, price = self._named(told)
         reservations = self._taken()
-        used = counted(usage, _sum_of(reservations))
+        estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
+        used = counted(usage, estimated)
         self.spent.add(cost_of(used, price), is_priced=price is not None)
         parts = parts_of(used, self.account.shares).values()
         for reservation, part in zip(reservations, parts, strict=True):
@@ -180,10 +181,6 @@ class MeteredPayment:
         for warning in reservation.warnings:
             about = account.name or "game"
             outgoing.alert_staff(nearly_used_up(warning, about))
-
-
-def _sum_of(reservations: Sequence[ledger.Reservation]) -> TokenUsage:
-    return sum((reservation.estimate.usage for reservation in reservations), TokenUsage())
 
 
 @dataclass(frozen=True, slots=True)

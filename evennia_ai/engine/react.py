@@ -65,7 +65,8 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
         if stop is None and advisory is Advisory.CRITICAL:  # it was told, and did not answer
-            stop = Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
+            fill = f"{prompt.tokens} of {prompt.max_tokens} tokens of context are used"
+            stop = Stop(StopReason.CRITICAL_TOKENS, fill)
         if stop is not None:
             return stop
         advisory = advise(prompt.ratio_with(reply.usage, group.messages))
@@ -244,10 +245,6 @@ def _silent(turn: Turn, reply: Reply) -> Stop:
     halt = verdict if isinstance(verdict, Halt) else None
     told = "the model said its own instructions, twice" if turn.has_recited else ""
     return Stop(StopReason.PARSE_ERROR, told or _describe_silence(reply), halt=halt)
-
-
-def _describe_fullness(prompt: Prompt) -> str:
-    return f"{prompt.tokens} of {prompt.max_tokens} tokens of context are used"
 
 
 def _describe_silence(reply: Reply) -> str:

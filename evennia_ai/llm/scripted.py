@@ -142,7 +142,7 @@ class ScriptedModel:
         if self.answers:
             answer = self.answers.popleft()
             return fail(answer) if isinstance(answer, Exception) else succeed(answer)
-        held = self._hold()
+        held: Deferred[bytes] = Deferred(self._forget)
         self.waiting.append(held)
         return held
 
@@ -153,9 +153,6 @@ class ScriptedModel:
     def fail(self, error: Exception) -> None:
         """Fail the oldest waiting call."""
         self.waiting.pop(0).errback(error)
-
-    def _hold(self) -> Deferred[bytes]:
-        return Deferred(self._forget)
 
     def _forget(self, held: Deferred[bytes]) -> None:
         self.waiting.remove(held)

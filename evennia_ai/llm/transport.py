@@ -236,13 +236,10 @@ class OpenAITransport:
         )
         async with request as response:
             content = await _bounded(response, most)
-        self._note_limits(response.headers)
+        self.rate_limit_info = read_rate_limits(response.headers) or self.rate_limit_info
         if not 200 <= response.status < 300:
             raise self._status_error(response.status, response.headers, content)
         return content
-
-    def _note_limits(self, headers: Mapping[str, str]) -> None:
-        self.rate_limit_info = read_rate_limits(headers) or self.rate_limit_info
 
     def _status_error(
         self, status: int, headers: Mapping[str, str], content: bytes

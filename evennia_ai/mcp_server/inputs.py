@@ -114,7 +114,6 @@ def _in_path(name: str) -> Field:
 
 
 def _schema(field: Field) -> dict[str, Any]:
-    """The JSON schema of one field."""
     told = {"description": str(field.help_text)} if field.help_text else {}
     return {**_shape(field), **told}
 

@@ -201,7 +201,6 @@ class Asker:
     async def _call(
         self, room: InnerSetup, request: Request, said: Sequence[Message], purpose: str
     ) -> Reply:
-        """One model call."""
         self.fence.check()
         prompt = compose_inner(room.scene, request, room.specs)
         if prompt.usage_ratio > 1:
