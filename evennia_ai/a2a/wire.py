@@ -29,7 +29,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from evennia_ai.a2a.snapshots import Happening, TaskSnapshot
 from evennia_ai.core.text.cleaning import quote
-from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.tasks import peer_parts, peer_store
 
 ROLES = {"user": Role.ROLE_USER, "agent": Role.ROLE_AGENT}

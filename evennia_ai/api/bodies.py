@@ -17,7 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
 from evennia_ai.api.problems import ProblemError
-from evennia_ai.operations.imports import once
+from evennia_ai.operations.files.imports import once
 from evennia_ai.runtime.web_requests import api_config
 
 if TYPE_CHECKING:

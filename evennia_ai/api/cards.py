@@ -13,7 +13,8 @@ from evennia_ai.api.fields import Name, Plain, StrictMapping, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
-from evennia_ai.operations import Result, cards, lore_packs
+from evennia_ai.operations import Result
+from evennia_ai.operations.files import cards, lore_packs
 from evennia_ai.operations.result import Problem, note
 
 TAG = "Cards and packs"

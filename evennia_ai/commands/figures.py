@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evennia_ai.operations.models import Report
-from evennia_ai.operations.tools import ToolRow
+from evennia_ai.operations.models.choosing import Report
+from evennia_ai.operations.tools.running import ToolRow
 
 GAP = "  "
 CHECK_FAILED = "The check itself failed"

@@ -22,8 +22,12 @@ from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.remote import SETTING as REMOTE_SPECIALISTS
 from evennia_ai.core.settings.remote import Remote, read_remotes
-from evennia_ai.core.settings.services import A2aConfig, BreakerConfig, McpServerConfig
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import (
+    A2aConfig,
+    BreakerConfig,
+    McpServerConfig,
+    WorkersConfig,
+)
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import Pacer, as_deferred

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import Result, undoing
-from evennia_ai.operations.edits import Edit
+from evennia_ai.operations import Result
+from evennia_ai.operations.audit import undoing
+from evennia_ai.operations.audit.edits import Edit
+from evennia_ai.operations.audit.undoing import MadeEdit
 from evennia_ai.operations.rights import is_allowed, refusal
-from evennia_ai.operations.undoing import MadeEdit
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
 from evennia_ai.web.typed import DiffPart, compared, time_shown, value_shown, whole_in
 

@@ -8,8 +8,13 @@ import pytest
 
 from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.core.settings.model import SettingsGroup
-from evennia_ai.core.settings.services import AuditConfig, BreakerConfig, LedgerConfig, TraceConfig
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import (
+    AuditConfig,
+    BreakerConfig,
+    LedgerConfig,
+    TraceConfig,
+    WorkersConfig,
+)
 from evennia_ai.errors import ConfigurationError
 
 Group = type[SettingsGroup]

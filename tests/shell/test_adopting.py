@@ -19,7 +19,7 @@ from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import RETURNED_LINE
-from evennia_ai.operations import lifecycle
+from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest

@@ -15,7 +15,8 @@ from twisted.internet import reactor
 from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations import control, monitoring
+from evennia_ai.operations import control
+from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.runtime import services, state
 from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
 from tests.shell.remembering_case import RememberingTest

@@ -15,7 +15,8 @@ import pytest
 from django.test.utils import override_settings
 
 from evennia_ai import audit, operations
-from evennia_ai.operations import auditing, times
+from evennia_ai.operations import times
+from evennia_ai.operations.audit import log as auditing
 from evennia_ai.operations.result import Problem, Result
 from tests.shell.support import ShellTest, as_data, whispers
 

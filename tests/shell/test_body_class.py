@@ -23,8 +23,8 @@ from evennia_ai import assistant_character, operations
 from evennia_ai.assistant_character import AssistantMixin, HearsForAssistant
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.operations.assistants import BODY
-from evennia_ai.operations.lifecycle import clone_assistant
+from evennia_ai.operations.assistants.creation import BODY
+from evennia_ai.operations.assistants.lifecycle import clone_assistant
 from tests.shell.game_bodies import Anybody, Brickman, GameCharacter, Statue
 from tests.shell.listening import HearingTest
 from tests.shell.test_documents import snippet

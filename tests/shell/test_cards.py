@@ -15,8 +15,8 @@ from evennia_ai.core.cards.character_card import as_json, as_png, new_card, read
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, Memory
-from evennia_ai.operations import cards
-from evennia_ai.operations.lifecycle import delete_assistant
+from evennia_ai.operations.assistants.lifecycle import delete_assistant
+from evennia_ai.operations.files import cards
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import whispers

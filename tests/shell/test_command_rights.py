@@ -42,7 +42,7 @@ stopped, that locked itself, and that there is none of. What is shown is what th
 
 Where a state makes a difference it is named. The *builder in control* is named by the body's lock
 `ai_control`, as `lock ada = ai_control:perm(Admin) or pid(12)` does; the other builder is not. A
-right is one of the acts in `evennia_ai/operations/rights.py`, which the REST API asks too.
+right is one of the acts in `evennia_ai/operations/rights/acts.py`, which the REST API asks too.
 """
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import locate
-from evennia_ai.operations import settings
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 
@@ -191,7 +191,7 @@ class TestTable(ConfiguringTest):
                 name = locate(path)[0]
                 assert self.set(path, typed).ok, self.set(path, typed).message
                 assert expected == self.kept().get(name)
-                assert settings.unset_setting(self.ada_script, str(name)).ok
+                assert changing.unset_setting(self.ada_script, str(name)).ok
                 assert state.DEFAULTS[name] == state.read(self.ada_script, name)
 
     def test_what_is_wrong_changes_nothing(self) -> None:

@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.tools import (
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.tools.running import (
     Executed,
     execute_tool,
     list_tools,

@@ -13,7 +13,7 @@ from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.own_memory import KEPT
+from evennia_ai.operations.memory.own import KEPT
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers

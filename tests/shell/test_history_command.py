@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.operations.exports import save_history
+from evennia_ai.operations.files.exports import save_history
 from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_MEMORY, UNKNOWN, StaffCommandTest
 from tests.shell.support import whispers

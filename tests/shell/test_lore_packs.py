@@ -12,7 +12,7 @@ from evennia_ai import audit, operations
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
-from evennia_ai.operations import lore_packs
+from evennia_ai.operations.files import lore_packs
 from tests.shell.support import whispers
 from tests.shell.test_cards import CardTest
 

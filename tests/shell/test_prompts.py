@@ -10,7 +10,7 @@ from django.test.utils import override_settings
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations.shown_prompts import show_prompt
+from evennia_ai.operations.models.shown_prompts import show_prompt
 from evennia_ai.prompts import facts_of
 from evennia_ai.runtime import state, turns
 from tests.shell.support import ShellTest, says, whispers

@@ -7,9 +7,9 @@ from typing import Any
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
-from evennia_ai.operations import conversation
+from evennia_ai.operations.conversation import talk as conversation
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, says, whispers
 

@@ -21,7 +21,7 @@ from evennia_ai.agent.telemetry import TurnExporter
 from evennia_ai.apps import check_settings
 from evennia_ai.core.settings.services import OtelConfig
 from evennia_ai.errors import ConfigurationError, ModelStatusError
-from evennia_ai.operations.dry_runs import Trial, try_message
+from evennia_ai.operations.dry_runs.running import Trial, try_message
 from evennia_ai.runtime.watching import ENDED
 from tests.shell.otlp_receiver import Receiver, attributes_of
 from tests.shell.remembering_case import RememberingTest

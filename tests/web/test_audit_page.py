@@ -13,8 +13,9 @@ from django.test.utils import override_settings
 
 from evennia_ai import audit, operations
 from evennia_ai.core.text.cleaning import strip_control
-from evennia_ai.operations import exports, settings
-from evennia_ai.operations.undoing import list_edits
+from evennia_ai.operations.audit.undoing import list_edits
+from evennia_ai.operations.files import exports
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
@@ -35,7 +36,7 @@ class AuditPages(WebTest):
 
     def change(self, by: str, **values: Any) -> None:
         """Somebody sets something."""
-        done = settings.update_settings(self.ada_script, values, by=by)
+        done = changing.update_settings(self.ada_script, values, by=by)
         assert done.ok, done.message
         audit.flush()
 

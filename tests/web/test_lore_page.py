@@ -10,7 +10,7 @@ from evennia.utils import create
 
 from evennia_ai import operations
 from evennia_ai.audit import GAME
-from evennia_ai.operations import lore_packs
+from evennia_ai.operations.files import lore_packs
 from tests.browser.cases import CASES
 from tests.web.remembering import RememberingPages
 from tests.web.support import intruders, text_of

@@ -19,10 +19,10 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
-from evennia_ai.operations import peers
-from evennia_ai.operations.budget import raise_budget, today_of
-from evennia_ai.operations.spending import MOST_ROWS, spending
-from evennia_ai.operations.spent_days import SpentDays
+from evennia_ai.operations.budget.caps import raise_budget, today_of
+from evennia_ai.operations.budget.days import SpentDays
+from evennia_ai.operations.budget.spending import MOST_ROWS, spending
+from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
@@ -113,7 +113,7 @@ class MoneyTest(WebTest):
         with override_settings(EVENNIA_AI_REMOTE_SPECIALISTS={"atlas": entry}):
             services.remote_specialists.cache_clear()
             shown = text_of(self.get("money"))
-            (row,) = peers.list_peers().data.remotes
+            (row,) = overview.list_peers().data.remotes
         assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 0.0100", shown), shown
         assert ("atlas", 1, 1_234) == (row["name"], row["failed_month"], row["tokens_month"])
 

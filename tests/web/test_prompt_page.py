@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.text.difference import Piece, PieceKind, difference
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import prompts, shown_prompts, texts
+from evennia_ai.operations.models import prompts, shown_prompts, texts
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai.operations.rights import ACTS, Right
-from evennia_ai.web.tables import ACTIONS, BY_NAME, DOWNLOADS, PAGES
+from evennia_ai.web.menu import ACTIONS, BY_NAME, DOWNLOADS, PAGES
 from tests.web.support import WebTest
 
 WHO = ("anonymous", "guest", "player", "builder", "controller", "owner")

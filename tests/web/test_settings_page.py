@@ -14,7 +14,7 @@ from evennia_ai import operations
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED, schema_of_keys
 from evennia_ai.core.settings.schema import kind_of, known_keys
-from evennia_ai.operations import settings as settings_of
+from evennia_ai.operations.settings import changing as settings_of
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of

@@ -11,7 +11,7 @@ from django.utils.html import escape
 
 from evennia_ai import emergency, operations
 from evennia_ai.models import TracedMessage
-from evennia_ai.operations.recorded_turns import Recorded
+from evennia_ai.operations.turns.recorded import Recorded
 from evennia_ai.runtime.watching import FEED, ring_for
 from evennia_ai.testing import calls
 from evennia_ai.web.waterfall import LEAST, NAMES, WIDTH, shown_turn

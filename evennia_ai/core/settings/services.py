@@ -1,4 +1,4 @@
-"""Settings that only a game has: of ways in, the ledger, the audit log, the trace, the breaker."""
+"""Settings that only a game has: ways in, ledger, audit log, trace, breaker, workers."""
 
 from __future__ import annotations
 
@@ -345,3 +345,41 @@ class BreakerConfig(LenientGroup):
         1, "calls that have to go well then, one after the other, until all are made."
     )
     max_probes: Some = setting(1, "calls that may try it at the same time.")
+
+
+class WorkersConfig(LenientGroup):
+    """The place of work that nobody waits for."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_WORKERS_CONFIG"
+
+    engine: Annotated[Text, Field(pattern=r"^(procrastinate)?$")] = setting(
+        "",
+        "`procrastinate`: embeddings and the calls of nights are done by workers, over the game's "
+        "PostgreSQL; empty: in the game's own process.",
+        example="procrastinate",
+    )
+    jobs_at_once: Whole = setting(
+        16, "portions of one assistant's memories that may wait for workers.", ge=1, le=100
+    )
+    calls_at_once: Whole = setting(
+        4, "jobs that one worker does at one time; of embeddings it does one.", ge=1, le=100
+    )
+    niceness: Whole = setting(
+        10, "how far a worker stands back for others on its machine, 0 to 19.", ge=0, le=19
+    )
+    attempts: Whole = setting(
+        3, "how often a job is begun; one that ended so many workers is given up.", ge=1, le=10
+    )
+    embed_seconds: Number = setting(
+        600.0, "how long a portion may wait for its vectors before it is put up anew.", ge=10
+    )
+    heartbeat_seconds: Number = setting(
+        10.0,
+        "how often a worker says that it lives; after three times as long without a word its jobs "
+        "are taken up by others.",
+        ge=0.2,
+        le=600,
+    )
+    poll_seconds: Number = setting(
+        0.1, "how often the game looks for results while any are due.", ge=0.01, le=10
+    )
