@@ -22,7 +22,7 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.peers import answers, tasks
 from evennia_ai.operations.peers.tasks import Given
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store, tokens
 from evennia_ai.operations.tools.running import list_tools
 from evennia_ai.tasks import peer_store
@@ -54,7 +54,7 @@ class CallRefusedError(Exception):
         problem: of what kind; FORBIDDEN with `is_stranger` where nobody knows who asks.
     """
 
-    def __init__(self, problem: Problem, text: str, *, is_stranger: bool = False) -> None:
+    def __init__(self, problem: ProblemKind, text: str, *, is_stranger: bool = False) -> None:
         super().__init__(text)
         self.problem = problem
         self.is_stranger = is_stranger
@@ -100,15 +100,15 @@ def admit(authorization: str, address: str) -> A2aCaller:
         CallRefusedError: they may not come in.
     """
     if not token_store.config().token_days:
-        raise CallRefusedError(Problem.UNAVAILABLE, tokens.NO_TOKENS)
+        raise CallRefusedError(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() not in SCHEMES:
-        raise CallRefusedError(Problem.FORBIDDEN, WHO, is_stranger=True)
+        raise CallRefusedError(ProblemKind.FORBIDDEN, WHO, is_stranger=True)
     key = key.strip()
     is_one = key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN
     token = token_store.find(key) if is_one else None
     if token is None:
-        raise CallRefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
+        raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
     pk = token.account.pk
     account = _account(pk, address)
     may_change = token.scope != TokenScope.READ.value
@@ -118,7 +118,7 @@ def admit(authorization: str, address: str) -> A2aCaller:
 def _account(pk: int, address: str) -> Account:
     found = callers.account_of(pk, address)
     if not found.ok:
-        raise CallRefusedError(Problem.FORBIDDEN, found.message, is_stranger=True)
+        raise CallRefusedError(ProblemKind.FORBIDDEN, found.message, is_stranger=True)
     return found.data
 
 
@@ -158,7 +158,7 @@ def _script(
             if known is not None:
                 known[wanted] = script
             return script
-    raise CallRefusedError(Problem.MISSING, NO_ASSISTANT.format(key=key[:60]))
+    raise CallRefusedError(ProblemKind.MISSING, NO_ASSISTANT.format(key=key[:60]))
 
 
 class Desk:
@@ -203,7 +203,7 @@ class Desk:
         if hook is not None:
             _check_hook(hook)
             if self._config.hooks_per_task < 1:
-                raise CallRefusedError(Problem.UNAVAILABLE, NO_HOOKS)
+                raise CallRefusedError(ProblemKind.UNAVAILABLE, NO_HOOKS)
 
         def keep(made: PeerTask) -> None:
             if hook is not None:
@@ -321,7 +321,7 @@ class Desk:
         others = [each for each in peer_store.hooks(task) if each.key != hook["key"]]
         if len(others) >= self._config.hooks_per_task:
             told = TOO_MANY_HOOKS.format(task=task, count=len(others))
-            raise CallRefusedError(Problem.UNAVAILABLE, told)
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, told)
 
     def hooks(self, task: str) -> list[dict[str, str]]:
         """The addresses that are told of a task."""
@@ -347,11 +347,11 @@ class Desk:
 
     def _do(self, act: Callable[..., T], *, changes: bool = False) -> T:
         if changes and not self.caller.may_change:
-            raise CallRefusedError(Problem.FORBIDDEN, ONLY_READS)
+            raise CallRefusedError(ProblemKind.FORBIDDEN, ONLY_READS)
         account = self.caller.account
         if time.monotonic() - self.caller.at > FRESH_SECONDS:  # a stream may last an hour
             if not token_store.is_good(self.caller.token):
-                raise CallRefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
+                raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
             account = _account(self.caller.pk, self.caller.address)
         with audit.acting(str(account.key), VIA):
             return act(_script(self._key, self._config, self._known), account)
@@ -360,14 +360,14 @@ class Desk:
 def _check_hook(hook: Mapping[str, str]) -> None:
     """Refuse an address that could not be kept, or whose words could not be sent."""
     if not NAME.fullmatch(hook["key"]):
-        raise CallRefusedError(Problem.INVALID, BAD_NAME.format(name=hook["key"][:80]))
+        raise CallRefusedError(ProblemKind.INVALID, BAD_NAME.format(name=hook["key"][:80]))
     for name, text in hook.items():
         most = MOST_SCHEME if name == "scheme" else MOST_HOOK_TEXT
         if len(text) > most:
             told = LONG_HOOK.format(field=name, most=most, count=len(text))
-            raise CallRefusedError(Problem.INVALID, told)
+            raise CallRefusedError(ProblemKind.INVALID, told)
         if not text.isprintable():
-            raise CallRefusedError(Problem.INVALID, BAD_HOOK.format(field=name))
+            raise CallRefusedError(ProblemKind.INVALID, BAD_HOOK.format(field=name))
 
 
 def _good(result: Result[PeerTask]) -> PeerTask:

@@ -20,7 +20,7 @@ from evennia_ai.a2a.card import CARD_PATH, ROOT
 from evennia_ai.a2a.context import CALLER, TURN
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.resilience.clock import SlidingCount
 from evennia_ai.runtime.asgi_server import RequestTurn, client_address
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
@@ -37,7 +37,7 @@ MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
 KINDS = ("application/json", "application/a2a+json")
 NO_JSON = "The body of a request is application/json here, not {kind}."
-STATUS = {Problem.MISSING: 404, Problem.UNAVAILABLE: 503, Problem.INVALID: 400}
+STATUS = {ProblemKind.MISSING: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.INVALID: 400}
 
 
 class A2aGuard:

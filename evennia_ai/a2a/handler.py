@@ -51,7 +51,7 @@ from evennia_ai.a2a.push import check_url
 from evennia_ai.a2a.snapshots import TaskSnapshot
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
@@ -68,12 +68,12 @@ NO_CARD = "There is one card of each assistant, and everybody may have it."
 IS_OVER = "Task {task} is over; get it instead."
 OTHER_CONTEXT = "Task {task} belongs to another contextId."
 MARK = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
-ERRORS: dict[Problem, type[A2AError]] = {
-    Problem.MISSING: TaskNotFoundError,
-    Problem.INVALID: InvalidParamsError,
-    Problem.CONFLICT: UnsupportedOperationError,
-    Problem.FORBIDDEN: UnsupportedOperationError,
-    Problem.UNAVAILABLE: UnsupportedOperationError,
+ERRORS: dict[ProblemKind, type[A2AError]] = {
+    ProblemKind.MISSING: TaskNotFoundError,
+    ProblemKind.INVALID: InvalidParamsError,
+    ProblemKind.CONFLICT: UnsupportedOperationError,
+    ProblemKind.FORBIDDEN: UnsupportedOperationError,
+    ProblemKind.UNAVAILABLE: UnsupportedOperationError,
 }
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from evennia_ai.a2a.calls import CallRefusedError
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 
 TOO_MANY = "{count} requests of yours wait here already; close one of them."
 ALL_BUSY = "{count} requests wait here already; try again later."
@@ -48,9 +48,9 @@ class Hub:
         """
         mine, of_all = self._open[account], self._open.total()
         if mine >= self._config.streams_per_peer:
-            raise CallRefusedError(Problem.UNAVAILABLE, TOO_MANY.format(count=mine))
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, TOO_MANY.format(count=mine))
         if of_all >= self._config.streams_at_once:
-            raise CallRefusedError(Problem.UNAVAILABLE, ALL_BUSY.format(count=of_all))
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, ALL_BUSY.format(count=of_all))
         self._open[account] += 1
         try:
             yield

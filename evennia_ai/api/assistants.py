@@ -12,7 +12,7 @@ from evennia_ai.api.base import locate, page_of, require
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.assistants import creation, lifecycle
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Assistants"
 
@@ -72,7 +72,7 @@ def with_room(call: Call) -> dict[str, Any] | Result:
     found = creation.find_room(call.account, given["location"])
     if found.ok:
         return given | {"location": found.data}
-    if found.problem is Problem.FORBIDDEN:
+    if found.problem is ProblemKind.FORBIDDEN:
         return found
     # The address is right; it is the body that names what is not there.
     errors = {"location": found.message}

@@ -15,7 +15,7 @@ from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
 from evennia_ai.operations import Result
 from evennia_ai.operations.files import cards, lore_packs
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Cards and packs"
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
@@ -154,7 +154,7 @@ def _send(call: Call) -> CardSent:
 def _import_pack(call: Call) -> Result:
     found = lore_packs.read_given(call.body)
     if not found.ok:
-        return Result(False, found.message, problem=Problem.INVALID)
+        return Result(False, found.message, problem=ProblemKind.INVALID)
     is_tried = call.query.get("preview") == "true"
     return lore_packs.import_pack(found.data, by=call.by, is_tried=is_tried)
 

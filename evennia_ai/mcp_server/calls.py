@@ -26,7 +26,7 @@ from evennia_ai.mcp_server.inputs import REVEAL, SAID, Parts, sort
 from evennia_ai.mcp_server.tools import McpTool, tools
 from evennia_ai.models import TokenScope
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_allowed, is_staff, tokens
 from evennia_ai.runtime.web_requests import api_config
 
@@ -83,7 +83,7 @@ def admit(authorization: str, address: str) -> McpCaller:
         APIException: they may not come in, or not now.
     """
     if not people.has_tokens():
-        raise problem(Problem.UNAVAILABLE, tokens.NO_TOKENS)
+        raise problem(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
     strangers = of_address("anonymous_per_minute", address)
     if strangers.is_over(None, None):
         raise Throttled(strangers.wait())
@@ -99,7 +99,7 @@ def admit(authorization: str, address: str) -> McpCaller:
         raise
     _count(Throttle("reads_per_minute", f"#{pk}"))
     if not is_staff(account):
-        raise problem(Problem.FORBIDDEN, FOR_STAFF)
+        raise problem(ProblemKind.FORBIDDEN, FOR_STAFF)
     return McpCaller(pk, address, token.pk, token.scope == TokenScope.WRITE.value)
 
 
@@ -132,7 +132,7 @@ def _begin(
     account, row = people.account_for(caller.pk, caller.address), tool.row
     if not tool.reads:
         if not caller.may_change:
-            raise problem(Problem.FORBIDDEN, ONLY_READS)
+            raise problem(ProblemKind.FORBIDDEN, ONLY_READS)
         _count(Throttle("writes_per_minute", f"#{account.pk}"))
     with audit.acting(str(account.key), VIA):
         script, parts = _read(caller, tool, account, given)
@@ -169,7 +169,7 @@ def _read(
         raise wrong
     if read.get(REVEAL):
         if not caller.may_change:
-            raise problem(Problem.FORBIDDEN, NO_REVEAL)
+            raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
         require(account, "reveal", script)
     return script, sort(tool.row, read)
 

@@ -19,7 +19,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
 from evennia_ai import audit
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights import callers
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.watching import FEED
@@ -48,8 +48,8 @@ class StreamResource(Resource):
             return _refused(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong.")
         if not wanted.ok:
             status = {
-                Problem.UNAVAILABLE: HTTPStatus.UNAUTHORIZED,
-                Problem.FORBIDDEN: HTTPStatus.FORBIDDEN,
+                ProblemKind.UNAVAILABLE: HTTPStatus.UNAUTHORIZED,
+                ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
             }.get(wanted.problem, HTTPStatus.NOT_FOUND)
             return _refused(request, status, wanted.message)
         self.streams.open(request, wanted.data)

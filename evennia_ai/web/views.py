@@ -27,7 +27,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
@@ -40,13 +40,13 @@ POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-STATUSES: Mapping[Problem, HTTPStatus] = {
-    Problem.NONE: HTTPStatus.OK,
-    Problem.INVALID: HTTPStatus.BAD_REQUEST,
-    Problem.FORBIDDEN: HTTPStatus.FORBIDDEN,
-    Problem.MISSING: HTTPStatus.NOT_FOUND,
-    Problem.CONFLICT: HTTPStatus.CONFLICT,
-    Problem.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+STATUSES: Mapping[ProblemKind, HTTPStatus] = {
+    ProblemKind.NONE: HTTPStatus.OK,
+    ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
+    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    ProblemKind.MISSING: HTTPStatus.NOT_FOUND,
+    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
+    ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 OWN_FAULT = "Something went wrong in the game; its log has more."
 # The page that every account may see.
@@ -78,7 +78,7 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
         try:
             menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
         except PageRefusedError as error:
-            if page.otherwise and error.result.problem is Problem.FORBIDDEN:
+            if page.otherwise and error.result.problem is ProblemKind.FORBIDDEN:
                 return redirect(page_address(page.otherwise))
             raise
         return _rendered(request, page, path, menu, shown, is_revealed=is_revealing)

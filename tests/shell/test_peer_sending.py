@@ -17,7 +17,7 @@ from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.tasks import Given
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import token_store
 from evennia_ai.tasks import peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -209,7 +209,7 @@ class TestSending(ErrandTest):
         """PostgreSQL takes no NUL, not even in a question."""
         with pytest.raises(CallRefusedError, match="no task") as refused:
             self.desk.get("a\0b")
-        assert Problem.MISSING is refused.value.problem
+        assert ProblemKind.MISSING is refused.value.problem
         shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
         self.desk.remove_hook(shown.id, "a\0b")
         assert 1 == len(self.desk.hooks(shown.id))

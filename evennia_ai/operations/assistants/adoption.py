@@ -23,7 +23,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.operations.assistants.creation import (
-    Made,
+    CreatedAssistant,
     attach_script,
     close_record_before,
 )
@@ -182,7 +182,7 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
     told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
-    return Result(True, told, Made(script, npc))
+    return Result(True, told, CreatedAssistant(script, npc))
 
 
 def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) -> Result | None:

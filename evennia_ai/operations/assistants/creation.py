@@ -53,7 +53,7 @@ NAMELESS_DESC = "This is an assistant, an AI."
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedAssistant:
     """A new assistant: its script, and its body."""
 
     script: AssistantScript
@@ -73,7 +73,7 @@ def create_assistant(
     by: str = "",
     maker: Being | None = None,
     number: int | None = None,
-) -> Result[Made]:
+) -> Result[CreatedAssistant]:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
     Args:
@@ -104,7 +104,7 @@ def create_assistant(
     where = f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
     greeting = f"{name} is awake{where}. Try: whisper {name} = hello"
     told = "\n".join(filter(None, (greeting, brain_hint(script))))
-    return Result(True, told, Made(script, character))
+    return Result(True, told, CreatedAssistant(script, character))
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:

@@ -29,7 +29,7 @@ from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scop
 from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
@@ -321,7 +321,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
     )
     standing = budget_of(script)
     if not standing.ok:
-        return Result(False, standing.message, data, Problem.UNAVAILABLE)
+        return Result(False, standing.message, data, ProblemKind.UNAVAILABLE)
     found = standing.data
     data = replace(
         data,

@@ -47,6 +47,7 @@ from evennia_ai.operations.bundles.parts import (
     STATE,
     WHO,
     Bundle,
+    BundledState,
     Card,
     GoalsKept,
     Manifest,
@@ -56,7 +57,6 @@ from evennia_ai.operations.bundles.parts import (
     Owned,
     Plain,
     ProfileLine,
-    State,
     Strict,
     Who,
     check_directory,
@@ -171,7 +171,7 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
     parts = dict[str, bytes]()
     for name, told in manifest.files.items():
         parts[name] = yield from _member(archive, name, told)
-    state, who = _one(State, STATE, parts[STATE]), list[Who]()
+    state, who = _one(BundledState, STATE, parts[STATE]), list[Who]()
     yield from _many(Who, WHO, parts[WHO], lambda _, line: who.append(line), MOST_WHO)
     memories = yield from _memories(parts.pop(MEMORIES), who)
     profiles = yield from _profiles(parts[PROFILES], who, len(memories))
@@ -355,7 +355,7 @@ def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[Profi
     return list(found.values())
 
 
-def _check_state(state: State, who: Sequence[Who]) -> None:
+def _check_state(state: BundledState, who: Sequence[Who]) -> None:
     _check_goals(state.goals)
     kept: tuple[Owned, ...] = (*state.notes, *state.projects.slots.values())
     for ref in (*state.unremembered, *state.muted_by, *(each.person for each in kept)):

@@ -31,7 +31,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.models.keys import new_key
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import names, services, turns
 from evennia_ai.runtime.assistant import Assistant
@@ -51,12 +51,12 @@ NOT_BY_HAND = {
     "find_tools": "it adds to the tools of a turn; all of them are listed without it",
 }
 _PROBLEMS = {
-    Fault.UNKNOWN_TOOL: Problem.MISSING,
-    Fault.BAD_ARGUMENTS: Problem.INVALID,
-    Fault.DENIED: Problem.FORBIDDEN,
-    Fault.TIMEOUT: Problem.UNAVAILABLE,
-    Fault.UNAVAILABLE: Problem.UNAVAILABLE,
-    Fault.INTERNAL: Problem.UNAVAILABLE,
+    Fault.UNKNOWN_TOOL: ProblemKind.MISSING,
+    Fault.BAD_ARGUMENTS: ProblemKind.INVALID,
+    Fault.DENIED: ProblemKind.FORBIDDEN,
+    Fault.TIMEOUT: ProblemKind.UNAVAILABLE,
+    Fault.UNAVAILABLE: ProblemKind.UNAVAILABLE,
+    Fault.INTERNAL: ProblemKind.UNAVAILABLE,
 }
 
 
@@ -177,7 +177,7 @@ def execute_tool(
         audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
         data = Executed(name, result.success, result.text, duration_ms)
         fault = _PROBLEMS.get(result.fault) if result.fault else None
-        problem = Problem.NONE if result.success else fault or Problem.CONFLICT
+        problem = ProblemKind.NONE if result.success else fault or ProblemKind.CONFLICT
         told = f"{script.key}: {result.text}"
         return Result(result.success, told, data, problem)
 

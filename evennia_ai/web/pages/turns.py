@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from evennia_ai.core.safety.notices import limit_words
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
@@ -83,8 +83,8 @@ def _show_list(visit: Visit) -> Shown:
     named = {name: text for name, text in given.items() if text}
     older = found.data.next
     return {
-        "said": None if found.ok or found.problem is Problem.MISSING else found,
-        "off": found.message if found.problem is Problem.MISSING else "",
+        "said": None if found.ok or found.problem is ProblemKind.MISSING else found,
+        "off": found.message if found.problem is ProblemKind.MISSING else "",
         "rows": [_row(turn, own) for turn in found.data.messages],
         "sought": {**given, "by_cost": by_cost},
         "outcomes": OUTCOMES,
