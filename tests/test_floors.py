@@ -25,7 +25,7 @@ LOOKED_UP = {
     "Meta": "Django: more about a model",
     "Migration": "Django: a change of the tables",
 }
-MOST_ANY = 0.015
+MOST_ANY = 0.02
 ASKING = ("What", "Whether", "Who", "Whom", "Whose", "How", "Which", "Where", "When")
 
 Finder = Callable[[Mapping[str, str]], list[str]]

@@ -19,7 +19,7 @@ from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
 from evennia_ai.api.fields import Flag, Name, Plain, StrictMapping, Text
 from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
 from evennia_ai.operations import Result
-from evennia_ai.operations.assistants.creation import CreatedAssistant
+from evennia_ai.operations.assistants.creation import Creation
 from evennia_ai.operations.bundles import reading, writing
 from evennia_ai.operations.bundles.parts import Bundle
 from evennia_ai.operations.bundles.writing import moving
@@ -121,7 +121,7 @@ async def _create(call: Call) -> Result:
     return made(call, await moving(_bringing(call, given, emergency.count_of_stops())))
 
 
-def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[CreatedAssistant]]:
+def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Creation]]:
     found = yield from _reading(call)
     if not found.ok:
         return found.as_refusal()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
@@ -220,7 +220,7 @@ def _clashes_of_accounts(claims: _Claims) -> list[str]:
     ]
 
 
-def _rows_like(claims: _Claims, rows: Any) -> dict[int, str]:
+def _rows_like(claims: _Claims, rows: QuerySet[AccountDB | ObjectDB]) -> dict[int, str]:
     """Those of rows of a primary key and a name that clash."""
     return {pk: name for pk, name in rows.iterator() if skeleton(name) in claims}
 

@@ -233,7 +233,7 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
         return Result.missing(f"{script.key} has no record of {when}.")
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[StateChange]:
+def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[StateChange]:
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
         was, now = old.get(path, _MISSING), new.get(path, _MISSING)
@@ -242,7 +242,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[St
             yield {"path": path, "before": known["b"], "after": known["a"]}
 
 
-def _flat(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Any]]:
     """Every value that is no mapping, and every mapping that is empty, by its path."""
     for name, item in value.items():
         here = f"{path}{name}"

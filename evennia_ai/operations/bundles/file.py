@@ -18,7 +18,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -90,7 +90,7 @@ def lines_of(values: Iterable[object]) -> bytes:
     return b"".join(json_of(value) + b"\n" for value in values)
 
 
-def writing(head: Mapping[str, Any], members: Mapping[str, bytes]) -> Steps[bytes]:
+def writing(head: Mapping[str, object], members: Mapping[str, bytes]) -> Steps[bytes]:
     """The file of a head (the manifest without `files` and `format`) and its members.
 
     Raises:

@@ -255,7 +255,7 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
     }
 
 
-def going_along(name: str, value: Any) -> Any:
+def going_along(name: str, value: object) -> Any:
     """The part of a setting's value that may travel."""
     left_out = LEFT_OUT_OF.get(name, ())
     if not left_out or not isinstance(value, Mapping):
@@ -372,7 +372,7 @@ def _state(script: AssistantScript, numbers: Numbers) -> dict[str, Any]:
     }
 
 
-def _of_person(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+def _of_person(value: Mapping[str, object], numbers: Numbers) -> dict[str, Any]:
     """A note or a project, whose person is a number."""
     return {**value, "person": numbers.person(str(value.get("person") or "")) or 0}
 

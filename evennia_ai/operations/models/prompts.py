@@ -62,7 +62,7 @@ class Templates:
 def bare_scene(
     script: AssistantScript,
     context_type: ContextType = ContextType.TICK_EVENT,
-    read: Callable[[str], Any] | None = None,
+    read: Callable[[str], object] | None = None,
     *,
     is_native: bool = True,
 ) -> Scene:
@@ -105,7 +105,7 @@ def _stored(script: AssistantScript, name: str) -> dict[Any, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
+def _fields(stored: Mapping[object, object], key: object) -> dict[str, Any]:
     value = stored.get(key)
     return dict(value) if isinstance(value, Mapping) else {}
 
@@ -289,7 +289,7 @@ def reset_context(script: AssistantScript, name: str) -> Result:
     return _try(script, f"{script.key}: {name} is as the game has it.", context_configs=stored)
 
 
-def _typed(field: str, value: str, before: Mapping[Any, Any] | None) -> Any:
+def _typed(field: str, value: str, before: Mapping[object, object] | None) -> Any:
     """The meaning of a typed value; one that fits no field is left to be refused."""
     word = value.casefold()
     if field == "component_overrides":

@@ -13,6 +13,7 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, PromptPart
+from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -157,7 +158,7 @@ def _inner_prompt(
     )
 
 
-def as_text(message: Mapping[str, Any]) -> str:
+def as_text(message: Message) -> str:
     """The words of a message, or the calls that it makes."""
     calls = [call["function"] for call in message.get("tool_calls") or ()]
     return message["content"] or "\n".join(f"{call['name']} {call['arguments']}" for call in calls)

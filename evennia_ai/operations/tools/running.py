@@ -147,7 +147,7 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 
 def execute_tool(
-    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Being
+    script: AssistantScript, name: str, arguments: Mapping[str, object], *, person: Being
 ) -> Deferred[Result[Executed]]:
     """Run one tool as the assistant. What speaks is heard, and what acts is done.
 
@@ -224,7 +224,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
 
 
 def _record(
-    script: Assistant, name: str, arguments: Mapping[str, Any], person: Being
+    script: Assistant, name: str, arguments: Mapping[str, object], person: Being
 ) -> DecisionTrace:
     """The decision trace of it, for `why`."""
     heard = Heard(
@@ -294,7 +294,7 @@ def _object(text: str) -> dict[str, Any]:
     return dict(value)
 
 
-def _pairs(text: str, known: Mapping[str, Any]) -> dict[str, str]:
+def _pairs(text: str, known: Mapping[str, object]) -> dict[str, str]:
     """The `name=value` pairs of a text that begins with one; else nothing."""
     first = _NAME.match(text)
     if first is None:
@@ -310,7 +310,7 @@ def _pairs(text: str, known: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _only(spec: ToolSpec, known: Mapping[str, Any], text: str) -> str:
+def _only(spec: ToolSpec, known: Mapping[str, object], text: str) -> str:
     """The argument that a bare value is for.
 
     Raises:
@@ -343,7 +343,7 @@ def _coerced(schema: object, value: str) -> Any:
     return value
 
 
-def _typed(arm: Mapping[str, Any], value: str) -> Any:
+def _typed(arm: Mapping[str, object], value: str) -> Any:
     """A typed value as one type; its choices are checked with all the arguments."""
     kind = arm["type"]
     if kind == "array":

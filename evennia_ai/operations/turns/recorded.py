@@ -17,6 +17,7 @@ from evennia_ai.core.hearing.audience import Held, masked
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.recording import RecordedCall, RecordedTurn, Step, ToolUse
@@ -265,7 +266,7 @@ def _used(use: ToolUse, words: _Words) -> dict[str, Any]:
     }
 
 
-def _json(arguments: Mapping[str, Any], words: _Words) -> str:
+def _json(arguments: Mapping[str, object], words: _Words) -> str:
     return words.of(json.dumps(dict(arguments), ensure_ascii=False, default=str))
 
 
@@ -296,7 +297,7 @@ def _head(call: RecordedCall) -> str:
     return str(first["content"]) if first.get("role") == "system" else ""
 
 
-def _sent(message: Mapping[str, Any], call: RecordedCall, words: _Words) -> Sent:
+def _sent(message: Message, call: RecordedCall, words: _Words) -> Sent:
     text = message.get("content") or ""
     if calls := message.get("tool_calls"):
         text = "\n".join(filter(None, (text, json.dumps(calls, ensure_ascii=False))))
