@@ -73,7 +73,7 @@ class KnownPage:
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
 
-class KnownPerson(profiles.Met):
+class Acquaintance(profiles.Met):
     """Somebody whom an assistant knows."""
 
     person: Annotated[str, note("Such as `account-3`.")]
@@ -84,7 +84,7 @@ class KnownPerson(profiles.Met):
 class AcquaintancePage:
     """Some of those whom an assistant knows, who was met last first."""
 
-    profiles: list[KnownPerson]
+    profiles: list[Acquaintance]
     count: Annotated[int, note("How many there are in all.")]
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
