@@ -112,7 +112,7 @@ def _before_saving(
     update_fields: frozenset[str] | None = None,
     **kwargs: object,
 ) -> None:
-    """Refuse a player's name that is an assistant's; nearly all that is saved is no name."""
+    """Refuse a player's name that is an assistant's; nearly all that is saved is not a name."""
     if raw or (update_fields is not None and NAMES.isdisjoint(update_fields)):
         return
     kind = sender._meta.concrete_model.__name__

@@ -34,7 +34,7 @@ PACK = {
     "pack": "harbour",
     "entries": [{"id": "oil", "text": "The beacon burns oil.", "keywords": ["beacon"]}],
 }
-NO_BASE64 = "This is no base64."
+NO_BASE64 = "This is not base64."
 CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
 
 

@@ -33,7 +33,7 @@ def _trace(call: Call) -> Result:
     if when := query.get("when", ""):
         span = span_of(when, call.script.clock.seconds())
         if span is None:
-            raise problem(ProblemKind.INVALID, f"{when!r} is no time; a time is like {WHEN}.")
+            raise problem(ProblemKind.INVALID, f"{when!r} is not a time; a time is like {WHEN}.")
     found = operations.trace(
         call.script,
         span=span,
@@ -42,7 +42,7 @@ def _trace(call: Call) -> Result:
         limit=limit_of(query),
         look=look_of(call),
     )
-    # Where the game keeps no trace there is none, which is no mistake of whoever asks.
+    # Where the game keeps no trace there is none, which is not a mistake of whoever asks.
     return Result(True, found.message, found.data)
 
 

@@ -219,7 +219,7 @@ class CmdAiMemory(StaffCommand):
         try:
             hours = float(rest) if rest else None
         except ValueError:
-            self.show_how(f"{rest!r} is no number of hours.")
+            self.show_how(f"{rest!r} is not a number of hours.")
             return
         self.show(operations.put_to_sleep(script, hours=hours, by=self.by))
 

@@ -336,7 +336,7 @@ def _test(caller: Being) -> str:
 
 
 def _reported(report: Report) -> str:
-    return "\n".join(report_lines(report, "Mend what says NO, or choose another."))
+    return "\n".join(report_lines(report, "Fix what says NO, or choose another."))
 
 
 def _report_trouble(caller: Being, failure: Failure) -> None:

@@ -19,7 +19,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import refusal
 
 ACT = "configure"
-KEPT = "Your text is still in the editor: mend it, or leave by :q! without saving."
+KEPT = "Your text is still in the editor: correct it, or leave by :q! without saving."
 # What is edited: the number of the assistant's script, which text, and its key.
 Target = tuple[int, str, str]
 

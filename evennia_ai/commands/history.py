@@ -79,7 +79,7 @@ class CmdHistory(StaffCommand):
     def _show(self, script: AssistantScript, page: str, look: Look) -> None:
         number = number_of(page) if page else 1
         if not number:
-            self.show_how(f"{page!r} is no page; pages are numbers from 1 up.")
+            self.show_how(f"{page!r} is not a page; pages are numbers from 1 up.")
         elif self.may("show history", script):
             self._show_page(script, number, look)
 

@@ -131,7 +131,9 @@ def _place_of(problem: str, key: str) -> str:
     own = "" if problem.startswith("EVENNIA_AI_") else f"Look: assistant config {key}"
     if "EVENNIA_AI_" not in problem:
         return own
-    return f"It is in the game's settings; mend it there, then: evennia reload. {own}".rstrip(". ")
+    return f"It is in the game's settings; correct it there, then: evennia reload. {own}".rstrip(
+        ". "
+    )
 
 
 def _sentence(data: Status) -> str:

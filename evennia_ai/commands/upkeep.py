@@ -81,7 +81,7 @@ class UpkeepWords(WordCommand):
 
     def _show_report(self, report: Report) -> None:
         lines = [
-            *report_lines(report, "Mend what says NO first."),
+            *report_lines(report, "Fix what says NO first."),
             *map(OPEN_FILE.format, health.readable_by_others()),
         ]
         self.msg(literal("\n".join(lines)))

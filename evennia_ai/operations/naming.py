@@ -275,7 +275,7 @@ def command_names() -> dict[str, str]:
     for word, name in given.items():
         if word not in WORDS:
             raise ConfigurationError(
-                f"{SETTING} has {word!r}, which is no command; there are {', '.join(WORDS)}"
+                f"{SETTING} has {word!r}, which is not a command; there are {', '.join(WORDS)}"
             )
         if not isinstance(name, str) or len(name.split()) > 1 or name.strip() != name:
             raise ConfigurationError(

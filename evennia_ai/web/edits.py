@@ -88,7 +88,7 @@ def _undo(visit: Visit) -> Result:
     try:
         number = whole_in(visit.form, "number")
     except ValueError:
-        return Result.invalid(f"{visit.form['number'][:40]!r} is no number of an edit.")
+        return Result.invalid(f"{visit.form['number'][:40]!r} is not the number of an edit.")
     found = undoing.find_undo(visit.assistant, number)
     return _edited(visit, found, undoing.undo)
 

@@ -45,7 +45,7 @@ Made by `tests/api/test_rights.py`, which compares it with what a game answers.
 Each entry is the status of a request that is right in itself. Where it depends on the state of the
 assistant there are four: running, stopped by a person, locked by itself, and no such assistant.
 What has no assistant in its address has one. Who "has control" passes the assistant's lock
-`ai_control`; the lock here lets admins pass, and one builder. To nobody who is no staff it is told
+`ai_control`; the lock here lets admins pass, and one builder. To nobody who is not staff it is told
 whether there is an assistant of a name, but for `me/`, which is for everybody, as in the game.
 `{person}` is a player, `{memory}` what they said in private, `{own}` what whoever asks said, and
 `{lore}` a piece of lore.

@@ -69,7 +69,7 @@ SPEAKING = (
         "test_a_call_that_cannot_run_is_never_run",
     ),
     guard(
-        "arguments that are no JSON are never run",
+        "arguments that are not JSON are never run",
         "core/turn/speech.py",
         'return ToolCall(call_id, name, problem=f"the arguments of {name} {error}")',
         "return ToolCall(call_id, name, {})",

@@ -23,7 +23,7 @@ API_CONFIG = {
     "anonymous_per_minute": 0,
     "tokens_per_minute": 0,
     "metrics": "staff",
-    # A machine that is busy with other tests is no fault of the API.
+    # A machine that is busy with other tests is not the fault of the API.
     "timeout_seconds": 60,
 }
 PEOPLE = {

@@ -412,7 +412,7 @@ class TestLostBody(AdoptingTest):
         assert script.obj is None
 
     def test_one_that_was_made_keeps_it_too(self) -> None:
-        """Ada's body goes, and she lives on in a guard, who is no player's to enter or take."""
+        """Ada's body goes, and she lives on in a guard, who is not a player's to enter or take."""
         self.ada.delete()
         pump()
         script = self.ada_script

@@ -199,7 +199,7 @@ class TestChanging(StaffTest):
         assert "Ada is awake." in self.typed("aimemory ada wake")
         assert "Ada is awake already." in self.typed("aimemory ada wake")
         for hours, told in (
-            ("x", "is no number of hours"),
+            ("x", "is not a number of hours"),
             ("0", "cannot be"),
             ("99", "cannot be"),
         ):

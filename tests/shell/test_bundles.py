@@ -642,8 +642,8 @@ class TestWrongFiles(BundleTest):
 
     def test_what_is_no_such_file(self) -> None:
         """Said in words: something else, a part missing or twice, another version."""
-        assert "no zip file" in self.refused(b"hello")
-        assert "no zip file" in self.refused(b"")
+        assert "not a zip file" in self.refused(b"hello")
+        assert "not a zip file" in self.refused(b"")
         assert "holds no manifest.json" in self.refused(self.zipped({}))
         parts = members(self.raw)
         with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
@@ -703,7 +703,7 @@ class TestWrongFiles(BundleTest):
     def test_a_setting_that_is_none_here(self) -> None:
         """Named, before anything is made; one of a wrong value too."""
         unknown = built(self.raw, {bundle_parts.SETTINGS: {"moon": 1}})
-        assert "'moon', which is no setting here" in self.refused(unknown)
+        assert "'moon', which is not a setting here" in self.refused(unknown)
         wrong = read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
         shown = bundle_in.show_bundle(wrong.data, "Bea")
         assert "tick_rate is" in shown.message

@@ -189,8 +189,8 @@ class TestImporting(CardTest):
             ("import ../../secret.json", "there is no file '../../secret.json'"),
             ("import link.json", "there is no file 'link.json'"),
             ("import bad.png", "the PNG file is cut off"),
-            ('import {"name": 1', "what is typed is no JSON"),
-            ('import {"name": 1}', "name is 1; it must be a text"),
+            ('import {"name": 1', "what is typed is not JSON"),
+            ('import {"name": 1}', "name is 1; it must be text"),
         ):
             assert told in self.typed(f"assistant {line}"), line
         for line, told in (("import long.json", "persona has 20,0"), ("import named.json", "Tom")):

@@ -130,7 +130,7 @@ class TestRefusing(ExecutingTest):
             ("unknown", None, ("sayy", {}), ProblemKind.MISSING, "'sayy'. Did you mean say"),
             ("nothing like it", None, ("qqqqq", {}), ProblemKind.MISSING, "no tool 'qqqqq'."),
             ("missing", None, ("say", {}), ProblemKind.INVALID, "say needs message."),
-            ("wrong", None, ("say", {"message": 3}), ProblemKind.INVALID, "message must be a text"),
+            ("wrong", None, ("say", {"message": 3}), ProblemKind.INVALID, "message must be text"),
             ("no object", None, ("say", ["hello"]), ProblemKind.INVALID, "must be an object"),
             (
                 "report",
@@ -235,7 +235,7 @@ class TestArguments(ExecutingTest):
                 assert arguments == parse_arguments(self.ada_script, name, text)
 
     def test_types_that_only_a_server_elsewhere_has(self) -> None:
-        """Numbers to choose from, lists of anything, and brackets that are no JSON."""
+        """Numbers to choose from, lists of anything, and brackets that are not JSON."""
         number, text = {"type": "integer"}, {"type": "string"}
         cases: list[tuple[Any, str, Any]] = [
             ({"type": "integer", "enum": [1, 2, 3]}, "2", 2),
@@ -265,7 +265,7 @@ class TestArguments(ExecutingTest):
             ("whisper", "Tom", "whisper: say which value is which: target=... message=..."),
             ("exits", "north", "exits: it takes no arguments, so 'north' is too much."),
             ("forget_note", "number=three", "number must be a whole number"),
-            ("say", '{"message": ', "say: that is no JSON object"),
+            ("say", '{"message": ', "say: that is not a JSON object"),
         ]
         for name, text, words in cases:
             with self.subTest(text):

@@ -259,7 +259,7 @@ class TestUnderWay(ForgettingTest):
         assert {} == self.found("kestrel")
 
     def test_how_often_she_asked_still_counts(self) -> None:
-        """To be forgotten is no way round a limit; that she was answered is forgotten."""
+        """To be forgotten is not a way round a limit; that she was answered is forgotten."""
         self.talk()
         turns = list(self.ada_script.work.senders.people[self.miras].turns)
         self.forget_mira()

@@ -94,7 +94,7 @@ class TestWhen(GoalTimesTest):
         )
 
     def test_staff_end_a_daily_goal_for_good(self) -> None:
-        """Their word is no step of hers."""
+        """Their word is not a step of hers."""
         self.timed("daily at 14:00")
         operations.close_goal(self.ada_script, 1, is_completed=True)
         assert [] == operations.list_goals(self.ada_script).data.goals
@@ -281,8 +281,11 @@ class TestSetting(GoalTimesTest):
             ("assistant goal Ada at 18:30 = ring the bell", "Ada has goal 1, at 18:30."),
             ("assistant goal Ada 8 daily at dusk = to the pier", "Ada has goal 2, daily at dusk."),
             ("assistant goal Ada under 1 in 2 hours = oil the bell", "Ada has goal 3, on "),
-            ("assistant goal Ada at teatime = eat", "'at teatime' is no time; times are: at 18:30"),
-            ("assistant goal Ada 8 9 = eat", "'9' is no time"),
+            (
+                "assistant goal Ada at teatime = eat",
+                "'at teatime' is not a time; times are: at 18:30",
+            ),
+            ("assistant goal Ada 8 9 = eat", "'9' is not a time"),
             ("assistant goal Ada", "  2. to the pier (priority 8, daily at dusk)"),
         )
         for line, told in rows:
@@ -299,7 +302,7 @@ class TestSetting(GoalTimesTest):
         self.model.answers.extend([*calls, NOOP])
         self.beat(600)
         results = [json.loads(m["content"]) for m in self.model.bodies[-1]["messages"][-3::2]]
-        assert "'someday' is no time" in results[0]["error"]
+        assert "'someday' is not a time" in results[0]["error"]
         assert "goal 2 is set" == results[1]["result"]
         second = as_data(operations.list_goals(self.ada_script))["goals"][1]
         assert ("self", "daily", "daily at midnight") == (

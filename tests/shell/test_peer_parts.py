@@ -69,7 +69,7 @@ class TestParts(ErrandTest):
     def test_what_is_no_json_is_no_data(self) -> None:
         """It could be kept, and then not be sent."""
         for data in ({"a": float("nan")}, {"a": "\ud800"}, {"a": "x" * 16_001}):
-            with pytest.raises(ValueError, match=r"no JSON|at most"):
+            with pytest.raises(ValueError, match=r"not JSON|at most"):
                 peer_parts.data_part(data)
 
     def test_there_is_an_end_to_what_is_made(self) -> None:

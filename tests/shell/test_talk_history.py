@@ -85,7 +85,7 @@ class TestHistory(ShellTest):
         for page, expected in (
             ({"limit": 0}, "0 messages cannot be shown at once; 1 to 200 can."),
             ({"limit": 201}, "201 messages cannot be shown at once; 1 to 200 can."),
-            ({"before": 0}, "0 is no number of a message; they begin at 1."),
+            ({"before": 0}, "0 is not the number of a message; they begin at 1."),
         ):
             assert expected == conversation.show_history(self.ada_script, **page).message
 

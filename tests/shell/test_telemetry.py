@@ -126,7 +126,7 @@ class TestSpans(TelemetryTest):
         assert [] == self.ada_script.work.recorded.newest()
 
     def test_a_message_that_is_tried_is_not_exported(self) -> None:
-        """It is no turn of hers."""
+        """It is not a turn of hers."""
         export = self.export()
         self.model.answers.append(whispers("Hello, Tom."))
         try_message(self.ada_script, self.tom, Trial("hello"))

@@ -77,7 +77,7 @@ class TimelineTest(AuditPages):
             assert is_there == found, query
         response = self.get("audit", key="Ada", query={"day": "the other day"})
         assert 400 == response.status_code
-        assert "'the other day' is no time" in text_of(response)
+        assert "'the other day' is not a time" in text_of(response)
         assert 'value="the other day"' in response.content.decode()
         assert 400 == self.get("audit", key="Ada", query={"before": "x"}).status_code
 
@@ -123,7 +123,7 @@ class MomentsTest(AuditPages):
     """What she was like, and what changed."""
 
     def test_as_it_was(self) -> None:
-        """At a version and at a time; what is no moment is said."""
+        """At a version and at a time; what is not a moment is said."""
         self.change("Astrid", tick_rate=9)
         then = self.newest()
         self.change("Astrid", tick_rate=12)
@@ -144,7 +144,7 @@ class MomentsTest(AuditPages):
         shown = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d CES?T", text_of(self.get("audit", key="Ada")))
         assert shown is not None
         response = self.get("audit-state", key="Ada", query={"at": shown[0]})
-        assert "is no time" not in text_of(response)
+        assert "is not a time" not in text_of(response)
 
     def test_what_changed(self) -> None:
         """Side by side, word by word; the second moment is now where it is left out."""
@@ -174,7 +174,7 @@ class EditsTest(AuditPages):
         assert "is taken back" in shown
         self.post("audit-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
-        assert "'x' is no number of an edit" in text_of(
+        assert "'x' is not the number of an edit" in text_of(
             self.post("audit-undo", {"number": "x"}, key="Ada")
         )
         assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code

@@ -37,7 +37,7 @@ class HealthTest(WebTest):
             ]
 
     def test_what_is_not_well_says_what_to_do(self) -> None:
-        """A model of her own that is no model, and a server that cannot be reached."""
+        """A model of her own that is not a model, and a server that cannot be reached."""
         self.ada_script.db.llm_provider = "acme"
         response = self.get("health")
         shown = text_of(response)

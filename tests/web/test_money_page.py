@@ -194,7 +194,7 @@ class MoneyTest(WebTest):
         assert [1, 0] == [day["calls"] for day in spending(2).data.days]
 
     def test_one_assistant_alone(self) -> None:
-        """The filter of the page leaves out what others used; an unknown name is no filter."""
+        """The filter of the page leaves out what others used; an unknown name is not a filter."""
         self.call()
         self.call(assistant="bea", prompt=9000)
         assert 1000 == spending(assistant="Ada").data.whole["tokens"]
@@ -348,7 +348,7 @@ class MoneyTest(WebTest):
         form = {"cap": "tokens_per_day", "amount": "<b>lots", "of": "Ada"}
         response = self.post("raise", form, key="Ada")
         assert 400 == response.status_code
-        assert "'<b>lots' is no amount; it must be a number above 0." in text_of(response)
+        assert "'<b>lots' is not an amount; it must be a number above 0." in text_of(response)
         body = response.content.decode()
         assert 1 == body.count('value="&lt;b&gt;lots"')
 

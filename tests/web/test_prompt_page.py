@@ -166,7 +166,7 @@ class EditingTest(PromptTest):
         self.post("delete-component", {"number": "250"}, key="Ada")
         assert {} == state.read(self.ada_script, "prompt_components")
         response = self.post("delete-component", {"number": "<i>"}, key="Ada")
-        assert "'<i>' is no number of a component" in text_of(response)
+        assert "'<i>' is not the number of a component" in text_of(response)
 
     def test_templates(self) -> None:
         """Written, applied, and not deleted while it is applied."""

@@ -136,7 +136,7 @@ class RightsTest(WebTest):
 
 
 class HolderTest(WebTest):
-    """Somebody who is no staff, and has the locks of Ada's body all the same."""
+    """Somebody who is not staff, and has the locks of Ada's body all the same."""
 
     def test_a_button_opens_no_page(self) -> None:
         """What they may do they may do; the page around it stays for those who may see it."""

@@ -205,7 +205,7 @@ class SavingTest(SettingsTest):
         self.post("settings-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
         response = self.post("settings-undo", {"number": "<i>"}, key="Ada")
-        assert "'<i>' is no number of an edit." in text_of(response)
+        assert "'<i>' is not the number of an edit." in text_of(response)
         self.set(command_allowlist="look")
         assert 403 == self.post("settings-undo", who="controller", key="Ada").status_code
 

@@ -163,7 +163,7 @@ class TurnsTest(WebTest):
         """With what was typed still in its field."""
         page = self.get("turns", key="Ada", query={"day": "some time", "words": "lamp"})
         assert 400 == page.status_code
-        assert "'some time' is no time" in text_of(page)
+        assert "'some time' is not a time" in text_of(page)
         assert 'value="some time"' in html_of(page)
         assert 'value="lamp"' in html_of(page)
         assert 200 == self.get("turns", key="Ada", query={"before": "²"}).status_code

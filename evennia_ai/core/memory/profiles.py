@@ -60,8 +60,7 @@ def bounded(attributes: Iterable[ProfileAttribute]) -> list[ProfileAttribute]:
     know 12 are kept, and as many of the private ones: the newest.
 
     Args:
-        attributes: one without words, or with what is no audience, is
-            left out.
+        attributes: one without words or a known audience is left out.
     """
     found: dict[tuple[str, str], ProfileAttribute] = {}
     for item in attributes:

@@ -141,7 +141,9 @@ def check_body(typeclass: str | type) -> Result[type]:
     if found is None:
         problem = NO_CLASS.format(path=shown)
     elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
-        problem = f"{shown} is no typeclass of objects; give one, as in typeclasses.golems.Golem."
+        problem = (
+            f"{shown} is not a typeclass of objects; give one, as in typeclasses.golems.Golem."
+        )
     elif issubclass(found, (DefaultRoom, DefaultExit)) and not issubclass(found, AssistantMixin):
         problem = NO_BEING.format(path=shown)
     else:

@@ -286,7 +286,7 @@ def _told(data: Removed) -> str:
     if data.released:
         lines.append(f"Released, and as they were before: {_listed(data.released)}.")
     if data.left:
-        mend = "What could not go, and why; mend it, and type the same again:"
+        mend = "What could not go, and why; fix that, then type the same again:"
         lines += [mend, *(f"  {each}" for each in data.left[:MOST_NAMED])]
     lines.append(NEXT.format(places=", ".join(data.places) or "none was found"))
     return "\n".join(lines)

@@ -71,7 +71,7 @@ class Edits:
     Attributes:
         made: those that hold, the newest first.
         undone: those that were taken back and can be made again, the next first.
-        last_act: an act of somebody's that is newer than all of `made`, and is no edit.
+        last_act: an act of somebody's that is newer than all of `made`, and is not an edit.
     """
 
     made: tuple[Edit, ...] = ()

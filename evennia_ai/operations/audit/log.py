@@ -97,7 +97,7 @@ def audit_log(
     """
     span = span_of(day, datetime.now(UTC).timestamp()) if day else None
     if day and span is None:
-        return Result.invalid(f"{one_line(day, 40)!r} is no time; a time is like {WHEN}.")
+        return Result.invalid(f"{one_line(day, 40)!r} is not a time; a time is like {WHEN}.")
     record, whom = complete_record(), script or audit.GAME
     key = str(script.key) if script is not None else "the game"
     most = max(1, min(limit, MOST_ENTRIES))
@@ -243,7 +243,7 @@ def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
 
 
 def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that is no mapping, and every mapping that is empty, by its path."""
+    """Every value that is not a mapping, and every mapping that is empty, by its path."""
     for name, item in value.items():
         here = f"{path}{name}"
         if isinstance(item, Mapping) and item:

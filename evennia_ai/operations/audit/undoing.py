@@ -138,7 +138,7 @@ def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
 
 
 def _final(found: Edits, name: str) -> Result:
-    """The refusal where the last that somebody did is no edit, with the edit before it."""
+    """The refusal where the last that somebody did is not an edit, with the edit before it."""
     act = found.last_act
     assert act is not None
     why, _, instead = FINAL[act.event].format(name=name).partition(". ")
@@ -246,7 +246,7 @@ def _problem_of(
         if each.name == CHANNELS and set(each.old or ()) != set(each.new or ()):
             modes = "trigger | context | leave"
             typed = f"; type: assistant channel {script.key} <channel> = {modes}"
-            return "which channels it listens to is no mere setting", typed
+            return "which channels it listens to is not a mere setting", typed
         if each.new is None and edit.is_of_look:
             return "it stood nowhere, and is not put there again", ""
     return None

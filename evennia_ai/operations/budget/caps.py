@@ -233,7 +233,7 @@ def raise_budget(
     if cap is None:
         return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
     if more is None:
-        return Result.invalid(f"{amount!r} is no amount; it must be a number above 0.")
+        return Result.invalid(f"{amount!r} is not an amount; it must be a number above 0.")
     scope, key = Scope.BENCH if is_bench else Scope.GAME, ""
     if script is not None:
         scope, key = Scope.ASSISTANT, script.key.casefold()

@@ -1,11 +1,9 @@
 """The file in which an assistant moves from game to game: a zip of JSON with hashes and counts.
 
 Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
-of it is used. People and places stand in it as numbers of its own list `who.jsonl`; in what is used
-of it is no id of the game it comes from, since here the same id is somebody else's. Its record,
-`record.jsonl`, has the ids of that game: it is put aside as it is, for people to read.
-
-It may hold hundreds of thousands of lines: it is written and read in steps of `runtime.portions`.
+of it is used. People and places stand in it as numbers of its own list `who.jsonl`, since the same
+id is somebody else's here. Its record, `record.jsonl`, has the ids of the game it comes from: it is
+put aside as it is, for people to read. It may be long: it is read in steps of `runtime.portions`.
 """
 
 from __future__ import annotations
@@ -163,7 +161,7 @@ def reading(raw: bytes) -> Steps[Bundle]:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         # NotImplementedError, of a version of zip that is not known, is a RuntimeError.
         told = one_line(str(error), 200) or type(error).__name__
-        raise ImportFileError(f"it is no zip file that can be read: {told}") from None
+        raise ImportFileError(f"it is not a zip file that can be read: {told}") from None
 
 
 def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
@@ -193,7 +191,7 @@ def _without_nul(raw: bytes) -> bytes:
     """JSON whose texts hold no NUL: PostgreSQL takes none, and nobody sees one."""
     without = _NUL.sub(rb"\1", raw) if rb"\u0000" in raw else raw
     if _NUL.search(without):
-        raise ImportFileError("a text of it has NUL within NUL, which is no JSON")
+        raise ImportFileError("a text of it has NUL within NUL, which is not JSON")
     return without
 
 
@@ -208,7 +206,7 @@ def _names(archive: zipfile.ZipFile) -> set[str]:
     if len(names) != len(infos):
         raise ImportFileError("it holds a part twice")
     if MANIFEST not in names:
-        raise ImportFileError(f"it holds no {MANIFEST}: it is no file of an assistant")
+        raise ImportFileError(f"it holds no {MANIFEST}: it is not a file of an assistant")
     packed = next((info for info in infos if info.compress_type not in PACKINGS), None)
     if packed is not None:
         raise ImportFileError(f"{packed.filename} is not packed by deflate, as each part has to be")
@@ -260,9 +258,9 @@ def _json(name: str, raw: bytes) -> Plain:
     try:
         value = json.loads(_without_nul(raw))
     except (ValueError, RecursionError) as error:
-        raise ImportFileError(f"{name} is no JSON: {one_line(str(error), 200)}") from None
+        raise ImportFileError(f"{name} is not JSON: {one_line(str(error), 200)}") from None
     if not isinstance(value, dict):
-        raise ImportFileError(f"{name} is no mapping")
+        raise ImportFileError(f"{name} is not a mapping")
     return value
 
 
@@ -270,7 +268,9 @@ def _settings(raw: bytes) -> Plain:
     found = _json(SETTINGS, raw)
     unknown = next((name for name in found if name not in AssistantSettings.model_fields), None)
     if unknown is not None:
-        raise ImportFileError(f"{SETTINGS} has {one_line(unknown, 60)!r}, which is no setting here")
+        raise ImportFileError(
+            f"{SETTINGS} has {one_line(unknown, 60)!r}, which is not a setting here"
+        )
     return found
 
 
@@ -296,7 +296,7 @@ def _card(raw: bytes) -> Card:
     except ImportFileError as error:
         raise ImportFileError(f"{CARD}: {error}") from None
     except ValueError:
-        raise ImportFileError(f"{CARD}: its picture is no base64") from None
+        raise ImportFileError(f"{CARD}: its picture is not base64") from None
     return card
 
 

@@ -79,7 +79,7 @@ def reading(raw: bytes) -> Steps[Result[Bundle]]:
     try:
         return Result(True, "It can be read.", (yield from file.reading(raw)))
     except ImportFileError as error:
-        return Result(False, f"That is no assistant that can be brought in: {error}.")
+        return Result(False, f"That is not an assistant that can be brought in: {error}.")
 
 
 def show_bundle(

@@ -154,7 +154,9 @@ def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> 
     if not words.strip():
         return Result.invalid("There is nothing to judge: type what would be said.")
     if kind and kind not in LINES:
-        return Result.invalid(f"{kind!r} is no way to say something; there are {', '.join(LINES)}.")
+        return Result.invalid(
+            f"{kind!r} is not a way to say something; there are {', '.join(LINES)}."
+        )
     kinds = (kind,) if kind else USUAL
     verdicts = [v for one in kinds if (v := _judged(script, being, words, one)) is not None]
     if not verdicts:

@@ -154,7 +154,7 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
     said = one_line(text, MOST_QUOTED)
     return succeed(
         Result.invalid(
-            f"Question {number} is open still: {said!r} is no answer. Answer one of: {choices}."
+            f"Question {number} is open still: {said!r} is not an answer. Answer one of: {choices}."
         )
     )
 

@@ -73,7 +73,7 @@ def show_history(
     if not 1 <= limit <= MOST_SHOWN:
         return Result.invalid(f"{limit} messages cannot be shown at once; 1 to {MOST_SHOWN} can.")
     if before is not None and before < 1:
-        return Result.invalid(f"{before} is no number of a message; they begin at 1.")
+        return Result.invalid(f"{before} is not the number of a message; they begin at 1.")
     end = len(messages) if before is None else min(before - 1, len(messages))
     first = max(0, end - limit)
     names = _names_of_calls(messages)

@@ -207,7 +207,7 @@ def _problem(script: AssistantScript, trial: Trial) -> Result[Any] | None:
             f"That is {number(size)} characters; up to {number(LONGEST_MESSAGE)} can be tried."
         )
     if trial.way not in ways(script):
-        return Result.invalid(f"{trial.way!r} is no way; there are {', '.join(ways(script))}.")
+        return Result.invalid(f"{trial.way!r} is not a way; there are {', '.join(ways(script))}.")
     if len(_running) >= MOST_AT_ONCE:
         return Result.unavailable(
             f"{MOST_AT_ONCE} messages are being tried at this moment; try again when one has ended."

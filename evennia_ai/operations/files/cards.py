@@ -50,7 +50,7 @@ def read(raw: bytes) -> Result[CharacterCard]:
     try:
         card = read_card(raw)
     except ImportFileError as error:
-        return Result(False, f"That is no card that can be taken: {error}.")
+        return Result(False, f"That is not a card that can be taken: {error}.")
     return Result(True, f"The card of {card.name}", card)
 
 
@@ -185,7 +185,7 @@ def export_card(script: AssistantScript, kind: str = JSON) -> bytes:
 
 
 def _made_of(script: AssistantScript, persona: str, notes: str) -> CharacterCard:
-    # What only some may know is no part of who it is.
+    # What only some may know is not part of who it is.
     own = rows.of(script.pk, kind=MemoryKind.LORE, audience=WORLD).order_by("id")
     entries = (BookEntry(row.text, tuple(row.tags), lore.terms_of(row.terms)) for row in own)
     fields = {"name": str(script.key), "description": persona, "system_prompt": notes}

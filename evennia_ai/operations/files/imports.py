@@ -35,7 +35,7 @@ def read_import(name: str, most: int = MOST_BYTES) -> bytes:
     shown = one_line(name, 80)
     try:
         path = (folder / name.strip()).resolve(strict=True)
-        # A link that leads out of the folder is no file in it.
+        # A link that leads out of the folder is not a file in it.
         if not (path.is_file() and path.is_relative_to(folder)):
             raise FileNotFoundError
         with path.open("rb") as file:
@@ -74,14 +74,14 @@ def typed_and_rest(line: str) -> tuple[bytes, str]:
     """A typed line: JSON that it begins with, and what follows; b"" where it begins with none.
 
     Raises:
-        ImportFileError: it begins with a brace, and is no JSON.
+        ImportFileError: it begins with a brace, and is not JSON.
     """
     if not line.startswith("{"):
         return b"", line
     try:
         _, end = json.JSONDecoder().raw_decode(line)
     except (ValueError, RecursionError) as error:
-        raise ImportFileError(f"what is typed is no JSON: {one_line(str(error), 200)}") from None
+        raise ImportFileError(f"what is typed is not JSON: {one_line(str(error), 200)}") from None
     return line[:end].encode(), line[end:].strip()
 
 
@@ -103,7 +103,7 @@ def plain_of(raw: bytes, most: int) -> Any:
         _check_yaml(text)
         return _plain(yaml.load(text, Loader=_Loader))
     except UnicodeDecodeError as error:
-        raise ImportFileError(f"the file is no UTF-8 at byte {error.start}") from None
+        raise ImportFileError(f"the file is not UTF-8 at byte {error.start}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         told = one_line(str(error), 300)
         raise ImportFileError(f"the file is neither JSON nor YAML as it is taken: {told}") from None
@@ -139,7 +139,7 @@ def _check_yaml(text: str) -> None:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         if len(set(names)) != len(node.value):
             line = node.start_mark.line + 1
-            raise ValueError(f"line {line}: a name stands there twice, or is no text")
+            raise ValueError(f"line {line}: a name stands there twice, or is not text")
 
 
 def _mappings(node: object) -> Iterator[Any]:
@@ -160,4 +160,4 @@ def _plain(value: object) -> Any:
         return [_plain(item) for item in value]
     if value is None or isinstance(value, (str, int, float)):
         return value
-    raise ValueError(f"{one_line(repr(value), 60)} is no text, number, list or mapping")
+    raise ValueError(f"{one_line(repr(value), 60)} is not text, number, list or mapping")

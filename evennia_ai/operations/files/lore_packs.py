@@ -80,7 +80,7 @@ def read(raw: bytes) -> Result[LorePack]:
     try:
         given = plain_of(raw, LONGEST_PACK)
     except ImportFileError as error:
-        return Result(False, f"That is no lore pack that can be taken: {error}.")
+        return Result(False, f"That is not a lore pack that can be taken: {error}.")
     return read_given(given)
 
 
@@ -89,7 +89,7 @@ def read_given(given: object) -> Result[LorePack]:
     try:
         pack = read_pack(given)
     except ImportFileError as error:
-        return Result(False, f"That is no lore pack that can be taken: {error}.")
+        return Result(False, f"That is not a lore pack that can be taken: {error}.")
     return Result(True, f"The lore pack {pack.name}", pack)
 
 

@@ -80,7 +80,7 @@ def list_memories(
         limit: how many at most, 1 to 100.
     """
     if kind and kind not in tuple(MemoryKind):
-        return Result.invalid(f"{kind!r} is no kind; there are: {', '.join(MemoryKind)}.")
+        return Result.invalid(f"{kind!r} is not a kind; there are: {', '.join(MemoryKind)}.")
     if not 1 <= limit <= MOST_AT_ONCE:
         return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
     look = look or Look()
@@ -236,7 +236,7 @@ def add_memory(
 ) -> Result[KeptMemory]:
     """Let an assistant know something, which it may tell everybody."""
     words = cleaned(text)
-    given = (str(kind) in ADDED, f"{kind!r} is no kind to add; there are: {', '.join(ADDED)}")
+    given = (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}")
     checks = (
         (not problem_of_text(words), problem_of_text(words)),
         given,

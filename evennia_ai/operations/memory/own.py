@@ -163,7 +163,7 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
         lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
     if is_own:
         lines.append(
-            f"To mend or drop one: assistant memory correct <number> = <text>, "
+            f"To correct or drop one: assistant memory correct <number> = <text>, "
             f"assistant forget <number>. All: assistant forget everything {name}. "
             f"To be remembered no more: assistant memory off {name}"
         )

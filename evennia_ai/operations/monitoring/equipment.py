@@ -89,7 +89,7 @@ def _part(name: str, level: str, told: str, advice: str = "") -> Part:
 
 def _models() -> Iterator[Part]:
     """The game's model and its stand-ins, and the models that assistants have of their own."""
-    advice = "Mend that in server/conf/settings.py or secret_settings.py, then: evennia reload"
+    advice = "Correct that in server/conf/settings.py or secret_settings.py, then: evennia reload"
     try:
         game = services.endpoint()
         yield _part("The game's model", GOOD, game.describe(), game.notice)
@@ -138,7 +138,7 @@ def _memory() -> Iterator[Part]:
     kept, waiting = status["store"], status["waiting"]
     told = f"{kept}, read by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
     if now.state == FAILED:
-        advice = "Until it is mended memories are kept, and not found by their meaning."
+        advice = "Until it is fixed, memories are kept, and not found by their meaning."
         yield _part("Memory store", BAD, f"{told} {now.problem}", advice)
     else:
         yield _part("Memory store", GOOD, told, memory.notice)

@@ -73,7 +73,7 @@ def condition(script: Assistant) -> str:
         return SILENT
     if not script.silence:
         return found
-    # A body that the game lets lie is no fault of the assistant's.
+    # A body that the game lets lie is not the fault of the assistant's.
     is_of_body = script.obj is not None and bool(ability.inability(script.obj))
     return SILENT if is_of_body else UNABLE
 

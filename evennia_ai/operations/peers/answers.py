@@ -70,7 +70,7 @@ def _already(task: PeerTask) -> str:
 
 
 def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:
-    if questions.find(number) is not None:  # it is open still: that was no answer to it
+    if questions.find(number) is not None:  # it is open still: that was not an answer to it
         return Result(False, outcome.message, problem=outcome.problem or ProblemKind.INVALID)
     peer_store.say(task, given.as_word())
     if task.state == peer_store.AUTH_REQUIRED:

@@ -378,7 +378,7 @@ def account_of(task: PeerTask) -> Account | None:
 
 
 def account_waiting(request: str) -> Account | None:
-    """The account whose task has that event, while it is not over; None: it is no peer's."""
+    """The account whose task has that event, while it is not over; None: it is not a peer's."""
     task = peer_store.by_request(request) if request else None
     if task is None or task.state in peer_store.FINAL:
         return None

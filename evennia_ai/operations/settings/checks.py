@@ -111,7 +111,7 @@ def _check_condition(name: str, condition: str, body: GameObject | None) -> None
         locks.check_lockstring(None, f"ai_condition:{condition}", access_type="another")
     except LockException as error:
         told = one_line(str(error), 200)
-        raise ConfigurationError(f"{name}: {condition!r} is no lock string: {told}") from None
+        raise ConfigurationError(f"{name}: {condition!r} is not a lock string: {told}") from None
     if body is not None:
         meets(body, condition, body)
 
@@ -200,7 +200,7 @@ def _check_tool(where: str, name: str) -> None:
     near = get_close_matches(name, known, n=3)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise ConfigurationError(
-        f"{where} has {name!r}, which is no tool: {meant}All of them: assistant tools"
+        f"{where} has {name!r}, which is not a tool: {meant}All of them: assistant tools"
     )
 
 

@@ -290,7 +290,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"that is no JSON object: {error}") from None
+        raise ValueError(f"that is not a JSON object: {error}") from None
     return dict(value)
 
 

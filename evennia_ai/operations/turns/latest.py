@@ -117,7 +117,7 @@ def listing(
     if day := sought.day.strip():
         span = span_of(day, script.clock.seconds())
         if span is None:
-            return _wrong("day", f"{day[:40]!r} is no time; a time is like {WHEN}.")
+            return _wrong("day", f"{day[:40]!r} is not a time; a time is like {WHEN}.")
     if sought.outcome and sought.outcome not in OUTCOMES:
         return _wrong("outcome", f"There is no such outcome; there are {', '.join(OUTCOMES)}.")
     return traces.trace(

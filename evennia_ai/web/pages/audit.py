@@ -66,7 +66,7 @@ def _show_state(visit: Visit) -> Shown:
 
 
 def _groups(state: Mapping[str, object]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """A state by its parts: what is no mapping first, then each mapping under its name."""
+    """A state by its parts: what is not a mapping first, then each mapping under its name."""
     alone = [(name, value_shown(v)) for name, v in state.items() if not _is_group(v)]
     yield "itself", alone
     for name, value in state.items():

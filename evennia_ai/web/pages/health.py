@@ -120,7 +120,7 @@ def _check(visit: Visit) -> Deferred[Result]:
 
 
 def _told(report: Report) -> Result[Report]:
-    told = "all is well." if report.ok else "mend what is not well, and check again."
+    told = "all is well." if report.ok else "fix what is not well, then check again."
     return Result(True, f"{report.title}: {told}", report)
 
 

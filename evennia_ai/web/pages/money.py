@@ -18,7 +18,7 @@ from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 SPANS = (7, DAYS, 90)
 UNPRICED = "No call of these days had a price that is known."
 FREE = "What was used in these days cost nothing that is known."
-# What is no assistant, by its key: its name, and the button that raises a cap of it.
+# What is not an assistant, by its key: its name, and the button that raises a cap of it.
 GAMES = {"": ("The whole game", "raise-game"), BENCH: ("The test bench", "raise-bench")}
 ALL, ALL_NAME = "all_games", "All games that share this ledger"
 CAP_NAMES = {

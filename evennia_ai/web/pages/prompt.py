@@ -199,7 +199,7 @@ def _of_number(visit: Visit, do: Callable[[AssistantScript, int], Result]) -> Re
         number = None
     if number is None:
         typed = visit.form.get("number", "")[:40]
-        return Result.invalid(f"{typed!r} is no number of a component, such as 250.")
+        return Result.invalid(f"{typed!r} is not the number of a component, such as 250.")
     return do(visit.assistant, number)
 
 
