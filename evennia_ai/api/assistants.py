@@ -32,7 +32,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 class AssistantPage:
     """Some of the assistants, by name."""
 
-    creation: list[lifecycle.Described]
+    assistants: list[lifecycle.Described]
     count: Annotated[int, note("How many there are in all.")]
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
