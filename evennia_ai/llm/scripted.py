@@ -142,7 +142,7 @@ class ScriptedModel:
         if self.answers:
             answer = self.answers.popleft()
             return fail(answer) if isinstance(answer, Exception) else succeed(answer)
-        held: Deferred[bytes] = Deferred(self._forget)
+        held = self._hold()
         self.waiting.append(held)
         return held
 
@@ -153,6 +153,9 @@ class ScriptedModel:
     def fail(self, error: Exception) -> None:
         """Fail the oldest waiting call."""
         self.waiting.pop(0).errback(error)
+
+    def _hold(self) -> Deferred[bytes]:
+        return Deferred(self._forget)
 
     def _forget(self, held: Deferred[bytes]) -> None:
         self.waiting.remove(held)
