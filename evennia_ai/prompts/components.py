@@ -68,32 +68,34 @@ COMPONENTS: Mapping[int, PromptComponent] = {
             "character_context",
             "Who you are:\n{persona}",
             "character",
-            "who it is; left out where the system prompt has {persona} itself",
+            "who it is; left out if the system prompt has {persona} itself",
         ),
         _tail(
             Part.ENTITIES,
             "entity_context",
             "What you know of those who are here:\n{entities}",
-            "what it knows of those it talks with",
+            "what it knows about the people it talks with",
         ),
         _tail(
             Part.MEMORIES,
             "semantic_memories",
             "What you remember:\n{memories}",
-            "what it recalls of earlier",
+            "what it remembers",
         ),
-        _tail(Part.OVERHEARD, "context_buffer", "", "what it heard and nobody asked of it"),
-        _tail(Part.GOALS, "goals", "What you want:\n{goals}", "what it wants"),
+        _tail(Part.OVERHEARD, "context_buffer", "", "what it overheard"),
+        _tail(Part.GOALS, "goals", "What you want:\n{goals}", "its goals"),
         PromptComponent(
             Part.HISTORY,
             "conversation_history",
             "",
             "conversation",
-            "the talk so far, as this person may know it",
+            "the conversation so far, as this person may know it",
             role="user",
         ),
         _tail(Part.EVENT, "pending_event", "", "what is answered now"),
-        _tail(Part.TOOL_RESULT, "tool_result", "", "what its tools gave in this turn", role="tool"),
+        _tail(
+            Part.TOOL_RESULT, "tool_result", "", "results of its tools in this turn", role="tool"
+        ),
     )
 }
 # Only where an assistant was given a card that says how to play it. It stands below the rules and

@@ -20,8 +20,8 @@ class StaleAnswers(SettingsGroup):
 
     asker_gone: Elsewhere = setting(
         "say",
-        "the person who asked aloud has left: `say` it to those who are there, `page`"
-        " it, let it `wait` until they are back, or `drop` it; if nobody is there, "
+        "the person who asked aloud has left: `say` it to those who are there, `page` "
+        "it, let it `wait` until they are back, or `drop` it; if nobody is there, "
         "`say` waits too.",
     )
     room_changed: Elsewhere = setting(
@@ -29,8 +29,8 @@ class StaleAnswers(SettingsGroup):
     )
     topic_closed: There = setting(
         "say",
-        "somebody else spoke to that person by name meanwhile: `say` it all the same,"
-        " `whisper` it, or `drop` it.",
+        "somebody else spoke to that person by name meanwhile: `say` it all the same, "
+        "`whisper` it, or `drop` it.",
     )
 
 

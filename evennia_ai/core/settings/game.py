@@ -42,8 +42,8 @@ GAME_SETTINGS = {
     ),
     "EVENNIA_AI_ENDPOINTS": Setting(
         (),
-        "all addresses that serve that model, if there are several, with weights; see"
-        " docs/models.md",
+        "all addresses that serve that model, if there are several, with weights; see "
+        "docs/models.md",
     ),
     "EVENNIA_AI_FALLBACK_MODELS": Setting(
         (), "models to call, in order, when that model fails: names or mappings; see docs/models.md"
@@ -54,8 +54,8 @@ GAME_SETTINGS = {
     ),
     "EVENNIA_AI_A2A_CONFIG": Setting(
         {},
-        "the A2A server, through which agents elsewhere give tasks to assistants; see"
-        " [a2a](a2a.md)",
+        "the A2A server, through which agents elsewhere give tasks to assistants; see "
+        "[a2a](a2a.md)",
     ),
     "EVENNIA_AI_REMOTE_SPECIALISTS": Setting(
         {}, "agents elsewhere that assistants may give tasks to; see [a2a](a2a.md)"

@@ -34,8 +34,8 @@ class MemoryConfig(SettingsGroup):
     )
     journal_entries: Whole = setting(
         1_000,
-        "journal entries that are kept in their own words; beyond that, entries whose"
-        " facts were derived are dropped, the least important first.",
+        "journal entries that are kept in their own words; beyond that, entries whose "
+        "facts were derived are dropped, the least important first.",
         ge=10,
         le=10_000,
     )
@@ -85,8 +85,8 @@ class MemoryConfig(SettingsGroup):
     )
     awake_reflections_per_day: Whole = setting(
         2,
-        "the most reflections a day while awake, in a quiet moment; 0: only at night."
-        " An assistant that sleeps by its schedule reflects by day only with "
+        "the most reflections a day while awake, in a quiet moment; 0: only at night. "
+        "An assistant that sleeps by its schedule reflects by day only with "
         "`reflection_interval`.",
         ge=0,
         le=100,

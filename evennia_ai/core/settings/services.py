@@ -173,8 +173,8 @@ class McpServerConfig(LenientGroup):
     )
     allowed_hosts: tuple[Text, ...] = setting(
         (),
-        "host names by which it may be called, besides those of this machine, such as"
-        " `game.example:*`.",
+        "host names by which it may be called, besides those of this machine, such as "
+        "`game.example:*`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
@@ -197,8 +197,8 @@ class A2aConfig(LenientGroup):
     )
     allowed_hosts: tuple[Text, ...] = setting(
         (),
-        "host names by which it may be called, besides those of this machine, such as"
-        " `game.example`.",
+        "host names by which it may be called, besides those of this machine, such as "
+        "`game.example`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
         (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
@@ -339,8 +339,8 @@ class BreakerConfig(LenientGroup):
     )
     failure_threshold: Some = setting(
         5,
-        "failed calls within the window after which the service is left alone, if the"
-        " next two keys agree.",
+        "failed calls within the window after which the service is left alone, if the "
+        "next two keys agree.",
     )
     failure_rate: Part = setting(
         0.5,
