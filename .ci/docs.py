@@ -112,7 +112,7 @@ def mcp_server_config() -> str:
 
 def workers_config() -> str:
     """Where work is done that nobody waits for."""
-    from evennia_ai.core.settings.workers import WorkersConfig
+    from evennia_ai.core.settings.services import WorkersConfig
 
     return settings_table(WorkersConfig)
 

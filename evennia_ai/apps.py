@@ -112,7 +112,7 @@ def _before_saving(
     update_fields: frozenset[str] | None = None,
     **kwargs: object,
 ) -> None:
-    """Refuse a player's name that is an assistant's; nearly all that is saved is no name."""
+    """Refuse a player's name that is an assistant's; nearly all that is saved is not a name."""
     if raw or (update_fields is not None and NAMES.isdisjoint(update_fields)):
         return
     kind = sender._meta.concrete_model.__name__
@@ -140,7 +140,8 @@ def _before_tagging(
 
 def _after_login(sender: Account, **kwargs: object) -> None:
     """Tell staff of clashes, and of a ledger whose name is another game's."""
-    from evennia_ai.operations import guarding, shared_ledger
+    from evennia_ai.operations import guarding
+    from evennia_ai.operations.monitoring import shared_ledger
 
     guarding.greet_staff(sender)
     shared_ledger.greet_staff(sender)
@@ -155,7 +156,8 @@ def _after_start() -> None:
     if server is not None and server.running:
         from evennia_ai.agent import telemetry, tracing
         from evennia_ai.memory import arriving
-        from evennia_ai.operations import guarding, naming, shared_ledger
+        from evennia_ai.operations import guarding, naming
+        from evennia_ai.operations.monitoring import shared_ledger
         from evennia_ai.runtime import services
 
         services.work().begin()
@@ -175,9 +177,9 @@ def check_files(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
     """Report a database file that other users of the machine may read: passwords are in it."""
-    from evennia_ai.operations import monitoring
+    from evennia_ai.operations.monitoring import health
 
-    found = monitoring.readable_by_others()
+    found = health.readable_by_others()
     hint = "Type: chmod 600 and the names of the files"
     told = f"other users of this machine may read {', '.join(found)}"
     return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []
@@ -203,7 +205,7 @@ def _heed(sender: type[Model], instance: Model, raw: bool = False, **kwargs: obj
     """Let tokens of the API end with a ban, or with an account that is switched off."""
     if raw or sender._meta.concrete_model._meta.label not in HEEDED:
         return
-    from evennia_ai.operations import token_store
+    from evennia_ai.operations.rights import token_store
 
     token_store.on_saved(instance)
 
@@ -219,20 +221,20 @@ def _carry_over(
     if raw or update_fields != frozenset(("password",)):
         return
     if sender._meta.concrete_model._meta.label == ACCOUNTS:
-        from evennia_ai.operations import token_store
+        from evennia_ai.operations.rights import token_store
 
         token_store.on_password_saving(instance)
 
 
 def _heed_end(instance: Model, **kwargs: object) -> None:
-    from evennia_ai.operations import token_store
+    from evennia_ai.operations.rights import token_store
 
     token_store.on_old_deleted(instance)
 
 
 def _take_over(**kwargs: object) -> None:
     """Move the tokens of Django REST framework, which stand in their table as they are."""
-    from evennia_ai.operations import token_store
+    from evennia_ai.operations.rights import token_store
 
     token_store.adopt_all()
 

@@ -250,8 +250,8 @@ def take_ears(body: GameObject) -> None:
 def with_ears(own: type) -> type:
     """A class of the game with ears: one for each, made when it is first asked for.
 
-    It is no model of Django's and no typeclass of its own: nothing is registered under its name, no
-    list of typeclasses shows it, and whoever asks one of its instances for the class gets the
+    It is neither a Django model nor a typeclass of its own: nothing is registered under its name,
+    no list of typeclasses shows it, and whoever asks one of its instances for the class gets the
     game's. So signals of that class are sent, searches by it find it, and what is kept of an
     instance names it.
     """

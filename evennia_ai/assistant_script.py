@@ -61,8 +61,9 @@ from evennia_ai.tools import load_modules
 TAG_CATEGORY = "system"
 TAG_PREFIX = "ai_assistant:"
 STRAY = (
-    "[assistant] the script {name} (#{number}) on {body} is no assistant, since neither `assistant "
-    "create` nor `adopt` made it, and does nothing. To be rid of it: scripts/delete #{number}"
+    "[assistant] the script {name} (#{number}) on {body} is not an assistant, since neither "
+    "`assistant create` nor `adopt` made it, and does nothing. "
+    "To be rid of it: scripts/delete #{number}"
 )
 
 
@@ -77,7 +78,7 @@ class AssistantScript(NearBody, DefaultScript):
     clock: Clock = reactor
     work: Work = None  # type: ignore[assignment]  # until it is started
 
-    @cached_property  # unlike Evennia's, it is no call once it is there; it is read 80 times a turn
+    @cached_property  # unlike Evennia's, not a call once it is there; it is read 80 times a turn
     def attributes(self) -> WatchedAttributes:
         """The store of its settings and its state."""
         return WatchedAttributes(self, AllAtOnce)
@@ -102,7 +103,7 @@ class AssistantScript(NearBody, DefaultScript):
 
     @property
     def is_stray(self) -> bool:
-        """True where it is no assistant of the game, as of Evennia's `scripts` and `copy`."""
+        """True where it is not an assistant of the game, as of Evennia's `scripts` and `copy`."""
         tags = self.db_tags.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
         return not tags.exists()
 
@@ -170,7 +171,7 @@ class AssistantScript(NearBody, DefaultScript):
         self._beat()
 
     def at_script_delete(self) -> bool:
-        """Drop what is under way; that its settings go with it is no change of them."""
+        """Drop what is under way; that its settings go with it is not a change of them."""
         self.at_pause()
         return bool(super().at_script_delete())
 

@@ -124,7 +124,7 @@ class LimitReachedError(AssistantError):
     Attributes:
         kind: which limit, as `core.safety.limits.LimitKind` names it.
         used: how much is used.
-        cap: how much was allowed, grants included; never 0, which is no limit.
+        cap: how much was allowed, grants included; never 0, which is not a limit.
         amount: how much more a yes grants, in the limit's own unit.
         scope: what the limit is counted over (a task, a day of the game's account); whoever hits
             the same limit over the same scope at one time is answered together.
@@ -223,7 +223,7 @@ class ModelStatusError(ModelError):
     Attributes:
         status: the HTTP status code.
         is_used_up: as given.
-        is_wait_told: it is only busy, and said when to come back: that is no failure of it. Never
+        is_wait_told: it is only busy, and said when to come back: that is not a failure. Never
             of a quota that is used up: some services say "in a second" of it, for ever.
     """
 

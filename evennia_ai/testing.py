@@ -30,7 +30,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.llm.token_counter import counter_for
-from evennia_ai.operations.spent_days import spent_days
+from evennia_ai.operations.budget.days import spent_days
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.tasks import remote_tasks, task_waits
 

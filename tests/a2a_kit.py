@@ -1,6 +1,6 @@
 """Runs the compatibility kit of A2A against a game: `make a2a-tck A2A_TCK=<its folder>`.
 
-The kit is no part of this project and is not fetched. It sends no token, and it tells what is to
+The kit is not part of this project and is not fetched. It sends no token, and it tells what is to
 be done by the id of a message, which no model is shown: a proxy before the game adds the one, and
 puts the other in place of the words, for a model of this module's own. The game has nothing of it.
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai.operations import bundle_file, bundle_parts
+from evennia_ai.operations.bundles import file
+from evennia_ai.operations.bundles import parts as bundle_parts
 from evennia_ai.runtime.portions import finish
 
 
@@ -14,5 +15,5 @@ def empty(name: str = "Edda") -> bytes:
     parts = dict.fromkeys(bundle_parts.MEMBERS, b"")
     del parts[bundle_parts.CARD]
     parts[bundle_parts.SETTINGS] = b"{}"
-    parts[bundle_parts.STATE] = bundle_file.json_of(state)
-    return finish(bundle_file.writing(head, parts))
+    parts[bundle_parts.STATE] = file.json_of(state)
+    return finish(file.writing(head, parts))

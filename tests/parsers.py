@@ -221,7 +221,7 @@ def of_the_game() -> dict[str, Parser]:
     from evennia_ai.core.turn.toolspec import ToolSpec
     from evennia_ai.errors import ToolError
     from evennia_ai.messages import lines, outgoing
-    from evennia_ai.operations.tools import read_arguments
+    from evennia_ai.operations.tools.running import read_arguments
     from evennia_ai.tools.schema import arguments_problem
 
     properties = {"message": {"type": "string", "pattern": "^[a-z ]*[.!]*$"}}
@@ -243,7 +243,7 @@ def of_the_game() -> dict[str, Parser]:
         "outbound.speech": speak,
         "outbound.literal": outgoing.literal,
         "lines.cut_speech": lambda t: lines.cut_speech(t, "Ada"),
-        "operations.tools.read_arguments": typed,
+        "operations.tools.running.read_arguments": typed,
         "tools.schema.arguments_problem": lambda t: arguments_problem(say, {"message": t}),
     }
 

@@ -31,7 +31,7 @@ NAMED = "EVENNIA_AI_TEST_POSTGRES"
 # "postgresql": the database of every test is on that server.
 KIND = "EVENNIA_AI_TEST_DATABASE"
 ENGINE = "django.db.backends.postgresql"
-# What makes a server safe when a machine loses its power takes most of the time, and is no test's.
+# Safety against a loss of power takes most of the time, and a test does not need it.
 HASTE = ("fsync = off", "full_page_writes = off", "synchronous_commit = off")
 
 

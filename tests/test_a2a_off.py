@@ -47,7 +47,7 @@ def test_without_a_port_its_sdk_is_not_imported() -> None:
     ],
 )
 def test_a_private_address_is_one_in_every_form(address: str) -> None:
-    """This machine, its network, and what is no machine's; a network that is allowed is none."""
+    """This machine, its network, and what is not a machine's; a network that is allowed is none."""
     assert is_private(address, ())
     assert not is_private("93.184.216.34", ())
     assert not is_private("10.0.0.1", ("10.0.0.0/8",))

@@ -78,7 +78,7 @@ def test_a_breaker_held_open_has_no_next_try() -> None:
 
 
 def test_what_counts_towards_the_emergency_stop() -> None:
-    """A call that was not even made is no error of the model."""
+    """A call that was not even made is not an error of the model."""
     assert (False, True) == (
         CircuitOpenError.counts_as_error,
         ModelConnectionError("gone").counts_as_error,

@@ -15,8 +15,8 @@ from evennia.utils.search import search_object_by_tag
 from evennia.utils.utils import class_from_module
 
 from evennia_ai.operations import create_assistant, find_assistant
-from evennia_ai.operations.lifecycle import delete_assistant
-from evennia_ai.operations.lore import add_lore
+from evennia_ai.operations.assistants.lifecycle import delete_assistant
+from evennia_ai.operations.memory.lore import add_lore
 from evennia_ai.operations.naming import problem_of_owner
 from world.blueprint import Lore, Place, Resident, Thing
 from world.library import PLACES, START

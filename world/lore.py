@@ -21,7 +21,7 @@ LORE = (
     ),
     Lore(
         ("kettle", "tea"),
-        "The kettle in the Workshop boils by itself at four. Brass says it is no defect.",
+        "The kettle in the Workshop boils by itself at four. Brass says it is not a defect.",
         place="workshop",
     ),
 )

@@ -18,11 +18,13 @@ from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, TokenScope
-from evennia_ai.operations import Result, callers, peer_answers, peer_tasks, token_store, tokens
+from evennia_ai.operations import Result
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.peers import answers, tasks
+from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.tools import list_tools
+from evennia_ai.operations.rights import callers, token_store, tokens
+from evennia_ai.operations.tools.running import list_tools
 from evennia_ai.tasks import peer_store
 
 VIA = "a2a"
@@ -122,7 +124,7 @@ def _account(pk: int, address: str) -> Account:
 
 def cards(config: A2aConfig) -> list[Facts]:
     """The assistants that have a card, by name."""
-    return [_facts(script) for script in peer_tasks.open_assistants(config)]
+    return [_facts(script) for script in tasks.open_assistants(config)]
 
 
 def card(key: str, config: A2aConfig) -> Facts:
@@ -152,7 +154,7 @@ def _script(
     else:
         found = list_assistants()
     for script in found:
-        if str(script.key).casefold() == wanted and peer_tasks.is_open(script, config):
+        if str(script.key).casefold() == wanted and tasks.is_open(script, config):
             if known is not None:
                 known[wanted] = script
             return script
@@ -185,7 +187,7 @@ class Desk:
 
         def act(script: AssistantScript, account: Account) -> Any:
             if task:
-                found = _good(peer_tasks.find(script, account, task))
+                found = _good(tasks.find(script, account, task))
                 return self._answer(script, account, found, given, hook)
             return snapshot(self._begin(script, account, given, hook))
 
@@ -207,7 +209,7 @@ class Desk:
             if hook is not None:
                 self._keep_hook(made.pk, hook, peer_store.last_event(made.pk))
 
-        made = _good(peer_tasks.begin(script, account, given, self._config, keep))
+        made = _good(tasks.begin(script, account, given, self._config, keep))
         if hook is not None and all(each.key != hook["key"] for each in peer_store.hooks(made.pk)):
             # The message was sent before, without this address.
             self._keep_hook(made.pk, hook, peer_store.last_event(made.pk))
@@ -232,17 +234,17 @@ class Desk:
                 peer_store.tell(found.pk)
             return snapshot(found)
 
-        return peer_answers.answer(script, account, task, given).addCallback(answered)
+        return answers.answer(script, account, task, given).addCallback(answered)
 
     def check(self, given: Given, task: str, hook: Mapping[str, str]) -> None:
         """Refuse what `send` would refuse, and do nothing."""
 
         def act(script: AssistantScript, account: Account) -> None:
             if task:
-                self._check_room(_good(peer_tasks.find(script, account, task)).pk, hook)
+                self._check_room(_good(tasks.find(script, account, task)).pk, hook)
                 return
             _check_hook(hook)
-            refused = peer_tasks.may_begin(script, account, given, self._config)
+            refused = tasks.may_begin(script, account, given, self._config)
             if refused is not None:
                 raise RefusedError(refused.problem, refused.message)
 
@@ -252,22 +254,20 @@ class Desk:
         """Refuse what `put_hook` would refuse, and do nothing."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            self._check_room(_good(peer_tasks.find(script, account, task)).pk, hook)
+            self._check_room(_good(tasks.find(script, account, task)).pk, hook)
 
         self._do(act, changes=True)
 
     def get(self, task: str) -> Snapshot:
         """A task as it stands."""
-        return self._do(
-            lambda script, account: snapshot(_good(peer_tasks.find(script, account, task)))
-        )
+        return self._do(lambda script, account: snapshot(_good(tasks.find(script, account, task))))
 
     def cancel(self, task: str) -> Snapshot:
         """Call a task off."""
 
         def act(script: AssistantScript, account: Account) -> Snapshot:
-            found = _good(peer_tasks.find(script, account, task))
-            return snapshot(_good(peer_answers.cancel(script, account, found)))
+            found = _good(tasks.find(script, account, task))
+            return snapshot(_good(answers.cancel(script, account, found)))
 
         return self._do(act, changes=True)
 
@@ -298,7 +298,7 @@ class Desk:
         """The events of a task since one of them, in order."""
 
         def act(script: AssistantScript, account: Account) -> list[Happening]:
-            found = _good(peer_tasks.find(script, account, task))
+            found = _good(tasks.find(script, account, task))
             return [happening(event) for event in peer_store.events(found.pk, after)]
 
         return self._do(act)
@@ -307,7 +307,7 @@ class Desk:
         """Let an address be told of a task: `key`, `url`, `token`, `scheme`, `credentials`."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            found = _good(peer_tasks.find(script, account, task)).pk
+            found = _good(tasks.find(script, account, task)).pk
             self._keep_hook(found, hook, peer_store.last_event(found))
 
         self._do(act, changes=True)
@@ -327,7 +327,7 @@ class Desk:
         """The addresses that are told of a task."""
 
         def act(script: AssistantScript, account: Account) -> list[dict[str, str]]:
-            found = _good(peer_tasks.find(script, account, task))
+            found = _good(tasks.find(script, account, task))
             names = ("key", "url", "token", "scheme", "credentials")
             return [
                 {name: getattr(hook, name) for name in names} for hook in peer_store.hooks(found.pk)
@@ -339,7 +339,7 @@ class Desk:
         """Tell an address no more."""
 
         def act(script: AssistantScript, account: Account) -> None:
-            found = _good(peer_tasks.find(script, account, task)).pk
+            found = _good(tasks.find(script, account, task)).pk
             if NAME.fullmatch(key):  # there is no other
                 peer_store.remove_hook(found, key)
 

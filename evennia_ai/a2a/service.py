@@ -19,7 +19,7 @@ from evennia_ai import audit
 from evennia_ai.approvals import people
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations import peer_tasks
+from evennia_ai.operations.peers import tasks
 from evennia_ai.runtime import services
 from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane
 from evennia_ai.tasks import peer_store
@@ -56,7 +56,7 @@ def watch(kept_seconds: float) -> None:
     Args:
         kept_seconds: how long a task that is over is kept.
     """
-    people.ELSEWHERE.append(people.Elsewhere(peer_tasks.account_waiting, peer_tasks.is_waiting))
+    people.ELSEWHERE.append(people.Elsewhere(tasks.account_waiting, tasks.is_waiting))
     audit.LISTENERS.append(_on_fact)
     looking = LoopingCall(_look)
     reactor.callWhenRunning(looking.start, LOOK_EVERY_SECONDS, now=False)
@@ -72,7 +72,7 @@ def _on_fact(event: str, subject: str, details: dict[str, Any]) -> None:
 
 def _look(assistant: str = "") -> None:
     try:
-        peer_tasks.follow_all(assistant)
+        tasks.follow_all(assistant)
     except Exception:  # the next look may succeed
         logger.log_trace("[assistant] tasks of peers could not be looked after")
 

@@ -29,14 +29,14 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from evennia_ai.a2a.snapshots import Happening, Snapshot
 from evennia_ai.core.text.cleaning import quote
-from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.tasks import peer_parts, peer_store
 
 ROLES = {"user": Role.ROLE_USER, "agent": Role.ROLE_AGENT}
-NO_JSON = "There is something in a message that is no JSON: {why}"
+NO_JSON = "There is something in a message that is not JSON: {why}"
 NO_WORDS = "A message needs at least one word in its parts."
 NOT_TEXT = "A file of the type {kind!r} is not understood here; text, CSV and JSON are."
-NO_UTF8 = "The file {name!r} of the type {kind!r} is no text in UTF-8."
+NO_UTF8 = "The file {name!r} of the type {kind!r} is not text in UTF-8."
 NO_LINKS = "A link to a file ({kind!r}) is not followed here; send what is in it."
 NO_OUTPUT = "What comes of it is text or JSON here, and files of text; you take only {modes}."
 FILE = "File {name} ({kind}): {content}"

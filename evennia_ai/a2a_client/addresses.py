@@ -23,7 +23,7 @@ LOOKUP_SECONDS = 5.0
 LOOKERS = ThreadPoolExecutor(4, "evennia_ai-lookup")
 PORTS = {"http": 80, "https": 443}
 NO_URL = (
-    "{url!r} is no address that can be used; it begins with https:// or http:// and has a host."
+    "{url!r} is not an address that can be used; it begins with https:// or http:// and has a host."
 )
 NO_USER = "An address has no user and no password in it; tokens are sent as headers."
 NO_HOST = "Nobody knows the host {host!r}."

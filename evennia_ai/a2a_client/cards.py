@@ -19,7 +19,7 @@ from evennia_ai.mcp.pins import Pin
 MOST_NAME, MOST_DESCRIPTION, MOST_SKILLS = 100, 300, 50
 JSONRPC, REST = "JSONRPC", "HTTP+JSON"
 VERSION = "1."
-NO_CARD = "what is at {url} is no card of an agent: {why}"
+NO_CARD = "what is at {url} is not the card of an agent: {why}"
 NO_WAY = f"it is asked neither by {JSONRPC} nor by {REST} of A2A 1.0"
 ELSEWHERE = "it says that it is asked at {url!r}, which is another machine than its card's"
 NO_TOKEN = "it wants a token; name the environment variable that holds it: token_env"
@@ -52,7 +52,7 @@ def read_card(told: object, remote: Remote) -> Card:
         ValueError: it is none, or one that cannot be used; the text says why.
     """
     try:
-        card = _mapping(told, "it is no mapping")
+        card = _mapping(told, "it is not a mapping")
         name = one_line(_text(card, "name"), MOST_NAME)
         if not name:
             raise ValueError("it has no name")
@@ -83,7 +83,7 @@ def _mapping(value: object, why: str) -> Mapping[str, Any]:
 def _text(card: Mapping[str, Any], key: str) -> str:
     value = card.get(key, "")
     if not isinstance(value, str):
-        raise ValueError(f"its {key} is no text")
+        raise ValueError(f"its {key} is not text")
     return value
 
 
@@ -111,7 +111,7 @@ def _checked(url: str, remote: Remote) -> str:
 def _skills(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     listed = card.get("skills")
     for each in (listed if isinstance(listed, list) else [])[:MOST_SKILLS]:
-        skill = _mapping(each, "one of its skills is no mapping")
+        skill = _mapping(each, "one of its skills is not a mapping")
         yield {
             key: one_line(_text(skill, key), MOST_DESCRIPTION)
             for key in ("id", "name", "description")

@@ -144,7 +144,7 @@ def read_json(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise ConnectionError(CANNOT.format(why="it is no JSON")) from None
+        raise ConnectionError(CANNOT.format(why="it is not JSON")) from None
 
 
 def read_standing(card: Card, told: Any) -> Standing:

@@ -75,7 +75,7 @@ def attach_file(
         content: its text. Give this, or one of url and base64.
         media_type: such as text/plain, text/csv or image/png.
         url: where the file is, if it is on the web.
-        base64: its bytes, if it is no text.
+        base64: its bytes, if it is not text.
     """
     return _attach(
         character,

@@ -55,7 +55,7 @@ def hear(listener: GameObject, text: str, sender: GameObject, kind: str = "say")
 
     Raises:
         ValueError: `kind` is none of these, or a room is to hear what is private.
-        TypeError: an argument is nothing that Evennia knows, or the text is no string.
+        TypeError: an argument is nothing that Evennia knows, or the text is not a string.
     """
     source = _read_kind(kind)
     _refuse_unfit(listener, text, sender)
@@ -80,7 +80,7 @@ def _read_kind(kind: str) -> Source:
 
 def _refuse_unfit(listener: object, text: object, sender: GameObject) -> None:
     if not isinstance(text, str):
-        raise TypeError(f"hear(text={text!r}): the words must be a text, without any options")
+        raise TypeError(f"hear(text={text!r}): the words must be text, without any options")
     for name, being in (("listener", listener), ("sender", sender)):
         if not isinstance(being, (DefaultObject, DefaultAccount)) or being.pk is None:
             wanted = "a room, a character or an account" if name == "listener" else "who says it"

@@ -35,7 +35,7 @@ from evennia_ai.memory.recalling import NOTHING, Recalled
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.placeholders import check_macros
 from evennia_ai.prompts.registry import PromptRegistry
-from evennia_ai.runtime import day_clocks, game_functions, state
+from evennia_ai.runtime import game_functions, state
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import pronouns
@@ -188,7 +188,7 @@ def check_settings() -> None:
     Raises:
         ConfigurationError: something of it is wrong.
     """
-    day_clocks.named_hours()
+    stored_goals.named_hours()
     game_functions.check_settings()
     check_macros()
     PromptRegistry.read(getattr(settings, "EVENNIA_AI_PROMPTS", {}))

@@ -232,7 +232,7 @@ async def _guarded(payment: _Payment, words: str) -> Standing:
     except (ConnectionError, ToolTimeoutError, NoEntryError) as error:
         permit.failure(error)
         _note(payment, _why(error))
-        # No other error: what one agent does is no defect of the tool, whose breaker is for all.
+        # No other error: what one agent does is not a defect of the tool, whose breaker is for all.
         raise ToolError(f"{agent.name} could not do it: {error}") from None
     except ToolError:
         if payment.is_heard:

@@ -318,7 +318,7 @@ def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | N
 
 
 def _locks(hit: LimitReachedError) -> bool:
-    """True where a limit locks it; what a whole chain used up is no fault of the one it ends at."""
+    """True where a limit locks it; what a whole chain used up is not its last member's fault."""
     return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 

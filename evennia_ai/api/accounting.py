@@ -5,7 +5,10 @@ from __future__ import annotations
 from evennia_ai.api import requests
 from evennia_ai.api.base import existing, limit_of, require
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, auditing, budget, control, peers
+from evennia_ai.operations import Result, control
+from evennia_ai.operations.audit import log
+from evennia_ai.operations.budget import caps
+from evennia_ai.operations.peers import overview
 
 RECORD, USE = "Record", "Usage"
 
@@ -13,7 +16,7 @@ RECORD, USE = "Record", "Usage"
 def _record(call: Call) -> Result:
     before, limit = call.query.get("before"), limit_of(call.query)
     events = tuple(call.query.get("event", ()))
-    return auditing.audit_log(call.script, before=before, limit=limit, events=events)
+    return log.audit_log(call.script, before=before, limit=limit, events=events)
 
 
 def _reset(call: Call) -> Result:
@@ -31,46 +34,46 @@ ROWS = (
         _record,
         "Read the record of an assistant",
         "Everything it did and that was done to it, the newest first.",
-        result=auditing.FactPage,
+        result=log.FactPage,
         query=requests.FactsBefore,
     ),
     Row(
         Route("GET", f"{ONE}audit/state/", "audit-moment", "audit", RECORD),
-        lambda call: auditing.audit_state(call.script, at=call.query.get("at")),
+        lambda call: log.audit_state(call.script, at=call.query.get("at")),
         "See what an assistant was like at a moment",
         "At `at`, or now.",
-        result=auditing.PastState,
+        result=log.PastState,
         query=requests.Moment,
     ),
     Row(
         Route("GET", f"{ONE}audit/difference/", "audit-difference", "audit", RECORD),
-        lambda call: auditing.audit_difference(call.script, call.query["a"], call.query["b"]),
+        lambda call: log.audit_difference(call.script, call.query["a"], call.query["b"]),
         "Compare an assistant at two versions",
         "What is different at `b` from what it was at `a`.",
-        result=auditing.Difference,
+        result=log.Difference,
         query=requests.Versions,
     ),
     Row(
         Route("GET", f"{ONE}audit/<ai_number:version>/", "audit-state", "audit", RECORD),
-        lambda call: existing(auditing.audit_state(call.script, call.path["version"])),
+        lambda call: existing(log.audit_state(call.script, call.path["version"])),
         "See what an assistant was like at a version",
         "Right after that event of its record.",
-        result=auditing.PastState,
+        result=log.PastState,
     ),
     Row(
         Route("GET", f"{ONE}usage/", "usage", "usage", USE),
-        lambda call: budget.usage(call.script),
+        lambda call: caps.usage(call.script),
         "See what an assistant used",
         "Model calls, tokens, tools, and how much of its caps is left.",
-        result=budget.Usage,
+        result=caps.Usage,
     ),
     Row(
         Route("GET", "peers/", "peers", "peers", USE),
-        lambda call: peers.list_peers(call.query.get("account", "")),
+        lambda call: overview.list_peers(call.query.get("account", "")),
         "List agents elsewhere that give tasks",
         "By A2A: who asked whom, how each task stands, and what it cost; no word of what was said. "
         "Also the agents elsewhere that assistants may ask (`remotes`).",
-        result=peers.Peers,
+        result=overview.Peers,
         query=requests.OfAccount,
         may_be_missing=True,
     ),

@@ -10,7 +10,8 @@ from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import locate, page_of, require
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, assistants, lifecycle
+from evennia_ai.operations import Result
+from evennia_ai.operations.assistants import creation, lifecycle
 from evennia_ai.operations.result import Problem, note
 
 TAG = "Assistants"
@@ -31,7 +32,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 class AssistantPage:
     """Some of the assistants, by name."""
 
-    assistants: list[lifecycle.Described]
+    creation: list[lifecycle.Described]
     count: Annotated[int, note("How many there are in all.")]
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
@@ -68,7 +69,7 @@ def with_room(call: Call) -> dict[str, Any] | Result:
     given = dict(call.body)
     if "location" not in given:
         return given
-    found = assistants.find_room(call.account, given["location"])
+    found = creation.find_room(call.account, given["location"])
     if found.ok:
         return given | {"location": found.data}
     if found.problem is Problem.FORBIDDEN:

@@ -34,11 +34,12 @@ from evennia_ai.api.problems import ProblemError, answer_to, problem, refuse
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope
-from evennia_ai.operations import AssistantScript, Result, callers, observing
-from evennia_ai.operations.callers import NOT_YOURS
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.monitoring import counts
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import refusal
+from evennia_ai.operations.rights import callers, refusal
+from evennia_ai.operations.rights.callers import NOT_YOURS
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 
@@ -115,7 +116,7 @@ class ApiView(APIView):
             request_log.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match
         route = match.url_name if match is not None else ""
-        observing.count_request(str(request.method), str(route), response.status_code)
+        counts.count_request(str(request.method), str(route), response.status_code)
         return response
 
     # ---- one request -----------------------------------------------------------------------
@@ -220,7 +221,7 @@ def payload_of(outcome: object, row: Row) -> Any:
 
 
 def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript | None:
-    """The assistant of that name, if the person may do that to it; see `operations.callers`.
+    """The assistant of that name, if the person may do that to it; see `operations.rights.callers`.
 
     Raises:
         ProblemError: there is none, or the person may not.

@@ -17,7 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
 from evennia_ai.api.problems import ProblemError
-from evennia_ai.operations.imports import once
+from evennia_ai.operations.files.imports import once
 from evennia_ai.runtime.web_requests import api_config
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_DEPTH_SHOWN = 60
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _is_kept(value: object) -> bool:
@@ -60,7 +60,7 @@ def read_json(raw: bytes, most_depth: int) -> Any:
     """Read a body.
 
     Raises:
-        ParseError: it is no JSON, or holds what cannot be kept.
+        ParseError: it is not JSON, or holds what cannot be kept.
     """
     try:
         text = raw.decode("utf-8")
@@ -68,11 +68,11 @@ def read_json(raw: bytes, most_depth: int) -> Any:
         _check(value, most_depth)
     except RecursionError:
         raise ParseError(
-            "The body is no JSON that can be taken: it is nested too deeply."
+            "The body is not JSON that can be taken: it is nested too deeply."
         ) from None
     except ValueError as error:
         told = " ".join(str(error).split())[:200]
-        raise ParseError(f"The body is no JSON that can be taken: {told}.") from None
+        raise ParseError(f"The body is not JSON that can be taken: {told}.") from None
     return value
 
 
@@ -96,7 +96,7 @@ class JsonParser(BaseParser):
 
         Raises:
             ProblemError: it is too long.
-            ParseError: it is no JSON, or has too many parts.
+            ParseError: it is not JSON, or has too many parts.
         """
         config = api_config()
         most = max(self.most_bytes, config.body_bytes)
@@ -134,7 +134,7 @@ class JsonOnly(DefaultContentNegotiation):
 
 
 def plain(value: object, depth: int = MOST_DEPTH_SHOWN) -> Any:
-    """A value as plain data: what the game keeps is copied, and what is no JSON becomes text."""
+    """A value as plain data: what the game keeps is copied, and what is not JSON becomes text."""
     if isinstance(value, Enum):
         value = value.value
     if value is None or isinstance(value, (bool, str, int)):

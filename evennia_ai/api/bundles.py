@@ -18,10 +18,11 @@ from evennia_ai.api.base import taking
 from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
 from evennia_ai.api.fields import Flag, Name, Plain, Strict, Text
 from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
-from evennia_ai.operations import Result, bundle_in, bundle_out
-from evennia_ai.operations.assistants import Made
-from evennia_ai.operations.bundle_out import moving
-from evennia_ai.operations.bundle_parts import Bundle
+from evennia_ai.operations import Result
+from evennia_ai.operations.assistants.creation import Made
+from evennia_ai.operations.bundles import reading, writing
+from evennia_ai.operations.bundles.parts import Bundle
+from evennia_ai.operations.bundles.writing import moving
 from evennia_ai.operations.result import Problem, note
 from evennia_ai.runtime.portions import Steps
 
@@ -90,7 +91,7 @@ def _reading(call: Call) -> Steps[Result[Bundle]]:
         raw = yield from _decoding(call.body["file"])
     except binascii.Error:
         return wrong_file(NO_BASE64)
-    found = yield from bundle_in.reading(raw)
+    found = yield from reading.reading(raw)
     return found if found.ok or found.problem is not Problem.INVALID else wrong_file(found.message)
 
 
@@ -106,7 +107,7 @@ async def _show(call: Call) -> Result:
     found: Result[Bundle] = await moving(_reading(call))
     if not found.ok:
         return found
-    shown = bundle_in.show_bundle(found.data, call.body.get("key", ""), call.body.get("people"))
+    shown = reading.show_bundle(found.data, call.body.get("key", ""), call.body.get("people"))
     # What stands in its way is part of the answer.
     return Result(True, shown.message, shown.data)
 
@@ -128,11 +129,11 @@ def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Mad
         "maker": call.account,
     }
     key, people = given.get("key", ""), given.get("people") or {}
-    return (yield from bundle_in.bringing(found.data, key, people, call.by, wanted, stops))
+    return (yield from reading.bringing(found.data, key, people, call.by, wanted, stops))
 
 
 async def _send(call: Call) -> Result:
-    found: Result[bytes] = await bundle_out.export_assistant(call.script, by=call.by)
+    found: Result[bytes] = await writing.export_assistant(call.script, by=call.by)
     if found.ok and len(found.data) > MOST_SENT:
         return Result.unavailable(
             f"{call.script.key} has {len(found.data):,} bytes, and {MOST_SENT:,} can be sent at "
@@ -175,7 +176,7 @@ ROWS = (
         _later(_show),
         "See what would come of an assistant's file",
         "And who of its people is called like somebody here. Nothing is stored.",
-        result=bundle_in.BundleShown,
+        result=reading.BundleShown,
         body=BundleLookBody,
         action="look at assistant's file",
         is_private=True,

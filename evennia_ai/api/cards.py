@@ -13,7 +13,8 @@ from evennia_ai.api.fields import Name, Plain, Strict, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
-from evennia_ai.operations import Result, cards, lore_packs
+from evennia_ai.operations import Result
+from evennia_ai.operations.files import cards, lore_packs
 from evennia_ai.operations.result import Problem, note
 
 TAG = "Cards and packs"
@@ -33,7 +34,7 @@ PACK = {
     "pack": "harbour",
     "entries": [{"id": "oil", "text": "The beacon burns oil.", "keywords": ["beacon"]}],
 }
-NO_BASE64 = "This is no base64."
+NO_BASE64 = "This is not base64."
 CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged": 0}
 
 

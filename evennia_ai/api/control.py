@@ -12,9 +12,10 @@ from twisted.internet.defer import Deferred
 from evennia_ai.api import requests
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, callers, control
-from evennia_ai.operations.callers import NOT_YOURS
+from evennia_ai.operations import Result, control
 from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.rights import callers
+from evennia_ai.operations.rights.callers import NOT_YOURS
 
 TAG, SAFETY = "Assistants", "Safety"
 T = TypeVar("T")

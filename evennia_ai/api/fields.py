@@ -1,4 +1,4 @@
-"""Request fields, read strictly: a number is no text, and an unknown field is an error."""
+"""Request fields, read strictly: a number is not text, and an unknown field is an error."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Text(serializers.CharField):
     def to_internal_value(self, data: object) -> str:
         """The text."""
         if not isinstance(data, str):
-            raise ValidationError("This must be a text.")
+            raise ValidationError("This must be text.")
         return str(super().to_internal_value(data))
 
 

@@ -10,8 +10,10 @@ from evennia_ai.api.base import existing, locate, missing
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.goals import COMPLETED
-from evennia_ai.operations import Result, conversation, goals, remote_tools, tools
+from evennia_ai.operations import Result
+from evennia_ai.operations.conversation import goals, talk
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.tools import held_back, running
 
 WORK = "Goals and tools"
 
@@ -42,8 +44,8 @@ def _end_goal(call: Call) -> Result:
 
 def _execute(call: Call) -> Deferred[Result]:
     name, arguments = call.path["name"], call.body.get("arguments", {})
-    existing(tools.find_tool(call.script, name))
-    return tools.execute_tool(call.script, name, arguments, person=call.account)
+    existing(running.find_tool(call.script, name))
+    return running.execute_tool(call.script, name, arguments, person=call.account)
 
 
 HELD = {
@@ -84,13 +86,13 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}tell/", "tell", "tell", WORK),
-        lambda call: conversation.tell(
+        lambda call: talk.tell(
             call.script, call.account, call.body["instruction"], name=call.body.get("name", "")
         ),
         "Tell an assistant to do something",
         "It is done under the same limits as ever, and this waits for it. With a `name` it is done "
         "once, and its answer can be had again.",
-        result=conversation.Told,
+        result=talk.Told,
         body=requests.Instruction,
         is_long=True,
         example={"instruction": "Say good night to everybody here."},
@@ -98,10 +100,10 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}requests/<str:name>/", "request", "tell", WORK),
-        lambda call: conversation.find_request(call.script, call.account, call.path["name"]),
+        lambda call: talk.find_request(call.script, call.account, call.path["name"]),
         "Show what came of a task that you told it by a name",
         "For a day after the time for it; also where the game was stopped meanwhile.",
-        result=conversation.AskedTask,
+        result=talk.AskedTask,
         answer={
             "name": "dinner-7",
             "state": "answered",
@@ -114,17 +116,17 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}tools/", "tools", "show tools", WORK),
-        lambda call: tools.list_tools(call.script),
+        lambda call: running.list_tools(call.script),
         "List an assistant's tools",
         "Each with the JSON schema of what it takes, and whether it may be used.",
-        result=tools.Tools,
+        result=running.Tools,
     ),
     Row(
         Route("POST", f"{ONE}tools/<str:name>/execute/", "execute", "execute tool", WORK),
         _execute,
         "Run one tool by hand",
         "As the assistant, under the same locks and limits as ever.",
-        result=tools.Executed,
+        result=running.Executed,
         body=requests.Arguments,
         is_long=True,
         example={"arguments": {"message": "Good night."}},
@@ -138,10 +140,10 @@ ROWS = (
     ),
     Row(
         Route("GET", "tools/held/", "held-tools", "show tools", WORK),
-        lambda call: remote_tools.held_tools(),
+        lambda call: held_back.held_tools(),
         "List tools of MCP servers that are held back",
         "Those that are new, or not as they were allowed, each with what is different.",
-        result=remote_tools.HeldTools,
+        result=held_back.HeldTools,
         answer={
             "tools": [HELD],
             "servers": [
@@ -151,11 +153,11 @@ ROWS = (
     ),
     Row(
         Route("POST", "tools/<str:name>/allow/", "allow-tool", "allow remote tools", WORK),
-        lambda call: remote_tools.allow_tools(call.path["name"], call.body["mark"], by=call.by),
+        lambda call: held_back.allow_tools(call.path["name"], call.body["mark"], by=call.by),
         "Allow a tool of an MCP server that is held back",
         "As it is now, or by the name of its server all that it holds; with the mark that the list "
         "shows.",
-        result=remote_tools.AllowedTools,
+        result=held_back.AllowedTools,
         body=requests.LookedAt,
         example={"mark": HELD["mark"]},
         answer={"message": "almanac__tide: offered from now on.", "tools": ["almanac__tide"]},

@@ -7,10 +7,12 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import existing, limit_of, look_of, require
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, conversation, explaining
+from evennia_ai.operations import Result
+from evennia_ai.operations.conversation import talk
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.times import WHEN, span_of
-from evennia_ai.operations.traces import TracedPage
+from evennia_ai.operations.turns import explaining
+from evennia_ai.operations.turns.traces import TracedPage
 
 TALK = "Talk"
 
@@ -21,9 +23,9 @@ TALK = "Talk"
 def _history(call: Call) -> Result:
     if call.query.get("format") == "export":
         require(call.account, "export history", call.script)
-        return conversation.export_history(call.script, look=look_of(call))
+        return talk.export_history(call.script, look=look_of(call))
     before, limit = call.query.get("before"), limit_of(call.query)
-    return conversation.show_history(call.script, before=before, limit=limit, look=look_of(call))
+    return talk.show_history(call.script, before=before, limit=limit, look=look_of(call))
 
 
 def _trace(call: Call) -> Result:
@@ -31,7 +33,7 @@ def _trace(call: Call) -> Result:
     if when := query.get("when", ""):
         span = span_of(when, call.script.clock.seconds())
         if span is None:
-            raise problem(Problem.INVALID, f"{when!r} is no time; a time is like {WHEN}.")
+            raise problem(Problem.INVALID, f"{when!r} is not a time; a time is like {WHEN}.")
     found = operations.trace(
         call.script,
         span=span,
@@ -40,7 +42,7 @@ def _trace(call: Call) -> Result:
         limit=limit_of(query),
         look=look_of(call),
     )
-    # Where the game keeps no trace there is none, which is no mistake of whoever asks.
+    # Where the game keeps no trace there is none, which is not a mistake of whoever asks.
     return Result(True, found.message, found.data)
 
 
@@ -51,7 +53,7 @@ ROWS = (
         "Read an assistant's conversation",
         "The newest messages, or with `format=export` all of it as the model is sent it.\n\n"
         "What is private to others is masked, unless `reveal` is true.",
-        result=conversation.TalkPage,
+        result=talk.TalkPage,
         query=requests.TalkBefore,
     ),
     Row(

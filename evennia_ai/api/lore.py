@@ -10,8 +10,9 @@ from evennia_ai.api.base import locate, page_of
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
-from evennia_ai.operations import Result, lore
-from evennia_ai.operations.memory_rows import Remembered
+from evennia_ai.operations import Result
+from evennia_ai.operations.memory import lore
+from evennia_ai.operations.memory.rows import Remembered
 from evennia_ai.operations.result import Problem, note
 
 TAG = "Lore"

@@ -11,7 +11,9 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, locate, look_of
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, memories, memory_rows, memory_upkeep
+from evennia_ai.operations import Result
+from evennia_ai.operations.memory import memories, upkeep
+from evennia_ai.operations.memory import rows as memory_rows
 
 TAG, SLEEP = "Memory", "Sleep"
 KEY = "5f0c1d2e3a4b4c5d8e9f001122334455"
@@ -146,18 +148,18 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}memory/status/", "memory-status", "show memories", TAG),
-        lambda call: memory_upkeep.memory_status(call.script),
+        lambda call: upkeep.memory_status(call.script),
         "See how an assistant's memory is",
         "How much there is, whether it can be searched, and how far its index has come.",
-        result=memory_upkeep.MemoryStatus,
+        result=upkeep.MemoryStatus,
         says="text",
     ),
     Row(
         Route("POST", f"{ONE}memory/reindex/", "memory-reindex", "change memories", TAG),
-        lambda call: memory_upkeep.begin_reindexing(call.script),
+        lambda call: upkeep.begin_reindexing(call.script),
         "Index an assistant's memory anew",
         "As after a change of the embedding model; it is begun, and goes on by itself.",
-        result=memory_upkeep.Reindexing,
+        result=upkeep.Reindexing,
         status=202,
         action="reindex memories",
         answer={"message": "Edda's memories are being read anew.", "waiting": 412},
@@ -196,21 +198,19 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}sleep/", "sleep", "status", SLEEP),
-        lambda call: memory_upkeep.sleep_status(call.script),
+        lambda call: upkeep.sleep_status(call.script),
         "See whether an assistant sleeps",
         "Until when, and what the last night came to.",
-        result=memory_upkeep.Sleep,
+        result=upkeep.Sleep,
         says="text",
         answer=ASLEEP,
     ),
     Row(
         Route("POST", f"{ONE}sleep/", "sleep", "sleep", SLEEP),
-        lambda call: memory_upkeep.put_to_sleep(
-            call.script, hours=call.body.get("hours"), by=call.by
-        ),
+        lambda call: upkeep.put_to_sleep(call.script, hours=call.body.get("hours"), by=call.by),
         "Put an assistant to sleep",
         "It sorts out what it remembers; whoever speaks to it wakes it.",
-        result=memory_upkeep.Asleep,
+        result=upkeep.Asleep,
         body=requests.SleepLength,
         example={"hours": 4},
         answer={
@@ -220,7 +220,7 @@ ROWS = (
     ),
     Row(
         Route("POST", f"{ONE}wake/", "wake", "sleep", SLEEP),
-        lambda call: memory_upkeep.wake_up(call.script, by=call.by),
+        lambda call: upkeep.wake_up(call.script, by=call.by),
         "Wake an assistant",
         "What the night has not come to waits for the next.",
         action="wake",

@@ -17,10 +17,10 @@ from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.operations import monitoring
-from evennia_ai.operations.callers import NOT_YOURS
+from evennia_ai.operations.monitoring import health
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import is_staff
+from evennia_ai.operations.rights.callers import NOT_YOURS
 from evennia_ai.runtime.web_requests import address_of, api_config
 
 TAG = "Monitoring"
@@ -72,25 +72,25 @@ class MetricsPage(ApiView):
 
     def answer(self, payload: object, status: int, headers: dict[str, str]) -> HttpResponseBase:
         """Text, of Prometheus's own type."""
-        return HttpResponse(payload, status=status, content_type=monitoring.METRICS_TYPE)
+        return HttpResponse(payload, status=status, content_type=health.METRICS_TYPE)
 
 
 def _metrics(call: Call) -> bytes:
     is_open = api_config().metrics is Metrics.ALL
     if not is_open and not is_staff(call.account):
         raise problem(Problem.FORBIDDEN, NOT_YOURS)
-    return monitoring.metrics()
+    return health.metrics()
 
 
 ROWS = (
     Row(
         Route("GET", "health/", "health", "", TAG),
-        lambda call: monitoring.health(
+        lambda call: health.health(
             with_reasons=call.account is not None and is_staff(call.account)
         ),
         "See whether the assistants are well",
         "`ok`, `degraded`, or `stopped` where all of them are.",
-        result=monitoring.Health,
+        result=health.Health,
         is_open=True,
         needs="For everybody; staff are told reasons too.",
         view=HealthView,

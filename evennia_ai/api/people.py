@@ -15,9 +15,9 @@ from evennia_ai.core.memory.recollection import safe_id
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import callers, token_store
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.tokens import NOT_MIGRATED
+from evennia_ai.operations.rights import callers, token_store
+from evennia_ai.operations.rights.tokens import NOT_MIGRATED
 
 # Whoever is part of an address is named by a number there: no sign in it means something else.
 KINDS = {"account": "*#", "object": "#"}

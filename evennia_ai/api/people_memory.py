@@ -13,8 +13,9 @@ from evennia_ai.api.base import look_of, page_of
 from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
 from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, own_memory, profiles
-from evennia_ai.operations.memory_rows import Export, ForgottenThing
+from evennia_ai.operations import Result
+from evennia_ai.operations.memory import own, profiles
+from evennia_ai.operations.memory.rows import Export, ForgottenThing
 from evennia_ai.operations.result import note
 
 TAG = "People"
@@ -107,7 +108,7 @@ def _exported(result: Result[Export]) -> Result[Export]:
 
 
 def _mine(call: Call) -> KnownPage:
-    data = own_memory.what_is_known(call.script, call.account).data
+    data = own.what_is_known(call.script, call.account).data
     page, rest = page_of(call.query, data.known)
     return KnownPage(data.is_remembered, [_thing(row) for row in page], data.count, rest)
 
@@ -126,7 +127,7 @@ def _person(call: Call) -> str:
 
 def _export(call: Call) -> Result:
     look = look_of(call)
-    return _exported(own_memory.export_known(call.script, _person(call), by=call.by, look=look))
+    return _exported(own.export_known(call.script, _person(call), by=call.by, look=look))
 
 
 def _profile(row: Mapping[str, Any]) -> Any:
@@ -158,9 +159,7 @@ ROWS = (
     ),
     Row(
         Route("PATCH", f"{ONE}me/memory/", "my-memory", "", TAG),
-        lambda call: own_memory.set_remembered(
-            call.script, call.account, call.body["is_remembered"]
-        ),
+        lambda call: own.set_remembered(call.script, call.account, call.body["is_remembered"]),
         "Say whether an assistant may remember you",
         "What is remembered already stays; to have that forgotten is a thing of its own.",
         body=requests.Remembering,
@@ -171,17 +170,17 @@ ROWS = (
     ),
     Row(
         Route("DELETE", f"{ONE}me/memory/", "my-memory", "", TAG),
-        lambda call: own_memory.forget_everything(call.script, call.account),
+        lambda call: own.forget_everything(call.script, call.account),
         "Let an assistant forget you",
         "Everything, everywhere: memories, what it made of you, and your part of the talk.",
-        result=own_memory.ForgottenPerson,
+        result=own.ForgottenPerson,
         action="forget me",
         answer={"message": "Edda forgot you: 12 memories.", "count": 12},
         needs=EVERYBODY,
     ),
     Row(
         Route("GET", f"{ONE}me/memory/export/", "my-memory-export", "", TAG),
-        lambda call: _exported(own_memory.export_known(call.script, call.account)),
+        lambda call: _exported(own.export_known(call.script, call.account)),
         "Export what an assistant has stored of you",
         "All of it, as it is.",
         result=Export,
@@ -190,7 +189,7 @@ ROWS = (
     ),
     Row(
         Route("PATCH", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
-        lambda call: own_memory.correct_known(
+        lambda call: own.correct_known(
             call.script, call.account, call.path["id"], call.body["text"]
         ),
         "Correct what an assistant remembers of you",
@@ -209,7 +208,7 @@ ROWS = (
     ),
     Row(
         Route("DELETE", f"{ONE}me/memory/<ai_own:id>/", "my-one-memory", "", TAG),
-        lambda call: own_memory.forget_known(call.script, call.account, call.path["id"]),
+        lambda call: own.forget_known(call.script, call.account, call.path["id"]),
         "Let an assistant forget one thing about you",
         "At once and for good, with what says the same, its entries and what came of it.",
         result=ForgottenThing,
@@ -236,10 +235,10 @@ ROWS = (
             "change memories",
             TAG,
         ),
-        lambda call: own_memory.forget_everything(call.script, _person(call), by=call.by),
+        lambda call: own.forget_everything(call.script, _person(call), by=call.by),
         "Let an assistant forget somebody",
         "As they may ask themselves: everything, everywhere.",
-        result=own_memory.ForgottenPerson,
+        result=own.ForgottenPerson,
         action="forget person",
         answer={"message": "Edda forgot them: 12 memories.", "count": 12},
     ),

@@ -9,7 +9,7 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import missing
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
-from evennia_ai.operations.questions import Questions
+from evennia_ai.operations.conversation.questions import Questions
 from evennia_ai.operations.rights import is_staff
 
 QUESTIONS = "Questions"

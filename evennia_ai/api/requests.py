@@ -25,10 +25,10 @@ from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.goal_times import LONGEST_WHEN
 from evennia_ai.core.turn.goals import COMPLETED, DROPPED, LONGEST_GOAL, PRIORITIES
-from evennia_ai.operations.assistants import LONGEST_PATH
-from evennia_ai.operations.lifecycle import LONGEST_DESC, MOST_ALIASES
-from evennia_ai.operations.memory_rows import LONGEST_TEXT
-from evennia_ai.operations.tokens import SCOPE, SCOPES
+from evennia_ai.operations.assistants.creation import LONGEST_PATH
+from evennia_ai.operations.assistants.lifecycle import LONGEST_DESC, MOST_ALIASES
+from evennia_ai.operations.memory.rows import LONGEST_TEXT
+from evennia_ai.operations.rights.tokens import SCOPE, SCOPES
 
 ENDS = [COMPLETED, DROPPED]
 KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]

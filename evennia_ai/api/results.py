@@ -47,7 +47,7 @@ PROBLEM = {"$ref": REFERENCE.format(model=Problem.__name__)}
 
 
 class _OpenApi30(GenerateJsonSchema):
-    """JSON schemas as OpenAPI 3.0 has them: null is no type there, and titles say nothing new."""
+    """JSON schemas as OpenAPI 3.0 has them: null is not a type there, and titles add nothing."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
         """A value that may be null."""

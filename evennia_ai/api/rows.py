@@ -92,7 +92,7 @@ class Row:
         answer: what is sent, as an example.
         action: what the record calls it, where that is not the act.
         needs: who may, where no act says it.
-        media: the type of what is sent, where it is no JSON.
+        media: the type of what is sent, where it is not JSON.
         may_be_missing: there may be nothing here, though no name is in the address.
         is_open: it can be had without an account.
         is_private: what is given are words of people, which no log may have.

@@ -9,10 +9,13 @@ from evennia_ai.api.base import existing, require
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import Result, settings, shown_prompts, undoing
-from evennia_ai.operations.edits import Edit
+from evennia_ai.operations import Result
+from evennia_ai.operations.audit import undoing
+from evennia_ai.operations.audit.edits import Edit
+from evennia_ai.operations.models import shown_prompts
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.setting_rows import SettingRow
+from evennia_ai.operations.settings import changing
+from evennia_ai.operations.settings.rows import SettingRow
 
 SETTINGS = "Settings"
 
@@ -41,18 +44,18 @@ MADE = {
 def _configure(call: Call) -> Result:
     if not call.body:
         raise problem(Problem.INVALID, "Name at least one setting, such as tick_rate.")
-    require(call.account, settings.act_to_configure(call.body), call.script)
-    return settings.update_settings(call.script, call.body, by=call.by)
+    require(call.account, changing.act_to_configure(call.body), call.script)
+    return changing.update_settings(call.script, call.body, by=call.by)
 
 
 def _setting(call: Call) -> Result:
-    return existing(settings.show_setting(call.script, call.path["setting"]))
+    return existing(changing.show_setting(call.script, call.path["setting"]))
 
 
 def _unset(call: Call) -> Result:
     path = _setting(call).data["name"]
-    require(call.account, settings.act_to_configure([path]), call.script)
-    return settings.unset_setting(call.script, path, by=call.by)
+    require(call.account, changing.act_to_configure([path]), call.script)
+    return changing.unset_setting(call.script, path, by=call.by)
 
 
 def _prompt(call: Call) -> Result:
@@ -78,10 +81,10 @@ def _edited(call: Call, found: Edit | Result, change: Callable[..., Result]) -> 
 ROWS = (
     Row(
         Route("GET", f"{ONE}configuration/", "configuration", "show configuration", SETTINGS),
-        lambda call: settings.configuration(call.script),
+        lambda call: changing.configuration(call.script),
         "List the settings of an assistant",
         "Each with what holds and what would hold by default; what is secret is masked.",
-        result=settings.AllSettings,
+        result=changing.AllSettings,
         answer={"settings": [ROW]},
     ),
     Row(
@@ -89,7 +92,7 @@ ROWS = (
         _configure,
         "Set settings of an assistant",
         "Several at once, by name: all of them or, where one is wrong, none.",
-        result=settings.Changed,
+        result=changing.Changed,
         body=requests.Changes,
         example={"tick_rate": 10, "execution_config.sub_agents_enabled": True},
         answer={"message": "Edda: 2 settings are changed."},
@@ -109,7 +112,7 @@ ROWS = (
         _unset,
         "Let a setting be as by default",
         "What was set is forgotten; what the game sets holds again.",
-        result=settings.Changed,
+        result=changing.Changed,
         answer={"message": "Edda: tick_rate is 5 again."},
     ),
     Row(

@@ -27,8 +27,8 @@ from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope
-from evennia_ai.operations import Result, token_store, tokens
-from evennia_ai.operations.rights import refusal
+from evennia_ai.operations import Result
+from evennia_ai.operations.rights import refusal, token_store, tokens
 from evennia_ai.runtime.web_requests import address_of
 
 TAG = "Token"

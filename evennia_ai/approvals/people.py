@@ -45,7 +45,7 @@ class Elsewhere(NamedTuple):
     is_here: Callable[[str], bool]
 
 
-# Those who wait by another way: `operations.peer_tasks` has peers.
+# Those who wait by another way: `operations.peers.tasks` has peers.
 ELSEWHERE: list[Elsewhere] = []
 
 

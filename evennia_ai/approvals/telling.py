@@ -28,7 +28,7 @@ def as_seen(question: Question, script: Assistant, being: Being) -> Question:
 
 
 def tell(person: str, question: Question, line: str) -> bool:
-    """Show a line to a person, as text that is no markup. Returns whether he is here."""
+    """Show a line to a person, as text that is not markup. Returns whether he is here."""
     being = reach(person, question)
     if being is None:
         return False

@@ -13,7 +13,7 @@ from evennia_ai.operations.naming import called
 
 
 class CmdAddress(Command):
-    """Take a line that is no command: `@ada hello` is said, anything else is an error.
+    """Take a line that is not a command: `@ada hello` is said, anything else is an error.
 
     A game with such a command of its own calls `say_to_assistant` in it and leaves this one out.
     """

@@ -10,7 +10,9 @@ from typing import Any
 from evennia_ai.commands.base import number_of
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import AssistantScript, auditing, exports
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.audit import log
+from evennia_ai.operations.files import exports
 from evennia_ai.operations.result import Result
 
 MOST_SHOWN = 100
@@ -49,7 +51,7 @@ class CmdAiAudit(StaffCommand):
     def act(self) -> None:
         """Do what is typed."""
         alone: dict[str, tuple[str, Callable[[Any], Result]]] = {
-            "check": ("audit", auditing.check_audit),
+            "check": ("audit", log.check_audit),
             "export": ("export audit", exports.export_audit),
             "archive": ("archive audit", partial(exports.archive_audit, by=self.by)),
         }
@@ -78,7 +80,7 @@ class CmdAiAudit(StaffCommand):
             return
         if not self.may("audit", script):
             return
-        found = auditing.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))
+        found = log.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))
         if not found.ok or not found.data.entries:
             self.show(found)
             return
@@ -95,9 +97,9 @@ class CmdAiAudit(StaffCommand):
         elif self.may("audit", script):
             version = number_of(text)
             if version is not None:
-                found = auditing.audit_state(script, version)
+                found = log.audit_state(script, version)
             else:
-                found = auditing.audit_state(script, at=text)
+                found = log.audit_state(script, at=text)
             self._show_state(script, found)
 
     def _show_state(self, script: AssistantScript, found: Result) -> None:
@@ -114,7 +116,7 @@ class CmdAiAudit(StaffCommand):
         if len(words) != 2 or len(numbers) != 2:
             self.show_how("Two versions are compared, such as: diff 100 120")
         elif self.may("audit", script):
-            self.show_long(auditing.audit_difference(script, numbers[0], numbers[1]).message)
+            self.show_long(log.audit_difference(script, numbers[0], numbers[1]).message)
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -8,8 +8,10 @@ from typing import Any
 from evennia_ai.commands.figures import allowed, explain, takes
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import AssistantScript, budget, tools
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.budget import caps
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.tools import running as tools
 
 LOG, HOW = "log", "?"
 
@@ -65,7 +67,7 @@ class CmdAiExec(StaffCommand):
     def _log(self, script: AssistantScript) -> None:
         if not self.may("usage", script):
             return
-        used = budget.usage(script).data
+        used = caps.usage(script).data
         rows = [_called(entry) for entry in reversed(used.executions)]
         foot = "\n".join(
             f"  {name}: {counts['calls']} calls, {counts['errors']} errors"

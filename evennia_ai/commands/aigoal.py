@@ -31,7 +31,7 @@ def do_goal(command: AssistantCommand, line: str) -> None:
             is_completed = ENDS[words[0]]
             command.show(operations.close_goal(script, number, is_completed=is_completed))
     elif words:
-        command.show_how(f"That is no goal of {script.key}, and nothing to do with one: {rest}")
+        command.show_how(f"That is not a goal of {script.key}, and nothing to do with one: {rest}")
     elif command.may("status", script):
         command.show(operations.list_goals(script))
 

@@ -7,8 +7,11 @@ from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import AssistantScript, explaining, hearing, settings
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.conversation import hearing
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.settings import changing
+from evennia_ai.operations.turns import explaining
 
 SWITCHES = {"on": True, "off": False}
 TEST = "test"
@@ -66,7 +69,7 @@ class CmdAiInteract(StaffCommand):
 
     def _switch(self, script: AssistantScript, is_on: bool) -> None:
         if self.may("configure", script):
-            changed = settings.update_settings(script, {"interaction_enabled": is_on}, by=self.by)
+            changed = changing.update_settings(script, {"interaction_enabled": is_on}, by=self.by)
             self.show(changed)
 
     def _show(self, script: AssistantScript) -> None:

@@ -12,9 +12,9 @@ from evennia_ai.commands.lore_words import LORE, do_lore
 from evennia_ai.commands.staff_command import StaffCommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.exports import save_known
-from evennia_ai.operations.goals import show_notes
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.conversation.goals import show_notes
+from evennia_ai.operations.files.exports import save_known
+from evennia_ai.operations.rights.private_words import Look
 
 PAGE = 20
 KINDS = {
@@ -219,7 +219,7 @@ class CmdAiMemory(StaffCommand):
         try:
             hours = float(rest) if rest else None
         except ValueError:
-            self.show_how(f"{rest!r} is no number of hours.")
+            self.show_how(f"{rest!r} is not a number of hours.")
             return
         self.show(operations.put_to_sleep(script, hours=hours, by=self.by))
 
@@ -233,7 +233,7 @@ class Verb:
     """The words that may follow the name.
 
     Attributes:
-        right: a name in `operations.rights.ACTS`.
+        right: a name in `operations.rights.acts.ACTS`.
         act: does it, given the command, the assistant, and what follows.
     """
 

@@ -14,10 +14,10 @@ from twisted.python.failure import Failure
 from evennia_ai import audit, operations
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import AssistantScript, Result, rights
+from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import ACTS, Right, seen
+from evennia_ai.operations.rights import ACTS, Right, acts, seen
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.names import wording
 
 MOST_NAMES = 20
@@ -175,7 +175,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """
         if self._own_staff_lock:
             return bool(self.access(seen(person), "staff"))
-        return rights.is_staff(person)
+        return acts.is_staff(person)
 
     @property
     def _own_staff_lock(self) -> str:
@@ -185,13 +185,13 @@ class AssistantCommand(default_cmds.MuxCommand):
         """None where the caller may do an act; else what is missing.
 
         Args:
-            act: a name in `operations.rights.ACTS`.
+            act: a name in `operations.rights.acts.ACTS`.
         """
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             told = f"You may not do that: {act} needs the lock {lock}."
             return None if self.is_staff else Result.forbidden(told)
         counts = self.is_staff if self._own_staff_lock else None
-        return rights.refusal(act, self.caller, script, counts_as_staff=counts)
+        return acts.refusal(act, self.caller, script, counts_as_staff=counts)
 
     def may(self, act: str, script: AssistantScript | None = None) -> bool:
         """True where the caller may do an act; else the caller is told what is missing."""

@@ -11,8 +11,8 @@ from typing import Any
 from evennia_ai.commands.figures import cropped
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations import settings as settings_of
-from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, group_of
+from evennia_ai.operations.settings import changing as settings_of
+from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, group_of
 
 VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40

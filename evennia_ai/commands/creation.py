@@ -19,9 +19,11 @@ from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import assistants, models, naming
-from evennia_ai.operations.assistants import check_body
-from evennia_ai.operations.models import Report
+from evennia_ai.operations import naming
+from evennia_ai.operations.assistants import creation
+from evennia_ai.operations.assistants.creation import check_body
+from evennia_ai.operations.models import choosing
+from evennia_ai.operations.models.choosing import Report
 from evennia_ai.operations.rights import refusal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
@@ -224,7 +226,7 @@ def _take_place(caller: Being, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.has_room:
         return "listening"
-    found = assistants.find_room(caller, typed)
+    found = creation.find_room(caller, typed)
     if not found.ok:
         _tell(caller, found.message)
         return "place"
@@ -257,7 +259,7 @@ def _take_listening(caller: Being, raw_string: str, **kwargs: Any) -> str:
 
 def _take_permission(caller: Being, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
-    checked = assistants.check_permission(typed, caller)
+    checked = creation.check_permission(typed, caller)
     if not checked.ok:
         _tell(caller, checked.message)
         return "listening"
@@ -266,7 +268,7 @@ def _take_permission(caller: Being, raw_string: str) -> str:
 
 
 def _model(caller: Being) -> Node:
-    known = models.known_models()
+    known = choosing.known_models()
     rows = known.data if known.ok else []
     options: list[dict[str, Any]] = [
         {"key": str(number), "desc": literal(row.text), "goto": (_take_model, asdict(row))}
@@ -294,7 +296,7 @@ def _type_model(caller: Being, raw_string: str) -> str:
     typed = _typed(raw_string)
     if not typed:
         return "summary"
-    chosen = models.choose_model(typed)
+    chosen = choosing.choose_model(typed)
     problem = chosen.message
     if chosen.ok:
         judge = doubt if chosen.data.provider else doubt_model
@@ -312,7 +314,7 @@ def _test(caller: Being) -> str:
         _tell(caller, "The model is being asked already.")
         return "model"
     try:
-        checked = models.check_chosen(draft.provider, draft.model)
+        checked = choosing.check_chosen(draft.provider, draft.model)
     except ConfigurationError as error:
         _tell(caller, f"The model is not set up: {error}")
         return "model"
@@ -334,7 +336,7 @@ def _test(caller: Being) -> str:
 
 
 def _reported(report: Report) -> str:
-    return "\n".join(report_lines(report, "Mend what says NO, or choose another."))
+    return "\n".join(report_lines(report, "Fix what says NO, or choose another."))
 
 
 def _report_trouble(caller: Being, failure: Failure) -> None:

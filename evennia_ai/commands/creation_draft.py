@@ -12,7 +12,7 @@ from evennia_ai import operations
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations import naming
-from evennia_ai.operations.assistants import BODY
+from evennia_ai.operations.assistants.creation import BODY
 from evennia_ai.operations.naming import words_of_the_game
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import refusal

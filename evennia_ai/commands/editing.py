@@ -14,12 +14,12 @@ from evennia_ai import audit
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.models.texts import set_text, text_of
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.rights import refusal
-from evennia_ai.operations.texts import set_text, text_of
 
 ACT = "configure"
-KEPT = "Your text is still in the editor: mend it, or leave by :q! without saving."
+KEPT = "Your text is still in the editor: correct it, or leave by :q! without saving."
 # What is edited: the number of the assistant's script, which text, and its key.
 Target = tuple[int, str, str]
 
@@ -49,7 +49,7 @@ def open_editor(caller: Being, script: AssistantScript, what: str, key: str | No
     """Open an editor for a text of an assistant, or tell the caller why not.
 
     Args:
-        what, key: as `operations.texts.text_of` knows them.
+        what, key: as `operations.models.texts.text_of` knows them.
 
     Returns:
         Whether it is open.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evennia_ai.operations.models import Report
+from evennia_ai.operations.models.choosing import Report
 
 GAP = "  "
 CHECK_FAILED = "The check itself failed"

@@ -6,9 +6,10 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps, number_of
 from evennia_ai.commands.staff_command import StaffCommand
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import AssistantScript, conversation
-from evennia_ai.operations.exports import save_history
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.conversation import talk
+from evennia_ai.operations.files.exports import save_history
+from evennia_ai.operations.rights.private_words import Look
 
 MOST_SHOWN = 20
 WORDS = ("show", "export", "reset")
@@ -78,16 +79,16 @@ class CmdHistory(StaffCommand):
     def _show(self, script: AssistantScript, page: str, look: Look) -> None:
         number = number_of(page) if page else 1
         if not number:
-            self.show_how(f"{page!r} is no page; pages are numbers from 1 up.")
+            self.show_how(f"{page!r} is not a page; pages are numbers from 1 up.")
         elif self.may("show history", script):
             self._show_page(script, number, look)
 
     def _show_page(self, script: AssistantScript, page: int, look: Look) -> None:
-        count = conversation.show_history(script, limit=1).data["count"]
+        count = talk.show_history(script, limit=1).data["count"]
         pages = max(1, -(-count // MOST_SHOWN))
         if page > pages:
             self.show_how(f"There is no page {page} of {script.key}'s conversation, only {pages}.")
             return
         before = count - (page - 1) * MOST_SHOWN + 1
-        found = conversation.show_history(script, before=before, limit=MOST_SHOWN, look=look)
+        found = talk.show_history(script, before=before, limit=MOST_SHOWN, look=look)
         self.show_long(found.message)

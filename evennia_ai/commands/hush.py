@@ -9,7 +9,7 @@ from evennia_ai.commands.base import AssistantCommand, number_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.listening import MINUTES
+from evennia_ai.operations.conversation.listening import MINUTES
 from evennia_ai.operations.naming import called, found_by_game, knows_key
 
 

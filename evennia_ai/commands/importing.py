@@ -9,11 +9,13 @@ from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import AssistantScript, Result, bundle_in, bundle_out, cards, lore_packs
-from evennia_ai.operations.bundle_in import BundleShown
-from evennia_ai.operations.bundle_out import ENDING
-from evennia_ai.operations.bundle_parts import MOST_PACKED, Bundle
-from evennia_ai.operations.imports import read_import, typed_and_rest
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.bundles import reading, writing
+from evennia_ai.operations.bundles.parts import MOST_PACKED, Bundle
+from evennia_ai.operations.bundles.reading import BundleShown
+from evennia_ai.operations.bundles.writing import ENDING
+from evennia_ai.operations.files import cards, lore_packs
+from evennia_ai.operations.files.imports import read_import, typed_and_rest
 
 IMPORT, EXPORT, ALL = "import", "export", "all"
 IMPORT_ALL = "import assistant"
@@ -72,24 +74,24 @@ class ImportingWords(WordCommand):
         try:
             file, new, people = _bundle_order(rest)
             raw = read_import(file, MOST_PACKED)
-            found: Result[Bundle] = yield from self.waited(bundle_in.read(raw))
+            found: Result[Bundle] = yield from self.waited(reading.read(raw))
         except ImportFileError as error:
             self.show_how(f"{error}.")
             return
         if not found.ok:
             self.show_how(found.message)
             return
-        shown = bundle_in.show_bundle(found.data, new, people)
+        shown = reading.show_bundle(found.data, new, people)
         self.show_long(shown.message)
         if not shown.ok:
             return
         if not people and (people := (yield from self._same_people(shown.data))):
-            self.show_long(bundle_in.show_bundle(found.data, new, people).message)
+            self.show_long(reading.show_bundle(found.data, new, people).message)
         if not (yield from self.confirmed("Store it?")):
             self.msg("Nothing is stored.")
         elif self.may(IMPORT_ALL):  # meanwhile the right may have been taken away
             where, me = getattr(self.caller, "location", None), self.caller
-            coming = bundle_in.import_bundle(
+            coming = reading.import_bundle(
                 found.data, key=new, location=where, people=people, maker=me
             )
             self.show_later(coming)
@@ -144,7 +146,7 @@ class ImportingWords(WordCommand):
         if last.casefold() != ALL:
             self._give_card(rest)
         elif (script := self.pick(name)) is not None and self.may("export assistant", script):
-            self.show_later(bundle_out.save_assistant(script, by=str(self.caller.key)))
+            self.show_later(writing.save_assistant(script, by=str(self.caller.key)))
 
     def _give_card(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")

@@ -10,8 +10,9 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Word, WordCommand
-from evennia_ai.operations import AssistantScript, Result, lifecycle, removing
-from evennia_ai.operations.assistants import BODY
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.assistants import lifecycle, removing
+from evennia_ai.operations.assistants.creation import BODY
 
 AND_RECORDS = "all and records"
 STOP, CLEAR = "stop", "clear"

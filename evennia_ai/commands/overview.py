@@ -13,11 +13,11 @@ from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, budget_of
-from evennia_ai.operations.budget import known_cost
+from evennia_ai.operations.budget.caps import known_cost
 from evennia_ai.operations.control import Status
-from evennia_ai.operations.memory_upkeep import FAILED, MemorySummary
+from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary
+from evennia_ai.operations.monitoring.workers import in_words
 from evennia_ai.operations.times import as_shown
-from evennia_ai.operations.workers import in_words
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
@@ -131,7 +131,9 @@ def _place_of(problem: str, key: str) -> str:
     own = "" if problem.startswith("EVENNIA_AI_") else f"Look: assistant config {key}"
     if "EVENNIA_AI_" not in problem:
         return own
-    return f"It is in the game's settings; mend it there, then: evennia reload. {own}".rstrip(". ")
+    return f"It is in the game's settings; correct it there, then: evennia reload. {own}".rstrip(
+        ". "
+    )
 
 
 def _sentence(data: Status) -> str:

@@ -10,7 +10,8 @@ from evennia_ai.commands.base import number_of
 from evennia_ai.commands.editing import open_editor
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import AssistantScript, Result, prompts, shown_prompts
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.models import prompts, shown_prompts
 
 EDIT = "edit"
 # What may be typed where a name could stand.

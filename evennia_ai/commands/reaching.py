@@ -7,9 +7,10 @@ from evennia.accounts.models import AccountDB
 from evennia_ai import operations
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
-from evennia_ai.operations import AssistantScript, settings
-from evennia_ai.operations.hearing import settings_of
-from evennia_ai.operations.listening import MODES
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.conversation.hearing import settings_of
+from evennia_ai.operations.conversation.listening import MODES
+from evennia_ai.operations.settings import changing
 
 ALL_MODES = " | ".join(MODES)
 # What may be typed after the name, and the setting it stands for.
@@ -80,7 +81,7 @@ class ReachingWords(WordCommand):
         if not self.may("configure", script):
             return
         word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
-        self.show_or_how(settings.set_setting(script, setting, word, by=self.by))
+        self.show_or_how(changing.set_setting(script, setting, word, by=self.by))
 
     def _channel(self, rest: str) -> None:
         """`channel <name> <channel> = <mode>`; both names may have several words."""

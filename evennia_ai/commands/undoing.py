@@ -7,8 +7,8 @@ from typing import TypeGuard
 from evennia_ai.commands.base import number_of
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations import undoing as edits_of
-from evennia_ai.operations.edits import Edit
+from evennia_ai.operations.audit import undoing as edits_of
+from evennia_ai.operations.audit.edits import Edit
 
 LIST = "list"
 

@@ -11,21 +11,14 @@ from evennia_ai.commands.figures import CHECK_FAILED, aligned, allowed, report_l
 from evennia_ai.commands.words import Word, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
-from evennia_ai.operations import (
-    AssistantScript,
-    Result,
-    budget,
-    control,
-    guarding,
-    monitoring,
-    peers,
-    remote_specialists,
-    remote_tools,
-    tools,
-)
-from evennia_ai.operations.budget import budget_of, raise_budget
-from evennia_ai.operations.hearing import check_hearing
-from evennia_ai.operations.models import Report
+from evennia_ai.operations import AssistantScript, Result, control, guarding
+from evennia_ai.operations.budget import caps
+from evennia_ai.operations.budget.caps import budget_of, raise_budget
+from evennia_ai.operations.conversation.hearing import check_hearing
+from evennia_ai.operations.models.choosing import Report
+from evennia_ai.operations.monitoring import health
+from evennia_ai.operations.peers import overview, specialists
+from evennia_ai.operations.tools import held_back, running
 
 LINE = 100
 RESET = "reset"
@@ -47,7 +40,7 @@ def usage_lines(usage: Result) -> list[str]:
     lines = [usage.message]
     for span, total in data.totals.items():
         used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
-        lines.append(f"  {span:<9} {used}, {budget.cost_text(total)}")
+        lines.append(f"  {span:<9} {used}, {caps.cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
@@ -90,22 +83,22 @@ class UpkeepWords(WordCommand):
 
     def _show_report(self, report: Report) -> None:
         lines = [
-            *report_lines(report, "Mend what says NO first."),
-            *map(OPEN_FILE.format, monitoring.readable_by_others()),
+            *report_lines(report, "Fix what says NO first."),
+            *map(OPEN_FILE.format, health.readable_by_others()),
         ]
         self.msg(literal("\n".join(lines)))
 
     def _peers(self, rest: str) -> None:
         """`peers` alone, or of one account."""
         if self.may("peers"):
-            told = peers.list_peers(rest.strip()).message
-            more = "" if rest.strip() else f"\n\n{remote_specialists.list_remotes().message}"
+            told = overview.list_peers(rest.strip()).message
+            more = "" if rest.strip() else f"\n\n{specialists.list_remotes().message}"
             self.show_long(told + more)
 
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
         if script is not None:
-            self.show_long("\n".join(usage_lines(budget.usage(script))))
+            self.show_long("\n".join(usage_lines(caps.usage(script))))
 
     def _breakers(self, rest: str) -> None:
         script, rest = self.whose(rest, (RESET,))
@@ -142,11 +135,11 @@ class UpkeepWords(WordCommand):
         word, _, more = rest.partition(" ")
         if word.casefold() == HELD and not more:
             if self.may("show tools"):
-                self.show_long(remote_tools.held_tools().message)
+                self.show_long(held_back.held_tools().message)
         elif word.casefold() == ALLOW and "=" in more:
             name, _, mark = (part.strip() for part in more.partition("="))
             if self.may("allow remote tools"):
-                self.show(remote_tools.allow_tools(name, mark, by=self.by))
+                self.show(held_back.allow_tools(name, mark, by=self.by))
         else:
             self._tools_of(rest)
 
@@ -156,7 +149,7 @@ class UpkeepWords(WordCommand):
             return
         rows = [
             (tool["name"], tool["category"], allowed(tool), " ".join(tool["description"].split()))
-            for tool in tools.list_tools(script).data.tools
+            for tool in running.list_tools(script).data.tools
         ]
         head = ("Tool", "Category", "Allowed", "What it does")
         self.show_long(aligned(head, rows, (28, 16, 9, 0), LINE))

@@ -10,10 +10,11 @@ from twisted.internet import reactor
 from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
 from evennia_ai.commands.words import Word, WordCommand
-from evennia_ai.operations import AssistantScript, traces
-from evennia_ai.operations.own_memory import person_id
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations import AssistantScript
+from evennia_ai.operations.memory.own import person_id
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import WHEN, Span, span_of
+from evennia_ai.operations.turns import traces
 
 MOST_DIGITS = 12
 FULL = "full"

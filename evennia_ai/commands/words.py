@@ -26,7 +26,7 @@ class Word:
         how: how it is typed, all ways of it.
         text: what for; told by `assistant help <word>`.
         is_for_all: players may type it. The others are for staff, and for whom a lock of
-            an assistant names; what each way of it needs stands in `operations.rights`.
+            an assistant names; what each way of it needs stands in `operations.rights.acts`.
         is_told: whether help has it.
     """
 

@@ -82,7 +82,7 @@ async def index(night: Night) -> bool:
     """Step "index": the store of vectors is told all that waits. What is done stands in the table.
 
     Returns:
-        False: it is no piece of its own.
+        False: it is not a piece of its own.
     """
     await indexing.apply(night.script)
     night.fence.check()

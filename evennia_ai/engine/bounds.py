@@ -56,7 +56,7 @@ class Bounds:
 
     @property
     def is_used_up(self) -> bool:
-        """True where the next step belongs to the next beat: that is no limit to extend."""
+        """True where the next step belongs to the next beat: that is not a limit to extend."""
         is_step = self.pattern.mode is ExecutionMode.SINGLE_ACTION
         return is_step and self.turn.iterations >= self.last_step
 

@@ -307,7 +307,7 @@ class Protected(Wrapper):
             permit.failure(error)
             return ToolResult(False, str(error), Fault.TIMEOUT, error)
         except ToolDeniedError as error:
-            permit.success()  # a lock that holds is no defect of the tool
+            permit.success()  # a lock that holds is not a defect of the tool
             return ToolResult(False, str(error), Fault.DENIED, error)
         except ToolError as error:
             permit.success()

@@ -69,7 +69,7 @@ def _parts(whole: object) -> list[object]:
 def read_complaint(body: bytes) -> tuple[str, str]:
     """The words of an error body for people, and its codes; "" where there are none.
 
-    A body that is no JSON is taken as words.
+    A body that is not JSON is taken as words.
     """
     text = body[: 10 * LONGEST_COMPLAINT].decode("utf-8", "replace").strip()
     try:

@@ -124,7 +124,7 @@ def checked_url(
         advice: where a key belongs that was put into the address.
 
     Raises:
-        ConfigurationError: it is no web address, or holds a password.
+        ConfigurationError: it is not a web address, or holds a password.
     """
     fault = url_fault(base_url)
     if fault is UrlFault.LOGIN:

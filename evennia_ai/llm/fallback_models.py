@@ -73,7 +73,7 @@ def read_own_fallbacks(given: object, first: Endpoint) -> tuple[Endpoint, ...]:
         path = f"{OWN_NAME}[{number}]"
         if not isinstance(entry, str):
             raise ConfigurationError(
-                f"{path} is no text; it must be a model's name: addresses are the game's to set,"
+                f"{path} is not text; it must be a model's name: addresses are the game's to set,"
                 f" in {NAME}"
             )
         found.append(_by_name(entry, first, path))
@@ -134,7 +134,7 @@ class _Entry:
 
     def _text(self, key: str, value: object) -> str:
         if not isinstance(value, str):
-            raise ConfigurationError(f"{self._path}[{key!r}] is {value!r}; it must be a text")
+            raise ConfigurationError(f"{self._path}[{key!r}] is {value!r}; it must be text")
         return value.strip()
 
     def endpoint(self, first: Endpoint, environ: Mapping[str, str], settings: object) -> Endpoint:

@@ -147,7 +147,7 @@ def key_named(name: object, path: str, environ: Mapping[str, str], settings: obj
     if name == "":
         return ""
     if not isinstance(name, str):
-        raise ConfigurationError(f"{path}['api_key_env'] is {name!r}; it must be a text")
+        raise ConfigurationError(f"{path}['api_key_env'] is {name!r}; it must be text")
     name = name.strip()
     key = environ.get(name, "").strip() or str(getattr(settings, name, None) or "").strip()
     if not key:

@@ -177,7 +177,7 @@ def _headers(path: str, value: object, environ: Mapping[str, str]) -> dict[str, 
     for header, variable in value.items():
         text = environ.get(variable, "").strip()
         if not _HEADER_NAME.fullmatch(header):
-            raise ConfigurationError(f"{path}: {header!r} is no name of a header")
+            raise ConfigurationError(f"{path}: {header!r} is not the name of a header")
         if not text:
             raise ConfigurationError(f"{path} needs the environment variable {variable!r}")
         if not _HEADER_VALUE.fullmatch(text):

@@ -25,9 +25,9 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.mcp_server.inputs import REVEAL, SAID, Parts, sort
 from evennia_ai.mcp_server.tools import Tool, tools
 from evennia_ai.models import TokenScope
-from evennia_ai.operations import AssistantScript, Result, tokens
+from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.rights import is_allowed, is_staff
+from evennia_ai.operations.rights import is_allowed, is_staff, tokens
 from evennia_ai.runtime.web_requests import api_config
 
 VIA = "mcp"

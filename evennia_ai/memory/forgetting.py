@@ -100,7 +100,7 @@ def forget_person(
 ) -> int:
     """Forget a person: all that is theirs, and what names them in what others said.
 
-    Nothing that is under way for them may be left: `operations.own_memory` drops it before.
+    Nothing that is under way for them may be left: `operations.memory.own` drops it before.
 
     Args:
         also: each forgets them elsewhere, in the same transaction; it is given the assistant's

@@ -25,7 +25,7 @@ def checked_audiences(audiences: Sequence[str]) -> list[str]:
         raise ValueError(f"{audiences!r} is one text; a search needs a list of audiences")
     for audience in audiences:
         if not isinstance(audience, str) or not is_audience(audience):
-            raise ValueError(f"{audience!r} is no audience; it must be like 'room:object-2'")
+            raise ValueError(f"{audience!r} is not an audience; it must be like 'room:object-2'")
     return list(dict.fromkeys(audiences))
 
 
@@ -43,7 +43,7 @@ def checked_items(items: Iterable[Item]) -> list[Item]:
     found: dict[str, Item] = {}
     for item in items:
         if not is_key(item.key):
-            raise ValueError(f"{item.key!r} is no key of a memory; it must be 32 hex digits")
+            raise ValueError(f"{item.key!r} is not the key of a memory; it must be 32 hex digits")
         checked_audiences([item.audience])
         if not 0.0 <= item.trust <= 1.0:
             raise ValueError(f"a trust of {item.trust!r} cannot be; it must be from 0 to 1")
@@ -55,11 +55,13 @@ def checked_collection(collection: int) -> int:
     """The id of an assistant that has a collection.
 
     Raises:
-        ValueError: it is no whole number above 0.
+        ValueError: it is not a whole number above 0.
     """
     is_number = isinstance(collection, int) and not isinstance(collection, bool)
     if not is_number or collection < 1:
-        raise ValueError(f"{collection!r} is no assistant's id; it must be a whole number above 0")
+        raise ValueError(
+            f"{collection!r} is not an assistant's id; it must be a whole number above 0"
+        )
     return collection
 
 

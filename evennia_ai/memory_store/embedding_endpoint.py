@@ -81,7 +81,7 @@ class EndpointEmbedder(Embedder):
         except openai.OpenAIError as error:
             raise self._problem(f"{type(error).__name__}: {error}") from error
         except (AttributeError, TypeError, ValueError) as error:
-            raise self._problem("its answer is no list of vectors") from error
+            raise self._problem("its answer is not a list of vectors") from error
         self._check(vectors, len(texts))
         return np.stack([normalised(vector) for vector in vectors])
 
@@ -89,7 +89,7 @@ class EndpointEmbedder(Embedder):
         if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
             raise self._problem(f"its answer is not {count} vectors of one length")
         if not np.isfinite(vectors).all():
-            raise self._problem("its vectors hold what is no number")
+            raise self._problem("its vectors hold what is not a number")
         width = int(vectors.shape[1])
         if self._dimensions and width != self._dimensions:
             raise self._problem(f"it gave {width} numbers, and {self._dimensions} before")

@@ -129,7 +129,7 @@ def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:
     left = dict(filters or {})
     number, audiences, trust = (left.pop(name, {}) for name in ("agent_id", "audience", "trust"))
     if left or not str(number).isdigit() or set(audiences) != {"in"} or set(trust) - {"gte"}:
-        raise ValueError(f"{filters!r} is no filter of an assistant, audiences and trust")
+        raise ValueError(f"{filters!r} is not a filter of an assistant, audiences and trust")
     wanted = tuple(checked_audiences(audiences["in"]))
     return Sought(int(number), query, wanted, limit, float(trust.get("gte", 0.0)))
 

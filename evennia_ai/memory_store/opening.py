@@ -69,7 +69,7 @@ class MemorySettings:
         folder: where mem0 leaves a file of its own.
         url, api_key: of the store's server; never shown.
         model, model_url, model_key: of the embeddings API.
-        notice: what the owner should know although it is no mistake, or "".
+        notice: what the owner should know although it is not a mistake, or "".
     """
 
     store: str

@@ -1,13 +1,13 @@
 """The package's own tables: calls, record, memories, cards, trace, tasks, tokens, pins, peers.
 
 Each table has one room that fills it: `budget.ledger` totals, calls and games, `audit` the record,
-`memory_store.rows` the memories, `memory` the profiles, `operations.token_store` the tokens,
+`memory_store.rows` the memories, `memory` the profiles, `operations.rights.token_store` the tokens,
 `agent.tracing` the trace, `tasks.store` the tasks, `tasks.peer_store` those of peers,
-`tasks.remote_tasks` those that agents elsewhere were given, `operations.cards` the cards,
+`tasks.remote_tasks` those that agents elsewhere were given, `operations.files.cards` the cards,
 `mcp.pin_store` the pinned tools. Whoever deletes an assistant deletes its rows:
-`operations.lifecycle` and `operations.removing`. Amounts of money are whole nano-dollars, times
-whole seconds since 1970 or as a column says; counters are added to in the database, never set from
-memory, so that several server processes can share them.
+`operations.assistants.lifecycle` and `operations.assistants.removing`. Amounts of money are whole
+nano-dollars, times whole seconds since 1970 or as a column says; counters are added to in the
+database, never set from memory, so that several server processes can share them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from evennia_ai.models.card_file import CardFile as CardFile
 from evennia_ai.models.entity_profile import EntityProfile as EntityProfile
 from evennia_ai.models.jobs import WorkerSeen as WorkerSeen
 from evennia_ai.models.jobs import WorkJob as WorkJob
-from evennia_ai.models.ledger_game import LedgerGame as LedgerGame
 from evennia_ai.models.peers import PeerEvent as PeerEvent
 from evennia_ai.models.peers import PeerHook as PeerHook
 from evennia_ai.models.peers import PeerTask as PeerTask
@@ -121,6 +120,26 @@ class ModelCall(models.Model):
             models.Index(fields=["assistant", "at"], name="evennia_ai_call_of"),
             models.Index(fields=["state", "at"], name="evennia_ai_call_state"),
         ]
+
+
+class LedgerGame(models.Model):
+    """A game and its name in a shared ledger; in a game's own database its identity, with no name.
+
+    `budget.ledger.names` fills it.
+
+    Attributes:
+        game: the name; "" in a game's own database.
+        identity: of the game's database: a number that no other has, unless it is a copy.
+        owner: the server process that showed itself last; "" after one that ended in order.
+        host: the machine of it, as it calls itself.
+        seen_at: seconds since 1970 at which it did, by the ledger's clock.
+    """
+
+    game = models.CharField(max_length=SHORT, primary_key=True)
+    identity = models.CharField(max_length=SHORT)
+    owner = models.CharField(max_length=SHORT, blank=True)
+    host = models.CharField(max_length=LONG, blank=True)
+    seen_at = models.BigIntegerField(default=0)
 
 
 class _Recorded(models.Model):

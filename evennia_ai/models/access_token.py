@@ -1,6 +1,6 @@
 """The table of access tokens, with which programs speak for an account: by REST, and by MCP.
 
-`operations.token_store` fills it, and nobody else reads it.
+`operations.rights.token_store` fills it, and nobody else reads it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The table of character cards, each as it came, so that it can be given back without loss.
 
-`operations.cards` fills it, which is the only one to read it as well: no turn needs a card, since
-what is told of one is in the settings and in the lore that were made of it.
+`operations.files.cards` fills it, which is the only one to read it as well: no turn needs a card,
+since what is told of one is in the settings and in the lore that were made of it.
 """
 
 from __future__ import annotations

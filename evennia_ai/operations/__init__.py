@@ -2,26 +2,34 @@
 
 Each gives a `Result` with a sentence and a typed value; commands and other front ends check rights
 and format, nothing more. `by` is the name of whoever does it, for the record; `look` is who looks:
-without it nobody does, who sees no private words. The modules by what they are about:
+without it nobody does, who sees no private words. The packages:
 
-    being there   assistants, adoption, lifecycle, removing, naming, guarding (of names), leftovers
-    acting        control, models, tools, questions, conversation, goals
-    prompts       prompts, shown_prompts, texts
-    hearing       hearing, listening, explaining, traces
-    settings      settings, setting_rows, setting_checks, edits, undoing
-    memory        memories, memory_rows, memory_upkeep, memory_trials, nights, own_memory,
-                  acquaintances, lore, profiles, exports
-    in and out    cards, lore_packs, imports
-    rights, money rights, callers (from the web), revealing (of private words), tokens, token_store,
-                  budget, spending
-    watching      auditing, audit_check, monitoring, equipment, observing, times, result
+    assistants    making, adopting, changing, copying and removing them
+    conversation  telling, asking and answering from afar; what an assistant hears; its goals
+    turns         turns as they happen, recorded, traced and explained
+    dry_runs      a message is tried, and nothing is stored
+    memory        memories, profiles, lore, nights, the condition of the store
+    models        the choice of a model, its endpoints, prompts and texts
+    settings      shown, checked, changed
+    tools         run by hand, held back
+    rights        acts, callers from the web, tokens, private words
+    budget        caps, and what was spent by day
+    audit         the audit log, its check, and edits that are undone
+    monitoring    health, equipment, counts for metrics
+    files         exports, imports, character cards, lore packs
+    bundles       an assistant moves from game to game
+    peers         agents elsewhere, by A2A
+
+and beside them `control` (start, stop, breakers, status), `naming`, `guarding` (of names), and what
+all of them give: `result` and `times`.
 """
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.operations.adoption import adopt, find_npc, refuse_release, release
-from evennia_ai.operations.assistants import create_assistant, find_assistant, give_account
-from evennia_ai.operations.auditing import audit_log, check_audit
-from evennia_ai.operations.budget import budget_of
+from evennia_ai.operations.assistants.adoption import adopt, find_npc, refuse_release, release
+from evennia_ai.operations.assistants.creation import create_assistant, give_account
+from evennia_ai.operations.assistants.lifecycle import clone_assistant, delete_assistant
+from evennia_ai.operations.audit.log import audit_log, check_audit
+from evennia_ai.operations.budget.caps import budget_of
 from evennia_ai.operations.control import (
     clear,
     clear_all,
@@ -32,13 +40,12 @@ from evennia_ai.operations.control import (
     stop,
     stop_all,
 )
-from evennia_ai.operations.explaining import last_addressed, why
-from evennia_ai.operations.exports import archive_audit, export_audit
-from evennia_ai.operations.goals import add_goal, close_goal, list_goals
-from evennia_ai.operations.lifecycle import clone_assistant, delete_assistant
-from evennia_ai.operations.listening import hush, set_channel, set_muted, unhush
-from evennia_ai.operations.lore import add_lore, change_lore, list_lore, remove_lore
-from evennia_ai.operations.memories import (
+from evennia_ai.operations.conversation.goals import add_goal, close_goal, list_goals
+from evennia_ai.operations.conversation.listening import hush, set_channel, set_muted, unhush
+from evennia_ai.operations.conversation.questions import answer, questions
+from evennia_ai.operations.files.exports import archive_audit, export_audit
+from evennia_ai.operations.memory.lore import add_lore, change_lore, list_lore, remove_lore
+from evennia_ai.operations.memory.memories import (
     add_memory,
     correct_memory,
     forget_all,
@@ -47,15 +54,7 @@ from evennia_ai.operations.memories import (
     search_memories,
     show_memory,
 )
-from evennia_ai.operations.memory_upkeep import (
-    memory_status,
-    put_to_sleep,
-    reindex_memories,
-    wake_up,
-)
-from evennia_ai.operations.models import check_model
-from evennia_ai.operations.naming import assistant_for, list_assistants
-from evennia_ai.operations.own_memory import (
+from evennia_ai.operations.memory.own import (
     correct_known,
     export_known,
     forget_everything,
@@ -63,13 +62,21 @@ from evennia_ai.operations.own_memory import (
     set_remembered,
     what_is_known,
 )
-from evennia_ai.operations.profiles import find_person, list_profiles, show_profile
-from evennia_ai.operations.questions import answer, questions
+from evennia_ai.operations.memory.profiles import find_person, list_profiles, show_profile
+from evennia_ai.operations.memory.upkeep import (
+    memory_status,
+    put_to_sleep,
+    reindex_memories,
+    wake_up,
+)
+from evennia_ai.operations.models.choosing import check_model
+from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.rights import may_control
-from evennia_ai.operations.tokens import list_tokens, make_token, revoke_token, revoke_tokens
-from evennia_ai.operations.tools import execute_tool
-from evennia_ai.operations.traces import trace
+from evennia_ai.operations.rights.acts import may_control
+from evennia_ai.operations.rights.tokens import list_tokens, make_token, revoke_token, revoke_tokens
+from evennia_ai.operations.tools.running import execute_tool
+from evennia_ai.operations.turns.explaining import last_addressed, why
+from evennia_ai.operations.turns.traces import trace
 
 __all__ = [
     "AssistantScript",

@@ -20,13 +20,13 @@ from evennia_ai.core.safety.lockout import Lockout, State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.operations.budget import today_of
-from evennia_ai.operations.endpoint_uses import EndpointUse, uses_of
-from evennia_ai.operations.memory_upkeep import MemorySummary, summary_of
+from evennia_ai.operations.budget.caps import today_of
+from evennia_ai.operations.memory.upkeep import MemorySummary, summary_of
+from evennia_ai.operations.models.endpoints import EndpointUse, uses_of
+from evennia_ai.operations.monitoring.workers import WorkersRow, workers_row
 from evennia_ai.operations.result import Result, note, one_of
-from evennia_ai.operations.settings import signed
+from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.times import iso
-from evennia_ai.operations.workers import WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreaker
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.turns import aside

@@ -78,6 +78,12 @@ def _problem_of_words(line: str) -> str:
 # ---- names that are somebody's -----------------------------------------------------------------
 
 
+def find_assistant(key: str) -> AssistantScript | None:
+    """The assistant of that name, in any case."""
+    found = search_script_tag(tag_of(key.strip()), category=TAG_CATEGORY)
+    return next(iter(found), None)
+
+
 def list_assistants() -> list[AssistantScript]:
     """All assistants of the game, by name."""
     found = search_script_tag(ANY_TAG, category=TAG_CATEGORY)
@@ -269,7 +275,7 @@ def command_names() -> dict[str, str]:
     for word, name in given.items():
         if word not in WORDS:
             raise ConfigurationError(
-                f"{SETTING} has {word!r}, which is no command; there are {', '.join(WORDS)}"
+                f"{SETTING} has {word!r}, which is not a command; there are {', '.join(WORDS)}"
             )
         if not isinstance(name, str) or len(name.split()) > 1 or name.strip() != name:
             raise ConfigurationError(

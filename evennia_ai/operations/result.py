@@ -1,4 +1,4 @@
-"""Results of operations: a sentence for people, and a typed value for programs."""
+"""Results of operations, a sentence and a typed value; and numbers by which rows are asked for."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing_extensions import TypeVar
 
 T = TypeVar("T", default=Any)
 U = TypeVar("U")
+# What a database takes for the number of a row.
+MOST_DIGITS = 18
 
 
 class Problem(StrEnum):
@@ -116,3 +118,9 @@ def note(text: str) -> Any:
 def one_of(words: Iterable[str], text: str = "") -> Any:
     """The same of a text that is always one of some words."""
     return Field(description=text or None, json_schema_extra={"enum": [*words]})
+
+
+def number_of(key: str | int) -> int | None:
+    """The number that a row is asked for by, None where it is asked for by its key."""
+    text = str(key)
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None

@@ -25,7 +25,7 @@ class Span:
     """A time with a beginning and an end, in seconds since 1970.
 
     Attributes:
-        until: its end, which is no part of it.
+        until: its end, which is not part of it.
         told: what it is called, such as "on 2026-11-21".
     """
 
@@ -129,7 +129,7 @@ def moment_of(text: str, now: datetime) -> datetime:
     try:
         moment = _read_moment(words, now)
     except (ValueError, OverflowError):
-        raise ValueError(f"{shown} is no time; a time is like {TIMES} {zone_name()}.") from None
+        raise ValueError(f"{shown} is not a time; a time is like {TIMES} {zone_name()}.") from None
     if moment > now:
         raise ValueError(f"{shown} is not over yet: it is {as_shown(now.timestamp())}.")
     return moment

@@ -187,7 +187,7 @@ def _read_own(number: int, raw: Mapping[str, Any], where: str) -> PromptComponen
     texts = {name: raw.get(name, "") for name in ("key", "content", "name", "description")}
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise ConfigurationError(f"{where}.{name} is {text!r}; it must be a text")
+            raise ConfigurationError(f"{where}.{name} is {text!r}; it must be text")
     for name in ("key", "content"):
         if not texts[name].strip():
             raise ConfigurationError(f"{where} needs a {name}, a text that is not empty")

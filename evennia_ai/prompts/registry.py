@@ -107,10 +107,10 @@ def _templates(given: object, path: str) -> dict[str, PromptTemplate]:
     for key, text in _mapping(given, path, "{'stern': 'You are {name}. ...'}").items():
         if not isinstance(key, str) or not _TEMPLATE_KEY.match(key) or key == DEFAULT:
             raise ConfigurationError(
-                f"{path}: {key!r} is no key for a template; it must be one word, not 'default'"
+                f"{path}: {key!r} is not a key for a template; it must be one word, not 'default'"
             )
         if not isinstance(text, str) or not text.strip():
-            raise ConfigurationError(f"{path}[{key!r}] is {text!r}; it must be a text")
+            raise ConfigurationError(f"{path}[{key!r}] is {text!r}; it must be text")
         check_text(text, f"{path}[{key!r}]")
         found[key] = PromptTemplate(key, text)
     return found

@@ -32,7 +32,7 @@ def _function(path: str, setting: str) -> Callable[..., object]:
             f"{setting} names {path!r}, which is not there: {error}"
         ) from error
     if not callable(found):
-        raise ConfigurationError(f"{setting} names {path!r}, which is no function")
+        raise ConfigurationError(f"{setting} names {path!r}, which is not a function")
     function: Callable[..., object] = found
     return function
 

@@ -1,16 +1,27 @@
-"""Goals of one assistant, read and written; each change is stored with what tells of it."""
+"""Goals of one assistant, read and written, and the clocks by which they have their time.
+
+Each change is stored with what tells of it. The clocks are the wall's, and the game's with its own
+calendar.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import evennia
+from django.conf import settings
+from django.utils import timezone
 
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.turn import goal_times, goals
+from evennia_ai.core.turn.goal_times import GAME, NAMED_HOURS, REAL, Clocks, DayClock, clock_hour
 from evennia_ai.core.turn.goals import Goal, Goals, Missed
-from evennia_ai.runtime import day_clocks, state
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
+HOURS = "EVENNIA_AI_NAMED_HOURS"
 LOOK_SECONDS = 60.0
 _DROPPED_ALONG = "its goal was closed"
 
@@ -40,7 +51,7 @@ def add(
     """
     timing = None
     if when.strip():
-        timing = goal_times.read(when, day_clocks.of(script), day_clocks.named_hours())
+        timing = goal_times.read(when, clocks_of(script), named_hours())
     changed, number = goals.add(of(script), text, priority, parent=parent, by=by, timing=timing)
     state.write(script, *_created(changed, [number]), current_goals=changed)
     return number
@@ -86,7 +97,7 @@ def is_time(script: Assistant) -> bool:
     stored, autonomy, now = of(script), script.work.autonomy, script.clock.seconds()
     if autonomy.looked_at == stored.get("version", 0) and now < autonomy.look_after:
         return False
-    clocks = day_clocks.of(script)
+    clocks = clocks_of(script)
     if (known := goals.in_step(stored, clocks)) is not stored:
         state.write(script, current_goals=known)
     left = goals.waits_for(known, clocks)
@@ -99,7 +110,7 @@ def is_time(script: Assistant) -> bool:
 def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
     """Begin the goals whose time has come, and give up what was missed; returns the latter."""
     before = of(script)
-    changed, missed = goals.come_due(before, day_clocks.of(script), late_seconds)
+    changed, missed = goals.come_due(before, clocks_of(script), late_seconds)
     if changed is before:
         return []
     still = {goal["id"] for goal in goals.active(changed)}
@@ -145,3 +156,45 @@ def _created(changed: Goals, numbers: Sequence[int]) -> list[Fact]:
         for goal in changed["goals"]
         if goal["id"] in numbers
     ]
+
+
+def clocks_of(script: Assistant) -> Clocks:
+    """Both clocks as they stand; no statement but the first in a game without TIME_GAME_EPOCH."""
+    zone = timezone.get_default_timezone()
+    return {REAL: DayClock(script.clock.seconds(), zone), GAME: _of_game()}
+
+
+def _of_game() -> DayClock:
+    """The game's clock; `TIME_UNITS` is the calendar of Evennia's contrib custom_gametime."""
+    # Imported by Evennia when it has a database: before that, gametime complains aloud.
+    now, rate = evennia.gametime.gametime(absolute=True), float(settings.TIME_FACTOR)
+    units: Mapping[str, float] = getattr(settings, "TIME_UNITS", None) or {}
+    if not units:
+        return DayClock(now, timezone.get_default_timezone(), rate=rate)
+    return DayClock(
+        now,
+        day=units.get("day", 86_400),
+        hour=units.get("hour", units.get("hr", 3600)),
+        minute=units.get("min", 60),
+        rate=rate,
+    )
+
+
+def named_hours() -> dict[str, str]:
+    """The hours of the game's day that have a name, in words of one line and small letters.
+
+    Raises:
+        ConfigurationError: one that the game sets is none.
+    """
+    own = getattr(settings, HOURS, {})
+    if not isinstance(own, Mapping):
+        raise ConfigurationError(f"{HOURS} is {own!r}; it must be like {{'dusk': '18:00'}}")
+    named = dict(NAMED_HOURS)
+    for name, hour in own.items():
+        at = clock_hour(hour) if isinstance(hour, str) else ""
+        if not at or not str(name).isidentifier():
+            raise ConfigurationError(
+                f"{HOURS}[{name!r}] is {hour!r}; it must be a name and an hour, {{'dusk': '18:00'}}"
+            )
+        named[str(name).casefold()] = at
+    return named

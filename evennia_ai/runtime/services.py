@@ -22,8 +22,12 @@ from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import read_value
 from evennia_ai.core.settings.remote import SETTING as REMOTE_SPECIALISTS
 from evennia_ai.core.settings.remote import Remote, read_remotes
-from evennia_ai.core.settings.services import A2aConfig, BreakerConfig, McpServerConfig
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import (
+    A2aConfig,
+    BreakerConfig,
+    McpServerConfig,
+    WorkersConfig,
+)
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
 from evennia_ai.llm.bridge import Pacer, as_deferred
@@ -159,7 +163,7 @@ def tool_modules() -> tuple[str, ...]:
     """Modules with tools of the game.
 
     Raises:
-        ConfigurationError: the setting is no list of names.
+        ConfigurationError: the setting is not a list of names.
     """
     modules = getattr(settings, "EVENNIA_AI_TOOL_MODULES", ())
     if isinstance(modules, (list, tuple)) and all(isinstance(name, str) for name in modules):
@@ -173,7 +177,7 @@ def most_tools() -> int:
     """The most tools that a model is shown at once; the others it finds by `find_tools`.
 
     Raises:
-        ConfigurationError: it is no number.
+        ConfigurationError: it is not a number.
     """
     return _whole_number("EVENNIA_AI_MAX_TOOLS_OFFERED")
 
@@ -360,7 +364,7 @@ def reply_bytes() -> int:
     """The most bytes of a model's reply that are read.
 
     Raises:
-        ConfigurationError: it is no number.
+        ConfigurationError: it is not a number.
     """
     return _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
 
@@ -369,7 +373,7 @@ def check_settings() -> str:
     """Read everything once that can be wrong.
 
     Returns:
-        What the owner should know although it is no mistake, or "".
+        What the owner should know although it is not a mistake, or "".
 
     Raises:
         ConfigurationError: something is wrong.

@@ -152,7 +152,7 @@ def root_of(script: Assistant, event: Event | None) -> Any:
     """The assistant whose people are asked about an event: the one at the top of its chain.
 
     Returns:
-        The assistant itself for what is no task, or one of a program's; None for a task that
+        The assistant itself for what is not a task, or one of a program's; None for a task that
         nobody waits for.
     """
     while event is not None and event.kind == TASK:
@@ -178,7 +178,7 @@ def is_heard(script: Assistant, event: Event) -> bool:
     if not isinstance(held, Delegation) or held.asked_in is None:
         return held is not None
     requester = held.requester
-    # What a person has it do by hand is no turn of its own: that person waits elsewhere.
+    # What a person has it do by hand is not a turn of its own: that person waits elsewhere.
     is_by_hand = requester.work is None or held.asked_in.id not in requester.work.busy
     return is_by_hand or is_heard(requester, held.asked_in)
 

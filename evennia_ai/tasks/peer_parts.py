@@ -23,12 +23,14 @@ LONGEST_NAME, LONGEST_TYPE, LONGEST_URL = 64, 100, 2_000
 MOST_BYTES = 16_000
 MOST_MODES = 20
 NO_NAME = "a name has 1 to {most} letters, digits, blanks and . _ -, not {name!r}"
-NO_TYPE = "{given!r} is no media type, such as text/plain"
+NO_TYPE = "{given!r} is not a media type, such as text/plain"
 ONE_OF = "give one of content, base64 and url"
-NO_JSON = "that is no JSON: it has a number or a character that there is not"
-NO_BASE64 = "that is no base64"
+NO_JSON = "that is not JSON: it has a number or a character that there is not"
+NO_BASE64 = "that is not base64"
 TOO_LONG = "that has {size:,} bytes; one piece has at most {most:,}"
-NO_URL = "{url!r} is no address: it begins with https:// or http:// and has a host and no password"
+NO_URL = (
+    "{url!r} is not an address: it begins with https:// or http:// and has a host and no password"
+)
 WITHIN = "{host!r} is within a network that others cannot reach"
 NOT_ACCEPTED = "they take only {modes}, and this is {kind}"
 _NAME = re.compile(r"\w[\w .-]*")
@@ -149,7 +151,7 @@ def _checked(url: str) -> str:
 
 
 def bytes_of(file: Mapping[str, Any]) -> bytes:
-    """The content of a file that is no link."""
+    """The content of a file that is not a link."""
     if "base64" in file:
         return base64.b64decode(file["base64"])
     return str(file["text"]).encode("utf-8", "replace")

@@ -171,7 +171,7 @@ def find(script: Assistant, person: Being | None, name: str) -> PendingTask | No
         person: in whose name it was asked; None: the game's.
 
     Raises:
-        NoAnswerError: it is no name.
+        NoAnswerError: it is not a name.
     """
     if not _NAME.fullmatch(name):
         raise NoAnswerError(

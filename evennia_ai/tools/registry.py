@@ -78,7 +78,7 @@ def _problem(spec: ToolSpec) -> str:
     if not spec.description.strip():
         return "it needs a description: the model reads it"
     if problem := schema_problem(spec.parameters):
-        return f"its parameters are no JSON schema of an object: {problem}"
+        return f"its parameters are not a JSON schema of an object: {problem}"
     if taken := RESERVED.intersection(spec.parameters.get("properties", {})):
         return f"an argument cannot be called {', '.join(sorted(taken))}: the game gives that"
     if not _is_duration(spec.timeout_seconds):

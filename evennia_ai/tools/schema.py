@@ -21,7 +21,7 @@ MOST_DEPTH = 20
 MOST_NAMED = 20
 
 _KINDS = {
-    "string": "a text",
+    "string": "text",
     "integer": "a whole number",
     "number": "a number",
     "boolean": "true or false",
@@ -55,7 +55,7 @@ _WANTS = {
 
 
 def _value_problem(value: object) -> str:
-    """The fault of a value that is no text and holds no others, or "": no tool takes it."""
+    """The fault of a value that is not text and holds no others, or "": no tool takes it."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number that can be used"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations import Result, undoing
-from evennia_ai.operations.edits import Edit
+from evennia_ai.operations import Result
+from evennia_ai.operations.audit import undoing
+from evennia_ai.operations.audit.edits import Edit
+from evennia_ai.operations.audit.undoing import MadeEdit
 from evennia_ai.operations.rights import is_allowed, refusal
-from evennia_ai.operations.undoing import MadeEdit
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
 from evennia_ai.web.typed import Part, compared, time_shown, value_shown, whole_in
 
@@ -87,7 +88,7 @@ def _undo(visit: Visit) -> Result:
     try:
         number = whole_in(visit.form, "number")
     except ValueError:
-        return Result.invalid(f"{visit.form['number'][:40]!r} is no number of an edit.")
+        return Result.invalid(f"{visit.form['number'][:40]!r} is not the number of an edit.")
     found = undoing.find_undo(visit.assistant, number)
     return _edited(visit, found, undoing.undo)
 

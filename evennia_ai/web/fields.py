@@ -14,7 +14,7 @@ from evennia_ai.core.settings.paths import Keys, locate, schema_of_keys
 from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, parse
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.setting_rows import SettingRow, is_of_game, shown
+from evennia_ai.operations.settings.rows import SettingRow, is_of_game, shown
 from evennia_ai.web.rows import Visit
 
 SET, WAS, UNSET = "set:", "was:", "unset"

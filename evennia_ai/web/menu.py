@@ -1,15 +1,62 @@
-"""The menu of a page: what whoever looks may go to."""
+"""The menu of a visitor, and all pages, buttons and files in its order."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evennia_ai.operations import list_assistants
+from twisted.internet.defer import Deferred
+
+from evennia_ai.operations import Result, list_assistants
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.rows import Visit, page_address
-from evennia_ai.web.tables import PAGES
+from evennia_ai.web.pages import (
+    audit,
+    bench,
+    health,
+    live,
+    looks,
+    lore,
+    make,
+    memory,
+    money,
+    nights,
+    now,
+    own,
+    people,
+    prompt,
+    questions,
+    records,
+    settings,
+    turns,
+)
+from evennia_ai.web.rows import Action, Download, Page, Visit, page_address
 
+_MODULES = (
+    *(now, questions, money, make, lore, records, health, own),
+    *(live, turns, bench, memory, people, nights, audit, prompt, settings, looks),
+)
+
+
+def _without_commands(action: Action) -> Action:
+    """A button whose sentence names no command to type: a page has a button for each."""
+
+    def do(visit: Visit) -> Result | Deferred[Result]:
+        outcome = action.do(visit)
+        if isinstance(outcome, Deferred):
+            return outcome.addCallback(Result.untyped)
+        return outcome.untyped()
+
+    return replace(action, do=do)
+
+
+PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
+ACTIONS: tuple[Action, ...] = tuple(
+    _without_commands(action) for module in _MODULES for action in module.ACTIONS
+)
+DOWNLOADS: tuple[Download, ...] = tuple(
+    each for module in _MODULES for each in getattr(module, "DOWNLOADS", ())
+)
+BY_NAME = {page.name: page for page in PAGES}
 # Where the name of an assistant leads.
 FIRST = next(page.name for page in PAGES if page.is_of_one)
 

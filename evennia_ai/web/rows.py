@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
 
 APP_NAME = "evennia_ai_web"
 ONE = "assistants/<str:key>/"
@@ -77,7 +77,7 @@ class Page:
         path: below the workbench's address, as Django writes paths.
         name: of the address, and of the template `evennia_ai/<name>.html`.
         title: its heading, and its name in the menu.
-        act: the right it needs, a name in `operations.rights.ACTS`; "": an account is enough.
+        act: the right it needs, a name in `operations.rights.acts.ACTS`; "": an account is enough.
         show: gives what the template shows; in the game's thread.
         in_menu: it stands in the menu of the site, or of its assistant.
         is_long: a model or a tool is waited for.

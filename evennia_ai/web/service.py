@@ -19,8 +19,8 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
 from evennia_ai import audit
-from evennia_ai.operations import callers
 from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights import callers
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.watching import FEED
 from evennia_ai.runtime.web_requests import address_of, read_only_session

@@ -44,7 +44,7 @@ def number_in(form: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise ValueError(f"{text[:40]!r} is no number; a number is like 5 or 0.5")
+        raise ValueError(f"{text[:40]!r} is not a number; a number is like 5 or 0.5")
     return found
 
 
@@ -56,7 +56,7 @@ def whole_in(form: Mapping[str, str], name: str) -> int | None:
     """
     found = number_in(form, name)
     if found is not None and (found != int(found) or abs(found) > MOST_WHOLE):
-        raise ValueError(f"{form[name][:40]!r} is no whole number; one is like 5")
+        raise ValueError(f"{form[name][:40]!r} is not a whole number; one is like 5")
     return None if found is None else int(found)
 
 

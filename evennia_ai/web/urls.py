@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
+from evennia_ai.web.menu import ACTIONS, DOWNLOADS, PAGES
 from evennia_ai.web.rows import APP_NAME
-from evennia_ai.web.tables import ACTIONS, DOWNLOADS, PAGES
 from evennia_ai.web.views import action_view, download_view, page_view
 
 app_name = APP_NAME

@@ -26,15 +26,14 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations import Result, callers
+from evennia_ai.operations import Result
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.rights import callers, is_allowed
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
-from evennia_ai.web.menu import Menu, menu_of
+from evennia_ai.web.menu import BY_NAME, Menu, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.tables import BY_NAME
 
 # Nothing but our own files: no text of a player's or of a model's can bring a script along.
 POLICY = (

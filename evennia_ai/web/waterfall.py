@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.operations.recorded_turns import Recorded, RecordedStep
-from evennia_ai.operations.traces import cost_of
+from evennia_ai.operations.turns.recorded import Recorded, RecordedStep
+from evennia_ai.operations.turns.traces import cost_of
 
 # In the units of the drawing: the room for names, the whole, a row, and what is seen of a moment.
 NAMES, WIDTH, ROW, LEAST = 190, 800, 22, 3

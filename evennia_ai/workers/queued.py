@@ -17,7 +17,7 @@ from django.db import DatabaseError
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IDelayedCall
 
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import WorkersConfig
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import MemoryStoreError, StaleEpochError
 from evennia_ai.llm.fallback import Client, sent_by

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from django.db import DatabaseError, connection, connections
 from twisted.internet import reactor
 
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import WorkersConfig
 from evennia_ai.llm.transport import OpenAITransport
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.troubles import explained, renew

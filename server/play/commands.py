@@ -146,7 +146,8 @@ def _bring_up(checkout: Checkout, report: Report, kept: dict[str, object]) -> No
         wished = openings.numbers
         insisted |= {name for name, port in world.openings.numbers.items() if port != wished[name]}
         openings = ports.claim(world.openings, insisted, put_by)
-        told = {**openings.as_choices(), "admin": world.admin, **_describe(endpoint, wants_brain)}
+        about = {"admin": world.admin, "wrong_settings": world.wrong_settings}
+        told = {**openings.as_choices(), **about, **_describe(endpoint, wants_brain)}
         ports.keep_choices(checkout.choices, told)
         undo.callback(_undisturbed, partial(game.stop, checkout))
         with report.step("starting") as step:
@@ -195,7 +196,9 @@ def _make_environment(
     )
     is_borrowed = checkout.borrowed_venv is not None
     if is_borrowed and not checkout.python.exists():
-        raise PlayError(f"EVENNIA_AI_VENV={checkout.venv} is no environment: no bin/python in it.")
+        raise PlayError(
+            f"EVENNIA_AI_VENV={checkout.venv} is not an environment: no bin/python in it."
+        )
     installs = not is_borrowed and not environment.is_ready(wish)
     needed = preflight.ENVIRONMENT_BYTES if installs else preflight.DATABASE_BYTES
     preflight.check_disk(checkout.root, needed, "the game")

@@ -21,6 +21,7 @@ from server.play.layout import Checkout
 RESULT_MARK = "result: "
 TROUBLE_MARK = "database: "
 PRIVATE = 0o600
+ASSISTANTS_ERRORS = "evennia_ai.E"
 
 
 def main(root: Path) -> None:
@@ -28,6 +29,7 @@ def main(root: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
     import django
     from django.conf import settings
+    from django.core.checks import run_checks
     from django.core.management import call_command
 
     from server.play import template
@@ -51,6 +53,7 @@ def main(root: Path) -> None:
     summary = build_world()
     call_command("collectstatic", interactive=False, verbosity=0)
     database = settings.DATABASES["default"]
+    wrong = [found.msg for found in run_checks() if f"{found.id}".startswith(ASSISTANTS_ERRORS)]
     told = {
         "admin": username,
         "is_new": is_new,
@@ -59,6 +62,7 @@ def main(root: Path) -> None:
         **evennias_commands(root),
         "database": str(database["NAME"]) if database["ENGINE"].endswith("sqlite3") else "",
         "static": str(settings.STATIC_ROOT),
+        "wrong_settings": " ".join(wrong),
     }
     print(RESULT_MARK + json.dumps(told))
 

@@ -21,7 +21,7 @@ NAME, FILE = "DATABASE_URL", ".database_url"
 SCHEMES = ("postgresql", "postgres", "pgsql")
 BACK = "sqlite"
 LIKE = "postgresql://user:password@host:5432/name"
-# What libpq, by which Django connects, may be told after the question mark and is no place.
+# What libpq, by which Django connects, may be told after the question mark and is not a place.
 OPTIONS = (
     *("application_name", "connect_timeout", "keepalives", "keepalives_idle", "options"),
     *("sslcert", "sslkey", "sslmode", "sslrootcert", "target_session_attrs", "tcp_user_timeout"),
@@ -50,7 +50,7 @@ def read(url: str) -> dict[str, Any]:
     try:
         port = parts.port
     except ValueError:
-        raise PlayError(f"{NAME} has a port that is no number from 0 to 65535.") from None
+        raise PlayError(f"{NAME} has a port that is not a number from 0 to 65535.") from None
     asked = dict(parse_qsl(parts.query, keep_blank_values=True))
     place = asked.pop("host", "") or unquote(parts.hostname or "")
     if unknown := sorted(asked.keys() - set(OPTIONS)):

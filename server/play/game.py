@@ -31,6 +31,7 @@ class World:
         server_command: the one that the portal is given for the server.
         database: path of the SQLite file, "" where it is another kind of database.
         static: the folder with the files that web pages need.
+        wrong_settings: why no assistant can work with the game's settings, or "".
     """
 
     admin: str
@@ -41,6 +42,7 @@ class World:
     server_command: list[str]
     database: str
     static: str
+    wrong_settings: str = ""
 
 
 def environment(checkout: Checkout, extra: Mapping[str, str]) -> dict[str, str]:

@@ -101,7 +101,7 @@ def choose(environ: Mapping[str, str], kept: Mapping[str, object]) -> Openings:
     """Decide the ports and the address: what was asked for, else what was kept, else the usual.
 
     Raises:
-        PlayError: if something that is no port number was asked for, or one was named twice.
+        PlayError: if something that is not a port number was asked for, or one was named twice.
     """
     wanted = {**DEFAULTS, "BIND": LOOPBACK, **kept, **asked_for(environ)}
     numbers = {name: _as_port(name, wanted[name]) for name in DEFAULTS}
@@ -180,7 +180,7 @@ def _obstacle(port: int, address: str) -> str:
             return "may not be opened by this account"
         except OSError as error:
             if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise PlayError(f"BIND={address} is no address of this machine.") from None
+                raise PlayError(f"BIND={address} is not an address of this machine.") from None
             return f"is used by {processes.holder_of_port(port) or 'another program'}"
     return ""
 

@@ -42,7 +42,7 @@ def remembered(
 ) -> World | None:
     """Return what the last look found, or None if anything is not as it was then.
 
-    Nothing is known of a database that is no file beside the game.
+    Nothing is known of a database that is not a file beside the game.
 
     Args:
         checkout: whose game.
@@ -76,7 +76,8 @@ def remember(
         environ: the variables that the settings may heed.
     """
     _file(checkout).unlink(missing_ok=True)
-    if not world.database or summary.left_out(world.summary) or _is_evennia_edited(checkout):
+    is_lacking = bool(summary.left_out(world.summary) or world.wrong_settings)
+    if not world.database or is_lacking or _is_evennia_edited(checkout):
         return
     try:
         seen = _seen(checkout, openings, world.database, environ)

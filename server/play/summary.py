@@ -35,7 +35,7 @@ def opened(checkout: Checkout, kept: dict[str, object], *, shows_password: bool)
     ]
     if openings.address != ports.LOOPBACK:
         lines.insert(-2, f"    open to      everybody who can reach {openings.address}")
-    return "\n".join(lines)
+    return "\n".join((*lines, *_wrong_settings(kept)))
 
 
 def status(checkout: Checkout) -> str:
@@ -52,7 +52,16 @@ def status(checkout: Checkout) -> str:
     elif obstacle := door.obstacle(openings):
         lines.append(f"  It does not answer: {obstacle}.")
         lines.append("  To mend it: make restart    To see why: make logs")
+    else:
+        lines += _wrong_settings(kept)
     return "\n".join(lines)
+
+
+def _wrong_settings(kept: dict[str, object]) -> list[str]:
+    """Return the lines that say why no assistant of the game answers, if its settings are why."""
+    wrong = kept.get("wrong_settings")
+    mend = "Correct it in server/conf/, then: make restart"
+    return [f"  No assistant can answer: {wrong}", f"  {mend}"] if wrong else []
 
 
 def in_brief(world: str) -> str:

@@ -51,9 +51,9 @@ def test_what_changes_is_seen(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("it is no mapping", []),
+        ("it is not a mapping", []),
         ("it has no name", {**CARD, "name": " \u200b"}),
-        ("its name is no text", {**CARD, "name": 7}),
+        ("its name is not text", {**CARD, "name": 7}),
         ("asked neither by", {**CARD, "supportedInterfaces": None}),
         ("asked neither by", {**CARD, "supportedInterfaces": [{**WAY, "protocolVersion": "0.3"}]}),
         (
@@ -72,7 +72,7 @@ def test_what_is_no_card(words: str, told: object) -> None:
     """The text says where it was looked for, and what is wrong."""
     with pytest.raises(ValueError) as refused:
         read_card(told, remote())
-    assert "what is at https://maps.example/.well-known/agent-card.json is no card" in str(
+    assert "what is at https://maps.example/.well-known/agent-card.json is not a card" in str(
         refused.value
     )
     assert words in str(refused.value)

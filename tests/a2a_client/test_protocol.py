@@ -121,7 +121,7 @@ def test_whatever_comes_is_read_or_refused(told: Any) -> None:
 def test_what_is_no_json() -> None:
     """Broken, or too deep to be read."""
     for body in (b"<html>", b"\xff", b"[" * 100_000):
-        with pytest.raises(ConnectionError, match="it is no JSON"):
+        with pytest.raises(ConnectionError, match="it is not JSON"):
             read_json(body)
         assert "" == complaint_of(body)
         assert code_of(body) is None

@@ -14,7 +14,7 @@ from django.test.utils import override_settings
 from evennia.utils import create, logger
 
 from evennia_ai.api.limits import cache
-from evennia_ai.operations import token_store
+from evennia_ai.operations.rights import token_store
 from tests.api import stock
 from tests.shell.support import ShellTest
 

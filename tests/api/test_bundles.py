@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.api import bundles
-from evennia_ai.operations import bundle_file
+from evennia_ai.operations.bundles import file as bundle_file
 from evennia_ai.runtime import state
 from evennia_ai.runtime.portions import finish
 from tests.api.support import ApiTest

@@ -75,7 +75,7 @@ class TestCards(ApiTest):
         for raw, told in (
             (b"GIF89a", "neither JSON nor a PNG picture"),
             (as_png(CARD)[:-20], "cut off"),
-            (b'{"name": 1}', "name is 1; it must be a text"),
+            (b'{"name": 1}', "name is 1; it must be text"),
         ):
             error = self.fault(400, "POST", "cards/preview/", body(raw))
             assert told in error["fields"]["file"][0]

@@ -133,7 +133,7 @@ class TestAssistants(ApiTest):
         assert type(bram) is Guard
 
     def test_a_body_of_a_named_class(self) -> None:
-        """With ears of its own or without; what is no class of beings is told."""
+        """With ears of its own or without; what is not a class of beings is told."""
         body = {"key": "Grim", "typeclass": f"{Guard.__module__}.Guard"}
         assert 201 == self.call("POST", "assistants/", body).status_code
         assert Guard.path == operations.find_assistant("grim").obj.typeclass_path

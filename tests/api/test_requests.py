@@ -42,7 +42,7 @@ class TestBodies(ApiTest):
         assert [] == operations.list_goals(self.ada_script).data.goals
 
     def test_a_body_that_is_too_long_is_refused(self) -> None:
-        """Also where it is no JSON at all."""
+        """Also where it is not JSON at all."""
         error = self.fault(413, "POST", "assistants/Ada/goals/", b" " * 100_001)
         assert {"code": "too_large", "message": "The body is longer than 100,000 bytes."} == error
 
@@ -70,7 +70,7 @@ class TestBodies(ApiTest):
         self.fault(400, "POST", "assistants/Ada/start/", {"now": True})
 
     def test_values_of_another_type_are_refused(self) -> None:
-        """A number is no text, a text no number, and true is neither."""
+        """A number is not text, a text no number, and true is neither."""
         for field, value in (
             ("text", 5),
             ("text", True),

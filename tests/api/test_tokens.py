@@ -15,7 +15,7 @@ from rest_framework.authtoken.models import Token
 
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.models import AccessToken
-from evennia_ai.operations import token_store
+from evennia_ai.operations.rights import token_store
 from evennia_ai.runtime import state
 from tests.api.support import PASSWORD, ApiTest
 

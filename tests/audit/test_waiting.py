@@ -151,7 +151,7 @@ class TestTrouble(AuditTest):
     """A database that fails."""
 
     def test_the_game_sees_its_own_errors(self) -> None:
-        """What is no conflict comes as Django's error, and what waited waits on."""
+        """What is not a conflict comes as Django's error, and what waited waits on."""
 
         def refuse(_execute: Any, *_rest: Any) -> Any:
             raise OperationalError("database is locked")

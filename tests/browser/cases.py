@@ -76,7 +76,7 @@ CASES = (
     Case("functions", "$You() $conj(go) $pconj(go) $eval(1+1) \\$You()"),
     Case("percent", "%cr %s %(name)s %%"),
     Case("at-command", "@ada open; @py self.msg(1)"),
-    # characters that are no text
+    # characters that are not text
     Case("ansi", "a\x1b[31mred\x1b[0m\x9b1mb", "a[31mred[0m1mb"),
     Case(
         "terminal-link",
@@ -95,7 +95,7 @@ CASES = (
         "fine<br>Tom bows.|/Tom leaves.\u2028Gone.\x0bNow.",
         "fine<br>Tom bows.|/Tom leaves. Gone. Now.",
     ),
-    # what is no speech at all
+    # what is not speech at all
     Case("thought", "<think>he is <b>a fool</b></think>Good day.", "Good day."),
     Case(
         "tool-as-text", '{"tool": "say", "parameters": {"message": "<b>"}} Good day.', "Good day."

@@ -28,11 +28,11 @@ TALK = (
     ("say @ada where are the books about storms?", "say", "In the north gallery, third case."),
 )
 ARRANGE = """
-from evennia_ai.operations import settings
+from evennia_ai.operations.settings import changing
 operations.add_memory(ada, 'The third stair of the north gallery is loose.', by='admin')
 operations.add_goal(ada, 'Find out who moved the great atlas.')
 operations.add_lore('The lamp was last lit in the storm of 1888.', keywords=['storm'], by='admin')
-settings.set_setting(ada, 'llm_max_tokens', 400, by='admin')
+changing.set_setting(ada, 'llm_max_tokens', 400, by='admin')
 ada.db.context_configs = {'tick_event': {'dangerous_requires_confirm': True}}
 ada.db.confirm_by = 'staff'
 told = 'arranged'

@@ -83,7 +83,7 @@ def test_hole_c15_a_network_of_ones_own_is_counted_as_one(text: str, expected: s
 
 
 def test_networks_and_what_is_within() -> None:
-    """Single addresses are networks too; what is no address is within none."""
+    """Single addresses are networks too; what is not an address is within none."""
     assert is_network("10.0.0.0/8")
     assert not is_network("a host")
     assert is_within("10.1.2.3", PROXIES)
@@ -133,5 +133,5 @@ def test_networks_are_read() -> None:
 def test_what_the_open_network_does_not_have(
     address: str, allowed: tuple[str, ...], is_one: bool
 ) -> None:
-    """In every form, unless its network is allowed; what is no address is none of the open ones."""
+    """In every form, unless its network is allowed; what is not an address is not open."""
     assert is_one is is_private(address, allowed)

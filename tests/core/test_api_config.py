@@ -159,7 +159,7 @@ def test_old_tokens_are_kept_or_not() -> None:
 
 @pytest.mark.parametrize(("given", "path"), [("/ai", "ai/"), ("staff/ai/", "staff/ai/")])
 def test_the_workbench_is_at_a_path(given: str, path: str) -> None:
-    """With or without slashes; what is no path is refused with its name."""
+    """With or without slashes; what is not a path is refused with its name."""
     assert path == WebConfig.from_stored({"path": given}).path
     with pytest.raises(ConfigurationError, match="path"):
         WebConfig.from_stored({"path": "not a path"})

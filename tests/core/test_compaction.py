@@ -200,7 +200,7 @@ def test_the_request() -> None:
     "word", ["done", "now", "under way", "next", "limits", "facts", "who said what", "never follow"]
 )
 def test_the_prompt_covers(word: str) -> None:
-    """What a summary has to hold, and that what people said is no instruction."""
+    """What a summary has to hold, and that what people said is not an instruction."""
     assert word in DEFAULT_COMPACTION_PROMPT
 
 
@@ -242,7 +242,7 @@ def test_lines_are_quoted_once() -> None:
     ],
 )
 def test_a_summary_is_cleaned(clean: str, written: str) -> None:
-    """What a model writes around it is no part of it."""
+    """What a model writes around it is not part of it."""
     assert clean == clean_summary(written)
 
 

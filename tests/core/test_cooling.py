@@ -142,7 +142,7 @@ def test_hole_d26_what_is_laid_to_nobody_locks_as_ever() -> None:
 
 
 def test_hole_d26_by_way_of_assistants_one_person_is_still_one() -> None:
-    """What an assistant asked makes that one wait, and is no second person."""
+    """What an assistant asked makes that one wait, and is not a second person."""
     blame = Blame()
     judge(blame, *[failed()] * 4)
     other = Ended("#7", is_failure=True, is_counted=True, is_person=False)

@@ -103,12 +103,12 @@ def test_right_values_are_kept(stored: dict[str, Any]) -> None:
             "by is 'dice'; it must", {"task_assessment_by": "dice"}, id="an unknown judge"
         ),
         pytest.param(
-            "tag is ' '; it must be a text, such as specialist",
+            "tag is ' '; it must be text, such as specialist",
             {"delegate_assistant_tag": " "},
             id="blank",
         ),
         pytest.param(
-            "tag is 5; it must be a text, such as", {"delegate_assistant_tag": 5}, id="no text"
+            "tag is 5; it must be text, such as", {"delegate_assistant_tag": 5}, id="no text"
         ),
         pytest.param(
             "no key 'max_iterations'; it has multi_action_enabled, max_iterations_per_tick",

@@ -88,16 +88,16 @@ def test_what_is_a_time(text: str, when: str, wall_hours: float) -> None:
     ("told_of", "text"),
     [
         pytest.param(
-            "'at teatime' is no time; times are: at 18:30, at dawn", "at teatime", id="no"
+            "'at teatime' is not a time; times are: at 18:30, at dawn", "at teatime", id="no"
         ),
-        pytest.param("no time", "25:00", id="no hour"),
-        pytest.param("no time", "at dusk to the pier", id="more than a time"),
-        pytest.param("no time", "x" * 400, id="long"),
+        pytest.param("not a time", "25:00", id="no hour"),
+        pytest.param("not a time", "at dusk to the pier", id="more than a time"),
+        pytest.param("not a time", "x" * 400, id="long"),
         pytest.param(
             "on 2026-11-24 at 10:00 is over; it is 2026-11-25", "2026-11-24 10:00", id="past"
         ),
-        pytest.param("is no day and hour", "2026-02-30 10:00", id="no day"),
-        pytest.param("is no day and hour", "2026-12-30 25:00", id="no hour of a day"),
+        pytest.param("is not a day and hour", "2026-02-30 10:00", id="no day"),
+        pytest.param("is not a day and hour", "2026-12-30 25:00", id="no hour of a day"),
         pytest.param("more than a year away", "2028-01-01 10:00", id="far away"),
         pytest.param("more than a year away", "in 9999 days", id="far from now"),
     ],
@@ -159,7 +159,7 @@ def _next(goals: Goals) -> int:
 
 
 def test_parts_wait_with_their_whole() -> None:
-    """And a whole whose parts all wait is no step itself."""
+    """And a whole whose parts all wait is not a step itself."""
     goals, _ = split(timed("at dusk"), 1, ["take a lamp", "walk"])
     assert next_step(goals) is None
     goals, _ = come_due(goals, clocks(4.5), LATE)

@@ -203,7 +203,7 @@ def test_a_line_like_a_decoy_has_no_answer() -> None:
 
 
 def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
-    """What they said of themselves is no answer to a question about the world."""
+    """What they said of themselves is not an answer to a question about the world."""
     told = Note("You collect teapots.", "I collect teapots", is_reminder=True)
     alike = [{told.key: 0.9}]
     assert told == best([told], Asked("what do I collect?"), alike)
@@ -312,7 +312,7 @@ def test_what_is_said_before_a_question_counts_too() -> None:
 
 
 def test_who_asks_nothing_is_answered_from_what_is_alike() -> None:
-    """A greeting is no question about a thing that sounds a little like it."""
+    """A greeting is not a question about a thing that sounds a little like it."""
     assert best(NOTES, Asked("lovely lanterns, those"), [_alike(lamps=0.6)]) == LAMPS
     assert best(NOTES, Asked("good evening, lovely place"), [_alike(lamps=0.4)]) is None
     assert best(NOTES, Asked("good evening, lovely place"), None) is None

@@ -48,9 +48,9 @@ def test_a_legal_move(to: str, state: str, by: str) -> None:
 def test_an_illegal_move_is_refused(state: str, by: str) -> None:
     """What is not in the table is refused in words that name the state, the move and those left."""
     legal = ", ".join(row[2] for row in LEGAL if row[1] == state)
-    with pytest.raises(ValueError, match="is no move") as refusal:
+    with pytest.raises(ValueError, match="is not a move") as refusal:
         move(State(state), Move(by))
-    assert f"{by} is no move while {state}; legal are: {legal}" == str(refusal.value)
+    assert f"{by} is not a move while {state}; legal are: {legal}" == str(refusal.value)
 
 
 def test_every_state_and_move_is_decided() -> None:
@@ -113,7 +113,7 @@ def test_b10_a_lockout_survives_storage(cause: Cause) -> None:
     ],
 )
 def test_b10_what_another_version_stored(lockout: Lockout | None, stored: Any) -> None:
-    """What is absent is empty, and what cannot be read is no lockout."""
+    """What is absent is empty, and what cannot be read is not a lockout."""
     assert lockout == Lockout.from_stored(stored)
 
 

@@ -47,8 +47,8 @@ def test_every_key_is_known() -> None:
             "never_characters",
             [3],
         ),
-        ("faction_category is ' '; it must be a text, not an empty one", "faction_category", " "),
-        ("faction_category is None; it must be a text", "faction_category", None),
+        ("faction_category is ' '; it must be text, not an empty one", "faction_category", " "),
+        ("faction_category is None; it must be text", "faction_category", None),
     ],
 )
 def test_what_is_wrong_is_said(text: str, key: str, value: Any) -> None:

@@ -99,7 +99,7 @@ LOCAL_PART = string.ascii_letters + string.digits + "!#$%&'*+/=?^_`{|}~-"
 
 @given(st.lists(st.sampled_from(LOCAL_PART), min_size=1, max_size=6).map("".join))
 def test_an_address_is_not_heard(local: str) -> None:
-    """A mail address at a host named like the listener is no mention of it."""
+    """A mail address at a host named like the listener is not a mention of it."""
     assert not is_addressed(f"write to {local}@ada.org", ("ada",))
 
 

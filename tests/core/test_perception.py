@@ -224,7 +224,7 @@ def test_rules(verdict: str, trust: float, heard: dict[str, Any], ear: dict[str,
             0.2,
             {"source": "emit", "body": "Tom picks up a lamp.", "evidence": Evidence.NONE},
             {"is_engaged": True, "is_permitted": True},
-            id="picking up a lamp is no speech",
+            id="picking up a lamp is not speech",
         ),
         pytest.param(
             "7 default ignore",
@@ -344,7 +344,7 @@ def test_every_rule_is_told_in_words(rule: Rule) -> None:
 
 
 def test_every_source_has_words() -> None:
-    """Sources are spelled as in the specification, and what is no speech beside them."""
+    """Sources are spelled as in the specification, and what is not speech beside them."""
     words = ["whisper", "page", "channel", "say", "pose", "emit", "move", "system"]
     assert words == [str(source) for source in Source]
 

@@ -61,7 +61,7 @@ PROSE = st.lists(PROSE_WORDS, min_size=1, max_size=12).map(" ".join)
         pytest.param("I love Dune.", "I love *Dune*.", id="a title at the end"),
         pytest.param("Dune, of course.", "*Dune*, of course.", id="a title at the beginning"),
         pytest.param("Never do that.", "*Never* do that.", id="stress at the beginning"),
-        pytest.param("please Tom, go", "*please* Tom, go", id="a word that is no verb"),
+        pytest.param("please Tom, go", "*please* Tom, go", id="a word that is not a verb"),
         pytest.param("yes Tom", "*yes* Tom", id="a word that only ends like one"),
         pytest.param("Note: bring rope", "Note: bring rope", id="a colon"),
         pytest.param("it is 10:30", "it is 10:30", id="a time"),

@@ -38,12 +38,12 @@ def test_favour(favour: int, given: Any) -> None:
     "text", ["", "He is kind.", "{}", '{"attributes": "kind"}', "[1]", '{"attributes": ['], ids=str
 )
 def test_what_cannot_be_read(text: str) -> None:
-    """It is no portrait, and what is known stays."""
+    """It is not a portrait, and what is known stays."""
     assert None is read_portrait(text)
 
 
 def test_attributes_are_few_and_each_once() -> None:
-    """What is no text is left out."""
+    """What is not text is left out."""
     given = ["a", "a", 7, "", *map(str, range(20))]
     found = read_portrait(json.dumps({"attributes": given}))
     assert found is not None

@@ -73,7 +73,7 @@ def test_config_with_an_unknown_key() -> None:
 
 @pytest.mark.parametrize("stored", [None, 5, [], "fast", [("cooldown_seconds", 3)]])
 def test_config_that_is_no_mapping(stored: Any) -> None:
-    """What is no mapping is refused in a sentence that shows how one is written."""
+    """What is not a mapping is refused in a sentence that shows how one is written."""
     with pytest.raises(ConfigurationError) as caught:
         HearingConfig.from_stored(stored)
     told = str(caught.value)

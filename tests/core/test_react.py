@@ -153,5 +153,5 @@ def test_every_ending_has_a_row() -> None:
     ],
 )
 def test_whoever_waits_is_told_of_failures(is_failure: bool, reason: StopReason) -> None:
-    """Silence by the model's choice is no failure."""
+    """Silence by the model's choice is not a failure."""
     assert is_failure is Stop(reason).is_failure

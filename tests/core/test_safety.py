@@ -56,9 +56,9 @@ def test_error_limit(expected: bool, errors: int, limit: int) -> None:
         pytest.param(True, {"a": (1, 2)}, {"a": [1, 2]}, id="a list, however it is kept"),
         pytest.param(False, {"a": [1, 2]}, {"a": [2, 1]}, id="a list in another order"),
         pytest.param(False, {"a": 1}, {"a": 1.5}, id="another number"),
-        pytest.param(False, {"a": 1}, {"a": True}, id="a truth is no number"),
-        pytest.param(False, {"a": 1}, {"a": "1"}, id="a text is no number"),
-        pytest.param(False, {"a": True}, {"a": "True"}, id="a text is no truth"),
+        pytest.param(False, {"a": 1}, {"a": True}, id="a truth is not a number"),
+        pytest.param(False, {"a": 1}, {"a": "1"}, id="a text is not a number"),
+        pytest.param(False, {"a": True}, {"a": "True"}, id="a text is not a truth"),
         pytest.param(False, {"a": None}, {}, id="null is something"),
         pytest.param(False, {"a": "x"}, {"b": "x"}, id="another key"),
         pytest.param(False, {"a": "x"}, {"a": "x "}, id="spaces in a text are part of it"),
@@ -171,7 +171,7 @@ def test_arguments_that_cannot_be_read_are_told_apart_by_what_is_wrong() -> None
     ],
 )
 def test_b4_the_same_success(verdicts: str, same_successes: int, pattern: str) -> None:
-    """A call that brings the same again is no progress: a warning, then at twice as many a lock."""
+    """A call that brings the same again is not progress: a warning, at twice as many a lock."""
     assert verdicts.split() == play(only(same_successes=same_successes), pattern)
 
 

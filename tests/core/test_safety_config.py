@@ -164,7 +164,7 @@ def test_l2_0_is_one_thing(name: str) -> None:
             {"timeout": {"tick": 5}},
             id="a key",
         ),
-        pytest.param("safety_config has no key 5; it has", {5: {}}, id="a key that is no text"),
+        pytest.param("safety_config has no key 5; it has", {5: {}}, id="a key that is not text"),
         pytest.param("safety_config is None; it must be a mapping of", None, id="nothing"),
         pytest.param("safety_config is [1]; it must be a mapping of", [1], id="a list"),
         pytest.param("safety_config.loop is 5; it must be a mapping of", {"loop": 5}, id="no map"),

@@ -52,7 +52,7 @@ def test_a_default_is_a_right_value(name: str) -> None:
 
 
 def test_what_a_setting_does_not_take_is_refused() -> None:
-    """A group that is no mapping, and a plain value that does not fit; each with what would."""
+    """A group that is not a mapping, and a plain value that does not fit; each with what would."""
     for name, value, wanted in (
         ("hearing_config", "fast", "a mapping, such as {'calls_per_player': 6}"),
         ("tick_rate", 0, "a whole number from 1 to 86400"),
@@ -182,8 +182,8 @@ def test_a_path_is_understood(path: str, expected: tuple[str | int, ...]) -> Non
         ),
         pytest.param(
             "llm_auth_token",
-            "llm_auth_token cannot be set: keys and passwords are no settings of an assistant: put "
-            "them into the game's environment or into server/conf/secret_settings.py",
+            "llm_auth_token cannot be set: keys and passwords are not settings of an assistant: "
+            "put them into the game's environment or into server/conf/secret_settings.py",
             id="secret",
         ),
     ],

@@ -143,9 +143,9 @@ def test_what_fits_is_taken(name: str, value: Any) -> None:
         pytest.param("number", 10**400, "; it must be a number", id="more than a float"),
         pytest.param("from_one", "x", "a whole number from 1 up", id="no upper end"),
         pytest.param("above", 0, "above is 0; it must be a number above 0", id="the end itself"),
-        pytest.param("text", None, "text is None; it must be a text", id="none"),
-        pytest.param("text", b"x", "text is b'x'; it must be a text", id="bytes"),
-        pytest.param("word", " ", "word is ' '; it must be a text", id="blank"),
+        pytest.param("text", None, "text is None; it must be text", id="none"),
+        pytest.param("text", b"x", "text is b'x'; it must be text", id="bytes"),
+        pytest.param("word", " ", "word is ' '; it must be text", id="blank"),
         pytest.param("mode", "some", "mode is 'some'; it must be one of none, all", id="choice"),
         pytest.param("texts", "a", "texts is 'a'; it must be a list of texts", id="no list"),
         pytest.param("texts", [""], "texts is ['']; it must be a list of texts", id="empty entry"),
@@ -158,7 +158,7 @@ def test_what_fits_is_taken(name: str, value: Any) -> None:
             "maybe is 'x'; it must be a whole number from 1 up, or none, such as 7",
             id="with an example",
         ),
-        pytest.param("text", ["x" * 500], "…; it must be a text", id="a long one is cut"),
+        pytest.param("text", ["x" * 500], "…; it must be text", id="a long one is cut"),
         pytest.param(
             "below", {"one": "x"}, "below.one is 'x'; it must be a whole number", id="below"
         ),
@@ -246,7 +246,7 @@ def test_keys_that_are_numbers_come_as_texts() -> None:
 
 
 def test_what_stands_above_goes_before_what_stands_below() -> None:
-    """Mapping by mapping; what is no mapping takes the place of all, to be refused."""
+    """Mapping by mapping; what is not a mapping takes the place of all, to be refused."""
     below = {"a": {"x": 1, "y": {"z": 2}}, "b": 3}
     assert {"a": {"x": 5, "y": {"z": 2}}, "b": 3} == merged(below, {"a": {"x": 5}})
     assert {"a": 7, "b": {"c": 1}} == merged(below, {"a": 7, "b": {"c": 1}})

@@ -102,8 +102,8 @@ DEFINING = (
     "evennia_ai.commands.configuring",
     "evennia_ai.core.settings.assistant",
     "evennia_ai.core.settings.game",
-    "evennia_ai.operations.setting_checks",
-    "evennia_ai.operations.texts",
+    "evennia_ai.operations.settings.checks",
+    "evennia_ai.operations.models.texts",
 )
 GROUPS = (
     *(AssistantSettings, ApiConfig, AuditConfig, BreakerConfig, BudgetConfig, TraceConfig),

@@ -8,8 +8,13 @@ import pytest
 
 from evennia_ai.core.settings.memory import SleepSchedule
 from evennia_ai.core.settings.model import SettingsGroup
-from evennia_ai.core.settings.services import AuditConfig, BreakerConfig, LedgerConfig, TraceConfig
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import (
+    AuditConfig,
+    BreakerConfig,
+    LedgerConfig,
+    TraceConfig,
+    WorkersConfig,
+)
 from evennia_ai.errors import ConfigurationError
 
 Group = type[SettingsGroup]
@@ -58,8 +63,8 @@ REFUSED: tuple[tuple[Group, Any, str], ...] = (
     (AuditConfig, {"keep_events": 1.5}, "keep_events is 1.5; it must be a whole number"),
     (AuditConfig, {"keep_events": -1}, ", 0 for all"),
     (AuditConfig, {"keep_archives": True}, "keep_archives is True"),
-    (AuditConfig, {"archive_folder": ""}, "must be a text, such as server/ai_archive"),
-    (AuditConfig, {"archive_folder": 3}, "must be a text, such as server/ai_archive"),
+    (AuditConfig, {"archive_folder": ""}, "must be text, such as server/ai_archive"),
+    (AuditConfig, {"archive_folder": 3}, "must be text, such as server/ai_archive"),
     (TraceConfig, [], "EVENNIA_AI_TRACE_CONFIG is []; it must be a mapping"),
     (TraceConfig, {"keep_day": 3}, "EVENNIA_AI_TRACE_CONFIG has no key 'keep_day'"),
     (TraceConfig, {"keep_days": -1}, "EVENNIA_AI_TRACE_CONFIG.keep_days is -1; it must be"),

@@ -95,7 +95,7 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
     ],
 )
 def test_texts_that_are_no_call(text: str) -> None:
-    """Anything else is no call."""
+    """Anything else is not a call."""
     assert None is call_from_json(text, "c1")
 
 

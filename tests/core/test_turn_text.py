@@ -81,7 +81,7 @@ def heard(source: str, **changes: Any) -> Overheard:
         pytest.param(
             'Tom said on the channel "2nd floor": "hi"',
             heard("channel", place="2nd floor"),
-            id="a channel that is no plain name",
+            id="a channel that is not a plain name",
         ),
         pytest.param('you saw: "hi"', heard("move"), id="somebody comes"),
         pytest.param('the game told you: "hi"', heard("system", name=""), id="the game"),

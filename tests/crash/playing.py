@@ -14,7 +14,7 @@ from twisted.logger import LogLevel, formatEvent, globalLogPublisher
 
 from evennia_ai import audit
 from evennia_ai.core.safety.questions import TOOL_PREFIX
-from evennia_ai.operations.auditing import check_audit
+from evennia_ai.operations.audit.log import check_audit
 from tests.crash import comparing, databases, moments, world
 from tests.crash.harness import KILLED, SURVIVED, in_child
 from tests.crash.liars import LIARS

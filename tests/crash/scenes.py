@@ -16,7 +16,9 @@ from evennia_ai.agent import compaction
 from evennia_ai.core.turn.conversation import call_message, result_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import auditing, lifecycle, settings
+from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.audit import log as auditing
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.crash.world import Decide, Game
 from tests.shell.support import pump
@@ -157,10 +159,10 @@ def _stop_and_clear(game: Game) -> None:
 
 
 def _configure(game: Game) -> None:
-    settings.set_setting(game.ada, "persona", "a lamplighter", by="Tom")
+    changing.set_setting(game.ada, "persona", "a lamplighter", by="Tom")
     game.ada.db.max_history = 30
-    settings.update_settings(game.ada, {"llm_temperature": 0.5, "llm_top_p": 0.9}, by="Tom")
-    settings.unset_setting(game.ada, "llm_top_p", by="Tom")
+    changing.update_settings(game.ada, {"llm_temperature": 0.5, "llm_top_p": 0.9}, by="Tom")
+    changing.unset_setting(game.ada, "llm_top_p", by="Tom")
     del game.ada.db.max_history
     audit.flush()
 

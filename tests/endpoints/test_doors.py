@@ -97,7 +97,7 @@ def test_trouble_of_the_service_passes(
 def test_a_prompt_that_is_too_long_is_called_so(
     caller: Caller, endpoint_of: Find, door: Door
 ) -> None:
-    """Whoever stands between: the kind of the error is right, and it is no fault of the service."""
+    """Whoever stands between: the kind of the error is right, and the service is not at fault."""
     with pytest.raises(ContextLengthError, match="maximum context length") as told:
         caller.ask(endpoint_of(door), "This is too long.")
     assert not told.value.blames_service

@@ -20,7 +20,7 @@ LIMITS = (
         "test_b2_what_is_used",
     ),
     guard(
-        "a figure that is no number switches no limit off",
+        "a figure that is not a number switches no limit off",
         "core/safety/monitor.py",
         "if not math.isfinite(value) or value < 0:",
         "if False:",

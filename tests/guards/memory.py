@@ -14,7 +14,7 @@ MEMORY = (
     ),
     guard(
         "whoever tries a message as somebody else reads nothing that is private to them",
-        "operations/dry_runs.py",
+        "operations/dry_runs/running.py",
         "    if speaker.is_known:\n        return event\n",
         "    return event\n",
         "test_as_somebody_else",

@@ -7,14 +7,14 @@ from tests.guards.table import guard
 PEOPLE = (
     guard(
         "who may not control an assistant is refused",
-        "operations/rights.py",
+        "operations/rights/acts.py",
         "        if may_control(script, person, is_staff=staff, right=right):",
         "        if True:",
         "test_b9_who_has_no_right_is_refused_and_that_is_recorded",
     ),
     guard(
         "what concerns the whole game needs its owner",
-        "operations/rights.py",
+        "operations/rights/acts.py",
         "if staff if right is Right.STAFF else is_owner(person):",
         "if staff:",
         "test_the_games_caps_need_an_admin",
@@ -42,7 +42,7 @@ PEOPLE = (
     ),
     guard(
         "the API and the pages ask the same rights",
-        "operations/callers.py",
+        "operations/rights/callers.py",
         "    refused = refusal(act, person, found.data)\n    if refused is None:",
         "    refused = refusal(act, person, found.data)\n    if True:",
         "tests/api/test_memory.py::test_somebody_is_exported_and_forgotten",
@@ -63,21 +63,21 @@ PEOPLE = (
     ),
     guard(
         "who is banned may not use the API",
-        "operations/callers.py",
+        "operations/rights/callers.py",
         "if DefaultAccount.is_banned(username=str(account.username), ip=address):",
         "if False:",
         "test_a_banned_account",
     ),
     guard(
         "an account that is switched off may not either",
-        "operations/callers.py",
+        "operations/rights/callers.py",
         "if account is None or not account.is_active:",
         "if account is None:",
         "test_an_account_that_is_switched_off",
     ),
     guard(
         "no assistant's account may",
-        "operations/callers.py",
+        "operations/rights/callers.py",
         'if account.attributes.get("assistant_body"):',
         "if False:",
         "test_an_assistant_gets_none",
@@ -126,7 +126,7 @@ PEOPLE = (
     ),
     guard(
         "who may hush it says its lock",
-        "operations/listening.py",
+        "operations/conversation/listening.py",
         "if not body.access(being, LOCK, default=True):",
         "if False:",
         "tests/shell/test_hush.py::test_the_lock_decides",

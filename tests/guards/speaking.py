@@ -69,7 +69,7 @@ SPEAKING = (
         "test_a_call_that_cannot_run_is_never_run",
     ),
     guard(
-        "arguments that are no JSON are never run",
+        "arguments that are not JSON are never run",
         "core/turn/speech.py",
         'return ToolCall(call_id, name, problem=f"the arguments of {name} {error}")',
         "return ToolCall(call_id, name, {})",
@@ -84,7 +84,7 @@ SPEAKING = (
     ),
     guard(
         "only who was asked may say yes",
-        "operations/questions.py",
+        "operations/conversation/questions.py",
         "    if not approvals.may_answer(script, question, person, is_staff=is_staff):\n        return succeed",
         "    if False:\n        return succeed",
         "test_only_whoever_was_asked_may_answer",
@@ -197,14 +197,14 @@ SPEAKING = (
     ),
     guard(
         "a chain over several games ends",
-        "operations/peer_states.py",
+        "operations/peers/states.py",
         "if 0 < most <= hops:",
         "if False:",
         "test_a_peer_can_claim_more_hops_and_no_fewer",
     ),
     guard(
         "a chain over several games makes no circle",
-        "operations/peer_states.py",
+        "operations/peers/states.py",
         "if remote_tasks.is_circle(script, metadata):",
         "if False:",
         "test_a_chain_that_comes_back_is_a_circle",

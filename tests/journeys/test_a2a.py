@@ -385,10 +385,10 @@ def test_what_is_attached_is_streamed_and_told_and_kept(
         ({"url": "http://127.0.0.1/x"}, "within a network"),
         ({"url": "http://[::1]/x"}, "within a network"),
         ({"url": "https://tom:secret@example.com/"}, "no password"),
-        ({"url": "file:///etc/passwd"}, "no address"),
+        ({"url": "file:///etc/passwd"}, "not an address"),
         ({"base64": "***"}, "no base64"),
         ({"content": "x" * 16_001}, "at most 16,000"),
-        ({"content": "x", "media_type": "text"}, "no media type"),
+        ({"content": "x", "media_type": "text"}, "not a media type"),
         ({"content": "x", "name": "../passwd"}, "a name has"),
         ({"content": "x", "url": "https://example.com/"}, "give one of"),
     ],
@@ -449,7 +449,7 @@ def test_files_of_text_are_read(stranger: Peer, model: FakeModel) -> None:
     [
         ({"raw": "AAAA", "mediaType": "image/png"}, "'image/png' is not understood"),
         ({"raw": "AAAA"}, "'' is not understood"),
-        ({"raw": "/////w==", "mediaType": "text/plain", "filename": "x"}, "no text in UTF-8"),
+        ({"raw": "/////w==", "mediaType": "text/plain", "filename": "x"}, "not text in UTF-8"),
         ({"url": "https://example.com/x", "mediaType": "text/plain"}, "is not followed here"),
     ],
 )

@@ -148,14 +148,14 @@ def test_a7_nothing_is_sent_to_where_an_answer_points(
         ("http://169.254.169.254/latest/", "is in a private network"),
         ("http://[::ffff:10.0.0.1]/", "is in a private network"),
         ("http://0x0a.1/", "is in a private network"),
-        ("file:///etc/passwd", "is no address that can be used"),
+        ("file:///etc/passwd", "is not an address that can be used"),
         ("http://user:word@example.org/", "has no user and no password"),
     ],
 )
 def test_a7_an_address_within_is_refused(
     stranger: Peer, model: FakeModel, url: str, told: str
 ) -> None:
-    """Private networks, this machine, and what is no address: refused when it is given."""
+    """Private networks, this machine, and what is not an address: refused when it is given."""
     task = begin(stranger, model)
     params = {"taskId": task, "url": url}
     error = stranger.call("CreateTaskPushNotificationConfig", params)["error"]

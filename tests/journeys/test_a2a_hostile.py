@@ -158,7 +158,7 @@ def test_a_stream_ends_with_its_token(
 def test_ids_of_others_and_answers_sent_again(
     owner: Peer, stranger: Peer, model: FakeModel
 ) -> None:
-    """A forged id is no task; an answer to what is over, or to something else, never counts."""
+    """A forged id is not a task; an answer to what is over, or to something else, never counts."""
     model.queue(report("Seven."))
     task = owner.ask("How many lamps?")
     assert "You have no task" in stranger.refusal(message("yes", task.id))
@@ -181,8 +181,8 @@ def test_what_makes_no_sense(stranger: Peer) -> None:
         ({**file, "parts": [{"text": " "}]}, "at least one word"),
         ({**file, "messageId": "m" * 65, "parts": [{"text": "x"}]}, "at most 64 characters"),
         ({**file, "contextId": "c\0", "parts": [{"text": "x"}]}, "all printable"),
-        ({**file, "parts": [{"data": {"a": float("inf")}}]}, "no JSON"),
-        ({**file, "parts": [{"text": "x"}], "metadata": {"a": float("nan")}}, "no JSON"),
+        ({**file, "parts": [{"data": {"a": float("inf")}}]}, "not JSON"),
+        ({**file, "parts": [{"text": "x"}], "metadata": {"a": float("nan")}}, "not JSON"),
     ):
         assert told in stranger.call("SendMessage", {"message": said})["error"]["message"]
     for wanted, told in (

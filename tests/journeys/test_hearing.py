@@ -123,7 +123,7 @@ def test_a_page_from_another_room(enter: Enter) -> None:
 
 
 def test_a_whole_line_is_an_address_only_where_nothing_else_is(enter: Enter) -> None:
-    """`@look` looks, `@adamant` is no address, and unknown lines get Evennia's own words."""
+    """`@look` looks, `@adamant` is not an address, and unknown lines get Evennia's own words."""
     tom = enter("Tom")
     tom.ask("@look", "Reading Room")
     known = {}

@@ -136,7 +136,7 @@ def test_arguments_that_are_wrong_are_told_in_words(reader: Staff, arguments: An
 
 
 def test_bodies_out_of_all_proportion_are_refused(reader: Staff) -> None:
-    """Ten megabytes are not read; what is nested a thousand times is no request."""
+    """Ten megabytes are not read; what is nested a thousand times is not a request."""
     ten = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 10_000_000 + b'"}'
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it does not read it all
         assert 413 == reader.raw(ten).status

@@ -37,7 +37,7 @@ ledger.store().settle(held, much, now)
 ledger.store().flush()
 """
 HEALTH = """
-from evennia_ai.operations.equipment import equipment
+from evennia_ai.operations.monitoring.equipment import equipment
 parts = equipment().data.parts
 told = [p['told'] + p['advice'] for p in parts if p['name'] == 'Shared ledger']
 """

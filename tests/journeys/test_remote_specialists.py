@@ -19,7 +19,7 @@ from tests.journeys.staging import find_trouble, measure_log, quiet_log, read_ne
 __all__ = ("quiet_log",)
 pytestmark = pytest.mark.usefixtures("quiet_log", "fresh")
 SETTING = "EVENNIA_AI_REMOTE_SPECIALISTS"
-# Cards are seen for the first time again: what a test before had the agent tell is no change.
+# Cards are seen for the first time again: what a test before had the agent tell is not a change.
 FRESH = """
 from evennia_ai.models import RemoteTask, ToolPin
 from evennia_ai.runtime import services
@@ -222,7 +222,7 @@ def test_a_day_has_so_many_tasks(enter: Enter, agent: Agent, model: FakeModel) -
     assert 1 == len(agent.messages())
 
 
-# ---- questions, and what is no answer ------------------------------------------------------------
+# ---- questions, and what is not an answer --------------------------------------------------------
 
 
 def test_what_it_asks_is_answered_in_the_same_turn(
@@ -463,7 +463,7 @@ def test_a_card_that_changed_is_looked_at_first(
 
 
 def test_ten_megabytes_are_not_read(enter: Enter, agent: Agent, model: FakeModel) -> None:
-    """A long answer is cut to size; one of 10 MB is no answer at all."""
+    """A long answer is cut to size; one of 10 MB is not an answer at all."""
     tom = enter("Tom")
     agent.behave(size=10_000_000)
     told = ask(tom, model, hands_on())

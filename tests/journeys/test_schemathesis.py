@@ -23,7 +23,7 @@ API_CONFIG = {
     "anonymous_per_minute": 0,
     "tokens_per_minute": 0,
     "metrics": "staff",
-    # A machine that is busy with other tests is no fault of the API.
+    # A machine that is busy with other tests is not the fault of the API.
     "timeout_seconds": 60,
 }
 PEOPLE = {
@@ -48,7 +48,7 @@ for assistant in (ada, brass):
     assistant.obj.locks.add('ai_control:perm(Developer)')
 """
 TOKEN_OF = """
-from evennia_ai.operations import token_store
+from evennia_ai.operations.rights import token_store
 told = token_store.make(evennia.search_account({!r})[0], '')[0]
 """
 OPEN = {("GET", "health/"), ("POST", "token/")}

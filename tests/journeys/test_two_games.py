@@ -109,6 +109,8 @@ def sides(
             side.game.settings[SETTING] = remotes(other.port)
             side.game.start()
             Peer(side.port, side.token).wait()
+        with first.game.open_telnet() as tom:
+            tom.create_account("Tom")
         yield first, second
     finally:
         for side in made:
@@ -153,7 +155,6 @@ def begin(side: Side, model: FakeModel, *answers: dict[str, Any]) -> None:
     """Somebody asks Ada of a game, and she answers after what was arranged."""
     model.queue(*answers, SAYS)
     with side.game.open_telnet() as tom:
-        tom.create_account("Tom")
         tom.log_in("Tom")
         tom.ask("say @ada where is the atlas?", r'Ada says, "So it is', 3 * WAIT_SECONDS)
 

@@ -24,7 +24,7 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages import outgoing
 from evennia_ai.models import LedgerGame
-from evennia_ai.operations import shared_ledger
+from evennia_ai.operations.monitoring import shared_ledger
 from tests.ledger.outage_acts import call, caps
 
 

@@ -199,7 +199,7 @@ def test_the_service_may_ask_for_a_longer_wait() -> None:
 
 
 def test_a_wait_that_the_service_names_uses_up_no_attempt() -> None:
-    """It is kept as often as there is time, and is no failure when there is none any more."""
+    """It is kept as often as there is time, and is not a failure when there is none any more."""
     busy = ModelStatusError(429, "later", retry_after=3)
     bench = Bench(busy, busy, busy, FINE, attempts=1)
     _, outcomes = bench.ask()

@@ -219,7 +219,7 @@ def test_the_words_for_people_are_found(expected: str, body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"x" * 9000, _body({"error": "x" * 9000}), b"[" * 100_000])
 def test_words_have_an_end(body: bytes) -> None:
-    """A long page is cut, and a broken one is no crash."""
+    """A long page is cut, and a broken one is not a crash."""
     assert LONGEST_COMPLAINT == len(read_complaint(body)[0])
 
 
@@ -241,6 +241,6 @@ def test_words_have_an_end(body: bytes) -> None:
     ],
 )
 def test_what_says_that_the_account_is_used_up(expected: bool, message: str, code: str) -> None:
-    """In whatever status: that is no fault of what was asked."""
+    """In whatever status: that is not the fault of what was asked."""
     body = _body({"error": {"message": message, "type": code}})
     assert expected is is_used_up(read_complaint(body))

@@ -130,7 +130,7 @@ def test_an_open_breaker_costs_no_call() -> None:
 
 
 def test_a_mistake_of_ours_is_not_tried_on_another_model() -> None:
-    """What is no failure of a model ends the call."""
+    """What is not a failure of a model ends the call."""
     bench = Bench(RuntimeError("our own"), FINE)
     assert isinstance(bench.fails(), RuntimeError)
     assert ([1, 0], 4) == (bench.asked, bench.slots.tokens)
@@ -277,7 +277,7 @@ def test_the_error_is_that_which_says_most(expected: int, errors: tuple[Any, ...
 
 
 def test_when_nobody_may_be_asked_nobody_waits() -> None:
-    """All breakers are open: that is said at once, without a slot, and is no error that counts."""
+    """All breakers are open: said at once, without a slot, and not counted as an error."""
     bench = Bench((), (), slots=1)
     bench.slots.acquire()
     bench.clients[0].circuit_breaker.force_open()

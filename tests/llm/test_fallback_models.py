@@ -122,7 +122,7 @@ PLACE = "EVENNIA_AI_FALLBACK_MODELS[0]"
             {"modle": "m"},
             id="a key misspelled",
         ),
-        pytest.param(f"{PLACE}['model'] is 3; it must be a text", {"model": 3}, id="no text"),
+        pytest.param(f"{PLACE}['model'] is 3; it must be text", {"model": 3}, id="no text"),
         pytest.param(
             f"{PLACE} holds an 'api_key', which logs would show; put the key into the environment"
             " or secret_settings.py, and its name there into 'api_key_env'",
@@ -198,7 +198,7 @@ def test_an_assistants_own_list_holds_no_address(entry: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_own_fallbacks(["mini", entry], FIRST)
     expected = (
-        "llm_fallback_models[1] is no text; it must be a model's name: addresses are the game's to"
+        "llm_fallback_models[1] is not text; it must be a model's name: addresses are the game's to"
         " set, in EVENNIA_AI_FALLBACK_MODELS"
     )
     assert expected == str(caught.value)

@@ -106,7 +106,7 @@ def test_every_text_and_list_has_an_end(expected: Any, schema: Any) -> None:
 
 @given(JSON)
 def test_any_schema_is_taken(schema: Any) -> None:
-    """What a stranger's server sends as a schema is no crash, is not changed, and stays JSON."""
+    """What a stranger's server sends as a schema is not a crash, is not changed, and stays JSON."""
     before = json.dumps(schema)
     json.dumps(bounded(schema))
     assert before == json.dumps(schema)

@@ -82,7 +82,7 @@ def test_a_fallback_model_may_have_several_addresses() -> None:
         ([{"base_url": A, "url": 1}], "[0] has a key 'url'; it may have base_url, weight,"),
         ([{"base_url": A, "api_key": "sk-x"}], "[0] holds an 'api_key', which logs would show"),
         ([{"base_url": A, "api_key_env": "NO"}], "[0]['api_key_env'] names nothing that is set"),
-        ([{"base_url": A, "api_key_env": 3}], "[0]['api_key_env'] is 3; it must be a text"),
+        ([{"base_url": A, "api_key_env": 3}], "[0]['api_key_env'] is 3; it must be text"),
         *(
             ([{"base_url": A, "weight": weight}], "it must be a number above 0, at most 1,000")
             for weight in (0, -1, True, "3", float("nan"), float("inf"), 1001)

@@ -216,7 +216,7 @@ def test_five_hundred_calls_are_five_hundred() -> None:
 
 @pytest.mark.parametrize("calls", [None, {}, "say", 3])
 def test_calls_that_are_no_list_are_none(calls: Any) -> None:
-    """An odd shape is no crash."""
+    """An odd shape is not a crash."""
     reply = parse_reply(_body({"content": "hi", "tool_calls": calls}), "native")
     assert ((), "hi") == (reply.tool_calls, reply.content)
 
@@ -319,7 +319,7 @@ def test_in_json_mode_the_text_is_the_call(key: str) -> None:
 
 
 def test_in_json_mode_plain_text_stays_text() -> None:
-    """What is no call is left for the engine to make speech of."""
+    """What is not a call is left for the engine to make speech of."""
     reply = parse_reply(_body({"content": "Good evening."}), "json")
     assert ((), "Good evening.") == (reply.tool_calls, reply.content)
 

@@ -156,7 +156,7 @@ class TestExact:
         assert not TokenCounter("gpt-4", load=self.load).exact
 
     def test_odd_texts(self) -> None:
-        """What looks like a mark of the encoding's own, and what is no Unicode, is text as well."""
+        """What looks like a mark of the encoding's own, and what is not Unicode, is text too."""
         counter = TokenCounter("gpt-4o", load=self.load)
         assert len("<|end|>") == counter.count("<|end|>")
         assert 3 == counter.count("\ud800")

@@ -390,7 +390,7 @@ def test_a_reply_is_as_long_as_it_is_unpacked(make: Make, post: Any) -> None:
 def test_hole_c17_a_list_of_models_may_be_longer(
     make: Make, running_reactor: SelectReactor
 ) -> None:
-    """What a reply may have is no bound for what is only asked by hand."""
+    """What a reply may have is not a bound for what is only asked by hand."""
     with BareServer.running({"/v1/models": reply("x" * 2000)}) as server:
         transport = make(server.base_url, most_bytes=1000)
         assert b"x" * 2000 == blockingCallFromThread(running_reactor, transport.models)

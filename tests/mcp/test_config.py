@@ -117,7 +117,7 @@ def _server(**entry: Any) -> dict[str, Any]:
         pytest.param(_server(url="http://u:p@x/"), "holds a user name or a password", id="login"),
         pytest.param(_server(headers_from_env={"A": 1}), "['headers_from_env'] must map headers to "
                      "environment variables", id="a number for a variable"),
-        pytest.param(_server(headers_from_env={"A:": "TOKEN"}), "'A:' is no name of a header",
+        pytest.param(_server(headers_from_env={"A:": "TOKEN"}), "'A:' is not the name of a header",
                      id="no name of a header"),
         pytest.param(_server(headers_from_env={"A": "NONE"}), "needs the environment variable "
                      "'NONE'", id="a variable that is not set"),

@@ -25,7 +25,7 @@ from evennia_ai.mcp_server import calls, service
 from evennia_ai.mcp_server.inputs import sort
 from evennia_ai.mcp_server.tools import Tool, tools
 from evennia_ai.models import TokenScope
-from evennia_ai.operations import token_store
+from evennia_ai.operations.rights import token_store
 from tests.api.stock import TOLD
 from tests.api.support import ApiTest
 from tests.shell.support import pump, says

@@ -143,7 +143,7 @@ class Stranger:
 
 
 def test_no_code_is_run_by_what_is_read(table: None, tmp_path: Path) -> None:
-    """A pickle that would run something runs nothing; what is no vector is no memory's."""
+    """A pickle that would run something runs nothing; what is not a vector is no memory's."""
     old, trap = tmp_path / "old", tmp_path / "trapped"
     good = [item(number) for number in range(1, 5)]
     remembered(1, *good)

@@ -103,12 +103,12 @@ class Contract:
         assert [] == found_keys(store, SMITH, "person:account-99")
 
     def test_refuses_what_is_no_audience(self, store: Any) -> None:
-        """A word that is no audience is refused, whatever a filter would make of it."""
+        """A word that is not an audience is refused, whatever a filter would make of it."""
         store.add(1, [item(1, SMITH, TOM)])
         for wrong in NO_AUDIENCES:
-            with pytest.raises(ValueError, match="no audience"):
+            with pytest.raises(ValueError, match="not an audience"):
                 store.search(Sought(1, SMITH, (WORLD, wrong), 5))  # type: ignore[arg-type]
-            with pytest.raises(ValueError, match="no audience"):
+            with pytest.raises(ValueError, match="not an audience"):
                 store.add(1, [Item(key(2), SMITH, wrong)])  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="list of audiences"):
             store.search(Sought(1, SMITH, WORLD, 5))  # type: ignore[arg-type]
@@ -117,10 +117,10 @@ class Contract:
     def test_refuses_what_is_no_key_and_no_id(self, store: Any) -> None:
         """Keys are ours and collections are numbers: no name ever becomes part of either."""
         for wrong in ("", "tom", "*", key(1).upper() + "A", "../../etc", key(1)[:-1]):
-            with pytest.raises(ValueError, match="no key"):
+            with pytest.raises(ValueError, match="not the key"):
                 store.add(1, [Item(wrong, SMITH, WORLD)])
         for bad in (0, -1, True, "1", "1 OR 1", None):
-            with pytest.raises(ValueError, match="no assistant's id"):
+            with pytest.raises(ValueError, match="not an assistant's id"):
                 store.search(Sought(bad, SMITH, (WORLD,), 5))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="from 0 to 1"):
             store.add(1, [item(1, trust=1.5)])

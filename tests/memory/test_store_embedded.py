@@ -271,9 +271,9 @@ def test_mem0_changes_nothing_by_itself() -> None:
     with pytest.raises(MemoryStoreError, match="only the game's table"):
         vectors.insert([[1.0]], [{}], ["x"])
     for wrong in (None, {"user_id": "1"}, {"agent_id": "1 OR 1", "audience": {"in": [WORLD]}}):
-        with pytest.raises(ValueError, match="is no filter"):
+        with pytest.raises(ValueError, match="is not a filter"):
             read_filters("x", 3, wrong)
-    with pytest.raises(ValueError, match="no audience"):
+    with pytest.raises(ValueError, match="not an audience"):
         read_filters("x", 3, {"agent_id": "1", "audience": {"in": ["*"]}})
 
 

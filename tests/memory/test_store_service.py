@@ -85,7 +85,7 @@ def test_asked_and_answered() -> None:
 
 
 def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
-    """What is no audience fails, also where the store is down; it says nothing of the store."""
+    """What is not an audience fails, also where the store is down; it says nothing of the store."""
     service = in_memory()
     for asked_so in (
         service.search(sought(SMITH, "*")),

@@ -81,7 +81,7 @@ def _thanks(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, An
 
 
 def night_answer(prompt: str, told: str) -> tuple[str, str]:
-    """What is answered to a prompt that is no turn's, and what it was about."""
+    """What is answered to a prompt that is not a turn's, and what it was about."""
     parts = _parts(told)
     for known, name, answer in _ANSWERS:
         if known[:150] in prompt:

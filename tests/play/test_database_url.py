@@ -51,7 +51,7 @@ def test_an_address_is_read_as_others_read_it() -> None:
         ("game", "has no scheme; it must be like postgresql://"),
         (f"mysql://me:{SECRET}@db/game", "begins with mysql://"),
         (f"postgresql://me:{SECRET}@db", "must end with the name of one database"),
-        (f"postgresql://me:{SECRET}@db:70000/game", "a port that is no number from 0 to 65535"),
+        (f"postgresql://me:{SECRET}@db:70000/game", "a port that is not a number from 0 to 65535"),
         (f"postgresql://me:{SECRET}@db/game?sslmod=x", "has 'sslmod' after the \\?; there may be"),
     ],
 )

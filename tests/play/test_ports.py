@@ -127,7 +127,7 @@ def test_an_inner_port_that_was_asked_for_does_not_move(numbers: dict[str, int])
 @pytest.mark.parametrize("address", ["192.0.2.1", "no such place"])
 def test_an_address_of_another_machine_is_refused(numbers: dict[str, int], address: str) -> None:
     """BIND must be an address of this machine."""
-    with pytest.raises(PlayError, match=f"BIND={address} is no address of this machine"):
+    with pytest.raises(PlayError, match=f"BIND={address} is not an address of this machine"):
         ports.claim(ports.Openings(numbers, address))
 
 

@@ -110,7 +110,7 @@ def test_an_environment_that_is_none_is_refused(copy: Copy) -> None:
     """EVENNIA_AI_VENV must name an environment."""
     answer = copy.make_target("play", EVENNIA_AI_VENV="/nowhere/at/all")
     assert 0 != answer.code
-    assert "EVENNIA_AI_VENV=/nowhere/at/all is no environment" in answer.err
+    assert "EVENNIA_AI_VENV=/nowhere/at/all is not an environment" in answer.err
     assert_untouched(copy)
 
 

@@ -157,6 +157,20 @@ def test_restart_keeps_accounts(opened: Opened) -> None:
         player.log_in("Mira")
 
 
+def test_a_setting_with_which_no_assistant_can_answer_is_told(opened: Opened) -> None:
+    """The game opens, for people, and says what is wrong and where to correct it."""
+    settings = opened.copy.path("server/conf/secret_settings.py")
+    settings.write_text('EVENNIA_AI_BUDGET_CONFIG = {"no_such_cap": 1}\n')
+    try:
+        answer = opened.copy.make_target("restart")
+        assert 0 == answer.code, answer
+        for told in (answer.out, opened.copy.make_target("status").out):
+            assert re.search(r"No assistant can answer: .*EVENNIA_AI_BUDGET_CONFIG", told), told
+            assert "Correct it in server/conf/, then: make restart" in told
+    finally:
+        settings.unlink()
+
+
 def test_play_recovers_from_a_killed_game(opened: Opened) -> None:
     """Stale process files of a game that was killed do not keep it from being opened again."""
     opened.copy.kill()

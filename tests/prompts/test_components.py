@@ -83,7 +83,7 @@ def test_one_of_the_nine_is_switched_off_and_on() -> None:
         pytest.param("enabled is 0; it must be True or False", 4000, {"enabled": 0}, id="of nine"),
         pytest.param("needs a key", 250, {"content": "x"}, id="no key"),
         pytest.param("needs a content", 250, {"key": "x"}, id="no text"),
-        pytest.param("key is 5; it must be a text", 250, {"key": 5, "content": "x"}, id="5"),
+        pytest.param("key is 5; it must be text", 250, {"key": 5, "content": "x"}, id="5"),
         pytest.param(
             "which is one of the nine's", 250, {"key": "goals", "content": "x"}, id="taken key"
         ),

@@ -259,7 +259,7 @@ def test_defaults() -> None:
         pytest.param("down", Failure(OSError("down")), id="what is in Twisted's Failure"),
         pytest.param("over", CarryingError("over"), id="its own, whatever it carries"),
         pytest.param(None, None, id="nothing, when nothing was said"),
-        pytest.param(None, "down", id="nothing, when it is no error at all"),
+        pytest.param(None, "down", id="nothing, when it is not an error at all"),
     ],
 )
 def test_last_error_is_shown(breaker: CircuitBreaker, text: str | None, error: object) -> None:

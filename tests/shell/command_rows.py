@@ -20,7 +20,7 @@ class Row:
 
     Attributes:
         line: what is typed.
-        act: what it needs, a name in `operations.rights.ACTS`, or ANYBODY.
+        act: what it needs, a name in `operations.rights.acts.ACTS`, or ANYBODY.
         shows: what is read when it is done; several texts with " / " between, one of which is.
         told: in which states even who may do it is told that, or how, it cannot be.
         is_hidden: for whom it is not, there is no such command.

@@ -7,8 +7,8 @@ from typing import Any
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai.core.settings.assistant import SCHEMAS
-from evennia_ai.operations import settings
 from evennia_ai.operations.result import Result
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.stopping import SafetyTest
 
@@ -23,7 +23,7 @@ class ConfiguringTest(SafetyTest):
 
     def set(self, path: str, value: Any) -> Result:
         """Tom sets something."""
-        return settings.set_setting(self.ada_script, path, value, by="Tom")
+        return changing.set_setting(self.ada_script, path, value, by="Tom")
 
     def kept(self) -> dict[str, Any]:
         """All that is stored of Ada's settings, read anew from the database."""

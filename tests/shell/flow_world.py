@@ -41,8 +41,8 @@ from evennia_ai.engine.toolboxes import Confined, Gated, Protected, Recorded
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import notebook, projects
 from evennia_ai.memory.seeking import seeker_of
-from evennia_ai.operations import conversation
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.conversation import talk
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.work import Work
@@ -565,5 +565,5 @@ class _Open(Look):
 
 def _exported(script: Script, look: Look) -> Mapping[str, Any]:
     script.obj.world.acting = "history"
-    data: Mapping[str, Any] = conversation.export_history(script, look=look).data  # type: ignore[arg-type]
+    data: Mapping[str, Any] = talk.export_history(script, look=look).data  # type: ignore[arg-type]
     return data

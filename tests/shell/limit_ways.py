@@ -14,7 +14,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.models import BudgetTotal, ModelCall
-from evennia_ai.operations import auditing
+from evennia_ai.operations.audit import log as auditing
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import services, state
 from tests.shell.delegating import DelegationTest, hands_on, reports

@@ -114,7 +114,7 @@ CALLS = (
     mended("a name that is a sentence", does(call("say hello to Tom!", {})), "say_hello_to_Tom_!"),
     mended("a name of 300 letters", does(call("x" * 300, {})), "x" * 64 + "!"),
     mended("an empty name", does(call("", {})), "_!"),
-    Row("name is no text", (answer(None, [call(7, {})]),), "parse_error", (SORRY,), "", 1),
+    Row("name is not text", (answer(None, [call(7, {})]),), "parse_error", (SORRY,), "", 1),
     mended("bad JSON", does(call("whisper", '{"target": ')), "whisper!"),
     for_ever(
         "bad JSON for ever",
@@ -129,7 +129,7 @@ CALLS = (
     mended("arguments are a list", does(call("whisper", '["Tom", "Hello."]')), "whisper!"),
     mended("arguments are a number", does(call("whisper", "7")), "whisper!"),
     mended("arguments are null", does(call("whisper", "null")), "whisper!"),
-    mended("arguments are no text", does(call("whisper", [1])), "whisper!"),
+    mended("arguments are not text", does(call("whisper", [1])), "whisper!"),
     mended("arguments are missing", does(call("whisper")), "whisper!"),
     mended("JSON in a string", does(call("whisper", json.dumps('{"target": "Tom"}'))), "whisper!"),
     mended("a number that is none", does(call("look", '{"target": NaN}')), "look!"),

@@ -232,7 +232,7 @@ SMALL = (
     mended("to somebody else", tool("whisper", {"target": "Mira", "message": "x"}), "whisper!"),
     mended("an argument is missing", tool("whisper", {"target": "Tom"}), "whisper!"),
     mended("arguments are a list", tool("whisper", ["Tom"]), "whisper!"),
-    mended("arguments are no JSON", tool("whisper", "Hm."), "whisper!"),
+    mended("arguments are not JSON", tool("whisper", "Hm."), "whisper!"),
     mended("a name that is a sentence", tool("say it!", {}), "say_it_!"),
     silent("cut off", answer('{"tool": "whisper", "parameters": {"mess'), UNFIT),
     silent("nothing", answer(""), NOTHING),

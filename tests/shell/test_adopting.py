@@ -19,7 +19,7 @@ from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import RETURNED_LINE
-from evennia_ai.operations import lifecycle
+from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest
@@ -408,7 +408,7 @@ class TestLostBody(AdoptingTest):
         assert script.obj is None
 
     def test_one_that_was_made_keeps_it_too(self) -> None:
-        """Ada's body goes, and she lives on in a guard, who is no player's to enter or take."""
+        """Ada's body goes, and she lives on in a guard, who is not a player's to enter or take."""
         self.ada.delete()
         pump()
         script = self.ada_script

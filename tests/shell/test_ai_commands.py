@@ -72,11 +72,17 @@ class TestGoals(StaffCommandTest):
     def test_what_is_typed_wrongly_changes_nothing(self) -> None:
         """Each answer says what is wrong and how it is typed."""
         for line, expected in (
-            ("aigoal ada high = x", "Ada has no new goal: 'high' is no time; times are: at 18:30"),
+            (
+                "aigoal ada high = x",
+                "Ada has no new goal: 'high' is not a time; times are: at 18:30",
+            ),
             ("aigoal ada 11 = x", "Ada has no new goal: priority is 11; it must be 1"),
             ("aigoal ada =", "Ada has no new goal: a goal needs words: what is to be reached?"),
-            ("aigoal ada finish 3", "That is no goal of Ada, and nothing to do with one: finish 3"),
-            ("aigoal ada done", "That is no goal of Ada, and nothing to do with one: done"),
+            (
+                "aigoal ada finish 3",
+                "That is not a goal of Ada, and nothing to do with one: finish 3",
+            ),
+            ("aigoal ada done", "That is not a goal of Ada, and nothing to do with one: done"),
             ("aigoal edda = x", UNKNOWN),
         ):
             assert self.typed(line).startswith(expected), line

@@ -68,7 +68,7 @@ class TestLooking(AuditTest):
         assert "is not over yet" in self.typed("aiaudit ada at 2199-01-01")
 
     def test_two_versions_are_compared(self) -> None:
-        """And what is no version is answered with how it is typed."""
+        """And what is not a version is answered with how it is typed."""
         assert "interaction_enabled" in self.typed("aiaudit ada diff 1 4")
         for line in ("diff", "diff 1", "diff 1 b", "diff 1 2 3"):
             assert "Usage: aiaudit <name>" in self.typed(f"aiaudit ada {line}"), line
@@ -78,7 +78,7 @@ class TestLooking(AuditTest):
         for line in ("aiaudit ada two words", "aiaudit ada at", "aiaudit ada check now"):
             assert "Usage: aiaudit <name>" in self.typed(line), line
         assert self.typed("aiaudit edda").startswith(UNKNOWN)
-        assert self.typed("aiaudit ada at yesterday").startswith("'yesterday' is no time;")
+        assert self.typed("aiaudit ada at yesterday").startswith("'yesterday' is not a time;")
         assert self.typed("aiaudit ada at 999").startswith("Ada has no version 999; there are 1")
 
 

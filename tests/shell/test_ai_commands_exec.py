@@ -71,7 +71,7 @@ class TestRunning(StaffCommandTest):
         for line, expected in (
             ("aiexec ada whisper Hello all", "whisper: say which value is which"),
             ("aiexec ada say mesage = a", "say: it has no argument mesage; it takes message"),
-            ('aiexec ada say {"message"', "say: that is no JSON object"),
+            ('aiexec ada say {"message"', "say: that is not a JSON object"),
             ("aiexec ada say", "message"),
         ):
             shown = self.typed(line)

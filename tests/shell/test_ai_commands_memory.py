@@ -15,7 +15,8 @@ from twisted.internet import reactor
 from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations import control, monitoring
+from evennia_ai.operations import control
+from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.runtime import services, state
 from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
 from tests.shell.remembering_case import RememberingTest
@@ -198,7 +199,7 @@ class TestChanging(StaffTest):
         assert "Ada is awake." in self.typed("aimemory ada wake")
         assert "Ada is awake already." in self.typed("aimemory ada wake")
         for hours, told in (
-            ("x", "is no number of hours"),
+            ("x", "is not a number of hours"),
             ("0", "cannot be"),
             ("99", "cannot be"),
         ):

@@ -108,7 +108,7 @@ class TestOpenLines(AnswerersTest):
         assert 2 == len(self.model.bodies)
 
     def test_bots_do_not_answer_each_other(self) -> None:
-        """What one says to nobody is no line for the others."""
+        """What one says to nobody is not a line for the others."""
         assert ["Ada"] == self.say("say good evening", SAYS)
         assert 1 == len(self.model.bodies)
 

@@ -49,7 +49,7 @@ class TestAudience(HearingTest):
         assert "under those" in sent
 
     def test_another_assistant_hears_too(self) -> None:
-        """Bob is no player, and remembers what is said."""
+        """Bob is not a player, and remembers what is said."""
         self.mira.location = self.room2
         self.make("Bob")
         assert SECRET not in self.sent_for("say @Ada and of the crown?", says("What crown?"))

@@ -15,7 +15,8 @@ import pytest
 from django.test.utils import override_settings
 
 from evennia_ai import audit, operations
-from evennia_ai.operations import auditing, times
+from evennia_ai.operations import times
+from evennia_ai.operations.audit import log as auditing
 from evennia_ai.operations.result import Problem, Result
 from tests.shell.support import ShellTest, as_data, whispers
 
@@ -99,7 +100,7 @@ class TestMoments:
     )
     def test_what_is_none(self, text: str) -> None:
         """It is said what would be one."""
-        with pytest.raises(ValueError, match=r"is no time; a time is like 2026-11-21, ") as caught:
+        with pytest.raises(ValueError, match=r"not a time; a time is like 2026-11-21, ") as caught:
             times.moment_of(text, NOW)
         assert 200 > len(str(caught.value))
 
@@ -209,12 +210,12 @@ class TestLog(AuditingTest):
         assert [1, 1] == [len(self.log(by=name)["entries"]) for name in ("Tom", "Mira")]
 
     def test_only_of_a_day(self) -> None:
-        """In the game's time zone; what is no time is said."""
+        """In the game's time zone; what is not a time is said."""
         operations.stop(self.ada_script, "enough", by="Tom")
         assert self.log(day="today")["entries"] == self.log()["entries"]
         assert [] == self.log(day="yesterday")["entries"]
         told = self.refused(auditing.audit_log(self.ada_script, day="soon"), Problem.INVALID)
-        assert told.startswith("'soon' is no time; a time is like today, yesterday")
+        assert told.startswith("'soon' is not a time; a time is like today, yesterday")
 
     def test_the_games_own(self) -> None:
         """What concerns no single assistant."""
@@ -280,7 +281,7 @@ class TestState(AuditingTest):
             told = self.refused(auditing.audit_state(self.ada_script, version), Problem.MISSING)
             assert f"Ada has no version {version}; there are 1 to {newest}." == told
         told = self.refused(auditing.audit_state(self.ada_script, at="soon"), Problem.INVALID)
-        assert told.startswith("'soon' is no time;")
+        assert told.startswith("'soon' is not a time;")
         both = auditing.audit_state(self.ada_script, 1, at="2 hours ago")
         assert "not both" in self.refused(both, Problem.INVALID)
 

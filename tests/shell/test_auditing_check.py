@@ -12,7 +12,7 @@ from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import auditing
+from evennia_ai.operations.audit import log
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump, says, whispers
 
@@ -24,7 +24,7 @@ class CheckTest(ShellTest):
 
     def rows(self, **options: Any) -> dict[str, tuple[Any, Any]]:
         """What the two tell differently, by path."""
-        found = auditing.check_audit(self.ada_script, **options).data
+        found = log.check_audit(self.ada_script, **options).data
         return {row["path"]: (row["record"], row["state"]) for row in found}
 
     def agree(self) -> None:
@@ -46,7 +46,7 @@ class TestAgree(CheckTest):
     def test_from_the_beginning(self) -> None:
         """Made, and never used."""
         self.agree()
-        result = auditing.check_audit(self.ada_script)
+        result = log.check_audit(self.ada_script)
         assert (True, "The record of Ada agrees with what it stores.") == (
             result.ok,
             result.message,
@@ -57,9 +57,9 @@ class TestAgree(CheckTest):
         made = operations.create_assistant("Finn", location=self.room1, persona="a fisher")
         script = made.data.script
         for fresh in (False, True):
-            assert [] == auditing.check_audit(script, fresh=fresh).data
+            assert [] == log.check_audit(script, fresh=fresh).data
         script.attributes.put("usage", {"calls": 3})
-        rows = auditing.check_audit(script).data
+        rows = log.check_audit(script).data
         assert [("usage.calls", 0, 3)] == [tuple(row.values()) for row in rows]
 
     def test_a_talk(self) -> None:
@@ -145,7 +145,7 @@ class TestDiffer(CheckTest):
         """With both values."""
         self.tamper(persona="a pirate")
         self.differ({"settings.persona": ("", "a pirate")})
-        told = auditing.check_audit(self.ada_script).message
+        told = log.check_audit(self.ada_script).message
         assert 'Ada: 1 differences.\n  settings.persona: record "", state "a pirate"' == told
 
     def test_a_secret_setting(self) -> None:

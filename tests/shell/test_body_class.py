@@ -23,8 +23,8 @@ from evennia_ai import assistant_character, operations
 from evennia_ai.assistant_character import AssistantMixin, HearsForAssistant
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.operations.assistants import BODY
-from evennia_ai.operations.lifecycle import clone_assistant
+from evennia_ai.operations.assistants.creation import BODY
+from evennia_ai.operations.assistants.lifecycle import clone_assistant
 from tests.shell.game_bodies import Anybody, Brickman, GameCharacter, Statue
 from tests.shell.listening import HearingTest
 from tests.shell.test_documents import snippet
@@ -87,7 +87,7 @@ class TestDefaultBody(BodyTest):
         assert (["hello"], 12) == (self.bodies(), self.ada.ndb.heard)
 
     def test_hole_a1_nobody_enters_it(self) -> None:
-        """Loose locks of the game's class do not hold for her; she is no player's character."""
+        """Loose locks of the game's class do not hold for her; she is not a player's character."""
         golem = self.make("Brick", typeclass=Brickman)[1]
         copied = clone_assistant(self.ada_script, "Copy").data.character
         for body in (self.ada, golem, copied):
@@ -140,8 +140,8 @@ class TestOwnBody(BodyTest):
             (f"{BODIES}.Nothing", f"There is no class {BODIES}.Nothing"),
             ("no.such.module.Golem", "There is no class no.such.module.Golem"),
             ("Golem", "There is no class Golem; give the whole path"),
-            (f"{BODIES}.Satchel", "is no typeclass of objects"),
-            ("os.getcwd", "is no typeclass of objects"),
+            (f"{BODIES}.Satchel", "is not a typeclass of objects"),
+            ("os.getcwd", "is not a typeclass of objects"),
         ):
             self.type(self.tom, f"assistant create Brick:{path}")
             assert why in self.tom.seen[-1], path
@@ -151,7 +151,7 @@ class TestOwnBody(BodyTest):
         """With the name; it is shown at the end."""
         self.type(self.tom, "assistant create")
         self.type(self.tom, f"Brick:{BODIES}.Satchel")
-        assert any("is no typeclass of objects" in line for line in self.tom.seen)
+        assert any("is not a typeclass of objects" in line for line in self.tom.seen)
         for line in (f"Brick:{BODIES}.Brickman", "", "", "", "here", "1", "next"):
             self.type(self.tom, line)
         assert f"{BODIES}.Brickman" in self.tom.seen[-1]
@@ -163,7 +163,7 @@ class TestOwnBody(BodyTest):
         self.type(self.tom, "assistant create")
         for line in ("Grim", f"{BODIES}.Satchel"):
             self.type(self.tom, line)
-        assert any("is no typeclass of objects" in line for line in self.tom.seen)
+        assert any("is not a typeclass of objects" in line for line in self.tom.seen)
         for line in (f"{BODIES}.Statue", "", "", "here", "1", "next", "create"):
             self.type(self.tom, line)
         body = operations.find_assistant("Grim").obj

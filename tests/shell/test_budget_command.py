@@ -15,8 +15,8 @@ from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.safety.prices import Price
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.operations import budget
-from evennia_ai.operations.budget import budget_of, raise_budget, today_of
+from evennia_ai.operations.budget import caps
+from evennia_ai.operations.budget.caps import budget_of, raise_budget, today_of
 from tests.recorded import record_of
 from tests.shell.ledger_case import OPEN, need
 from tests.shell.support import ShellTest, one_by_one
@@ -124,7 +124,7 @@ class TestShown(BudgetTest):
     def test_what_is_known_of_the_price_is_shown(self) -> None:
         """Beside what is not; in the usage and at a glance too."""
         self.use(1000, self.tom, None)
-        assert "unknown in all" in budget.usage(self.ada_script).message
+        assert "unknown in all" in caps.usage(self.ada_script).message
         assert any("1 calls, 1,000 tokens, unknown" in line for line in self.usage())
         self.use(50_000, self.tom, Price(*map(type(FREE.input), (10, 10))))
         assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
@@ -132,7 +132,7 @@ class TestShown(BudgetTest):
 
     def usage(self) -> list[str]:
         """What `assistant usage` shows."""
-        return usage_lines(budget.usage(self.ada_script))
+        return usage_lines(caps.usage(self.ada_script))
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
         """Nobody is left out of the sum."""
@@ -177,10 +177,10 @@ class TestRaised(BudgetTest):
         for text, name, amount in (
             ("There is no cap 'tokens'; there are tokens_total, ", "tokens", "5"),
             ("Ada has no cap tokens_total: there is nothing to raise.", "tokens_total", "5"),
-            ("'many' is no amount; it must be a number above 0.", "tokens_per_day", "many"),
-            ("'-5' is no amount", "tokens_per_day", "-5"),
-            ("'nan' is no amount", "tokens_per_day", "nan"),
-            ("That was not done: 1e+30 is no amount", "tokens_per_day", "1e30"),
+            ("'many' is not an amount; it must be a number above 0.", "tokens_per_day", "many"),
+            ("'-5' is not an amount", "tokens_per_day", "-5"),
+            ("'nan' is not an amount", "tokens_per_day", "nan"),
+            ("That was not done: 1e+30 is not an amount", "tokens_per_day", "1e30"),
         ):
             with self.subTest(name=name, amount=amount):
                 result = raise_budget(self.ada_script, name, amount, "Tom")

@@ -49,18 +49,13 @@ from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
 from evennia_ai.models.keys import new_key
-from evennia_ai.operations import (
-    bundle_file,
-    bundle_in,
-    bundle_out,
-    bundle_parts,
-    bundle_people,
-    bundle_store,
-    leftovers,
-    own_memory,
-    removing,
-)
-from evennia_ai.operations.settings import update_settings
+from evennia_ai.operations.assistants import leftovers, removing
+from evennia_ai.operations.bundles import file, store, writing
+from evennia_ai.operations.bundles import parts as bundle_parts
+from evennia_ai.operations.bundles import people as bundle_people
+from evennia_ai.operations.bundles import reading as bundle_in
+from evennia_ai.operations.memory import own as own_memory
+from evennia_ai.operations.settings.changing import update_settings
 from evennia_ai.runtime import goals, portions, state
 from evennia_ai.runtime.portions import finish
 from tests.shell.memory_case import MemoryTest
@@ -127,7 +122,7 @@ class BundleTest(MemoryTest):
 
     def packed(self, script: Any = None) -> bytes:
         """An assistant's file."""
-        found = over(bundle_out.export_assistant(script or self.ada_script, by="Boss"))
+        found = over(writing.export_assistant(script or self.ada_script, by="Boss"))
         assert found.ok, found.message
         return found.data
 
@@ -197,10 +192,10 @@ def built(raw: bytes, changed: dict[str, Any]) -> bytes:
     del head["files"], head["format"]
     for name, value in changed.items():
         if name in bundle_parts.MEMBERS:
-            parts[name] = value if isinstance(value, bytes) else bundle_file.json_of(value)
+            parts[name] = value if isinstance(value, bytes) else file.json_of(value)
         else:
             head[name] = value
-    return finish(bundle_file.writing(head, parts))
+    return finish(file.writing(head, parts))
 
 
 class TestWhatGoesAlong(BundleTest):
@@ -316,7 +311,7 @@ class TestWhatGoesAlong(BundleTest):
         self.ada.db.desc = "x" * 5_000
         self.ada.get_numbered_name(2, self.tom)
         self.ada.aliases.add([f"lamp keeper {letter}" for letter in "abcdefghijklmn"])
-        saved = over(bundle_out.save_assistant(self.ada_script))
+        saved = over(writing.save_assistant(self.ada_script))
         assert saved.ok, saved.message
         Path(saved.data.path).unlink()
         assert {"a part of desc", "a part of aliases"} <= set(saved.data.left_out)
@@ -331,12 +326,12 @@ class TestWhatGoesAlong(BundleTest):
         """A file that its own reader would refuse is not written; what broke is told."""
         text = Memory.objects.filter(assistant=self.ada_script.pk).order_by("id").first()
         Memory.objects.filter(pk=text.pk).update(text="x" * 100_001)
-        found = over(bundle_out.export_assistant(self.ada_script))
+        found = over(writing.export_assistant(self.ada_script))
         assert not found.ok
         assert "memories.jsonl line 1.text" in found.message
         Memory.objects.filter(pk=text.pk).update(text="short")
         state.write(self.ada_script, notes=["a note of another age"])
-        found = over(bundle_out.save_assistant(self.ada_script))
+        found = over(writing.save_assistant(self.ada_script))
         assert not found.ok
         assert "what is stored of it is not as it has to be" in found.message
 
@@ -435,7 +430,7 @@ class TestWhoMayKnow(BundleTest):
         """Which of them is meant cannot be known: both stay strangers."""
         raw = self.packed()
         who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
-        twice = bundle_file.lines_of([*who, {"kind": "account", "name": "testaccount"}])
+        twice = file.lines_of([*who, {"kind": "account", "name": "testaccount"}])
         bundle = read(built(raw, {bundle_parts.WHO: twice})).data
         shown = bundle_in.show_bundle(bundle, "Bea", {"TestAccount": "TestAccount"})
         assert "not exactly one player there" in shown.message
@@ -472,7 +467,7 @@ class TestWhoMayKnow(BundleTest):
         who = [json.loads(line) for line in members(raw)[bundle_parts.WHO].splitlines()]
         names = (*(f"Player{number}" for number in range(300)), "Brass", "Ärmel", "BRASS2", "")
         more = [{"kind": "account", "name": name} for name in names]
-        lines = bundle_file.lines_of([*who, *more]).replace(b"TestAccount2", b"testACCOUNT2")
+        lines = file.lines_of([*who, *more]).replace(b"TestAccount2", b"testACCOUNT2")
         bundle = read(built(raw, {bundle_parts.WHO: lines})).data
         with CaptureQueriesContext(connection) as ran:
             shown = bundle_in.show_bundle(bundle, "Bea", {"testaccount2": "TESTACCOUNT2"})
@@ -520,7 +515,7 @@ class TestWrongFiles(BundleTest):
     def refused(self, raw: bytes) -> str:
         """Why a file is not taken."""
         with pytest.raises(ImportFileError) as caught:
-            finish(bundle_file.reading(raw))
+            finish(file.reading(raw))
         return str(caught.value)
 
     def zipped(self, parts: dict[str, bytes], comment: bytes = b"") -> bytes:
@@ -535,7 +530,7 @@ class TestWrongFiles(BundleTest):
     def test_a_thousand_mutated_files(self) -> None:
         """Each is refused with a sentence, or is what was written; nothing else ever happens."""
         chance = random.Random(23)
-        original = finish(bundle_file.reading(self.raw))
+        original = finish(file.reading(self.raw))
         refused = 0
         for _ in range(1000):
             raw = bytearray(self.raw)
@@ -550,7 +545,7 @@ class TestWrongFiles(BundleTest):
             else:
                 del raw[place:]
             try:
-                found = finish(bundle_file.reading(bytes(raw)))
+                found = finish(file.reading(bytes(raw)))
             except ImportFileError as error:
                 refused += bool(str(error))
             else:
@@ -561,8 +556,8 @@ class TestWrongFiles(BundleTest):
         """PostgreSQL takes none: whatever the database it is left out, and the rest comes along."""
         lines = [json.loads(line) for line in members(self.raw)["memories.jsonl"].splitlines()]
         odd = lines[0] | {"text": "\0a\\u0000\\\0\0b", "tags": ["t\0"]}
-        built_of = {bundle_parts.MEMORIES: bundle_file.lines_of([odd, *lines[1:]])}
-        first = finish(bundle_file.reading(built(self.raw, built_of))).memories[0]
+        built_of = {bundle_parts.MEMORIES: file.lines_of([odd, *lines[1:]])}
+        first = finish(file.reading(built(self.raw, built_of))).memories[0]
         assert ("a\\u0000\\b", ["t"]) == (first.text, first.tags)
 
     def test_mutated_content_with_right_hashes(self) -> None:
@@ -587,7 +582,7 @@ class TestWrongFiles(BundleTest):
         }
         for name, values in wrong.items():
             for value in values:
-                changed = bundle_file.lines_of([line | {name: value}, *map(json.loads, lines[1:])])
+                changed = file.lines_of([line | {name: value}, *map(json.loads, lines[1:])])
                 found = read(built(self.raw, {bundle_parts.MEMORIES: changed}))
                 if found.ok:  # what only lore can judge
                     found = bundle_in.show_bundle(found.data, "Bea")
@@ -632,7 +627,7 @@ class TestWrongFiles(BundleTest):
             assert "ZIP64" in self.refused(elsewhere)
         state = members(self.raw)[bundle_parts.STATE] + b" " * 4_000_000
         with pytest.raises(ImportFileError, match=r"state\.json has more than the 4,000,000 bytes"):
-            finish(bundle_file.reading(built(self.raw, {bundle_parts.STATE: state})))
+            finish(file.reading(built(self.raw, {bundle_parts.STATE: state})))
 
     def test_only_what_unpacks_by_pieces_is_unpacked(self) -> None:
         """A few hundred bytes of bzip2 or LZMA are hundreds of megabytes at once: they are none."""
@@ -647,8 +642,8 @@ class TestWrongFiles(BundleTest):
 
     def test_what_is_no_such_file(self) -> None:
         """Said in words: something else, a part missing or twice, another version."""
-        assert "no zip file" in self.refused(b"hello")
-        assert "no zip file" in self.refused(b"")
+        assert "not a zip file" in self.refused(b"hello")
+        assert "not a zip file" in self.refused(b"")
         assert "holds no manifest.json" in self.refused(self.zipped({}))
         parts = members(self.raw)
         with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
@@ -657,8 +652,8 @@ class TestWrongFiles(BundleTest):
         assert "not those that manifest.json names" in self.refused(self.zipped(without, comment))
         assert "is not as it was written" in self.refused(self.zipped(parts))
         newer = json.loads(parts[bundle_parts.MANIFEST]) | {"format": 2}
-        raw = bundle_file.json_of(newer)
-        again = self.zipped({**parts, bundle_parts.MANIFEST: raw}, bundle_file._hash(raw).encode())
+        raw = file.json_of(newer)
+        again = self.zipped({**parts, bundle_parts.MANIFEST: raw}, file._hash(raw).encode())
         assert "format is 2; this game reads 1" in self.refused(again)
         other = {**parts, bundle_parts.SETTINGS: b"{}"}
         assert "its hash is another" in self.refused(self.zipped(other, comment))
@@ -690,7 +685,7 @@ class TestWrongFiles(BundleTest):
         assert "more than 4 deep" in told(5, (1, None), *((n, n - 1) for n in range(2, 6)))
         lone = kept["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
         found = built(self.raw, {bundle_parts.STATE: kept | {"goals": lone}})
-        assert finish(bundle_file.reading(found)).state.goals.count == 9, (
+        assert finish(file.reading(found)).state.goals.count == 9, (
             "of a closed one that is kept no more"
         )
 
@@ -708,7 +703,7 @@ class TestWrongFiles(BundleTest):
     def test_a_setting_that_is_none_here(self) -> None:
         """Named, before anything is made; one of a wrong value too."""
         unknown = built(self.raw, {bundle_parts.SETTINGS: {"moon": 1}})
-        assert "'moon', which is no setting here" in self.refused(unknown)
+        assert "'moon', which is not a setting here" in self.refused(unknown)
         wrong = read(built(self.raw, {bundle_parts.SETTINGS: {"tick_rate": "x"}}))
         shown = bundle_in.show_bundle(wrong.data, "Bea")
         assert "tick_rate is" in shown.message
@@ -725,7 +720,7 @@ class TestWrongFiles(BundleTest):
             raise RuntimeError("disk full")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bundle_store, "_store_state", broken)
+            patch.setattr(store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
                 bring(bundle, key="Bea", location=self.room1)
         pump()
@@ -752,7 +747,7 @@ class TestWrongFiles(BundleTest):
             raise RuntimeError("disk full")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bundle_store, "_store_state", broken)
+            patch.setattr(store, "_store_state", broken)
             with pytest.raises(RuntimeError, match="disk full"):
                 bring(bundle, key="Bea", location=self.room1)
         pump()
@@ -773,7 +768,7 @@ class TestMeanwhile(BundleTest):
         self.bundle = read(self.raw).data
         patch = self.enterContext(pytest.MonkeyPatch.context())
         patch.setattr(portions, "SLICE_SECONDS", 0.0)
-        for module in (bundle_store, bundle_out, bundle_file):
+        for module in (store, writing, file):
             patch.setattr(module, "AT_ONCE", 1)
         self.before = self.rows()
 
@@ -837,7 +832,7 @@ class TestMeanwhile(BundleTest):
     def test_a_process_that_ended_in_the_middle(self) -> None:
         """The next takes out what it left, and never anything of one that is here."""
         number = arriving.begin()
-        for _ in bundle_store.storing(number, self.bundle, bundle_people.Ids(self.bundle.who, {})):
+        for _ in store.storing(number, self.bundle, bundle_people.Ids(self.bundle.who, {})):
             pass
         assert self.before[:2] < self.rows()[:2]
         record = Path(self.enterContext(tempfile.TemporaryDirectory()), "record.jsonl")
@@ -852,7 +847,7 @@ class TestMeanwhile(BundleTest):
 
     def test_what_is_forgotten_meanwhile_is_not_in_the_file(self) -> None:
         """It is read again, so that the file is of one moment."""
-        running, outcomes = bundle_out.export_assistant(self.ada_script, by="Boss"), list[Any]()
+        running, outcomes = writing.export_assistant(self.ada_script, by="Boss"), list[Any]()
         running.addBoth(outcomes.append)
         for _ in range(3 * self.before[0] // 2):
             reactor.iterate(0)
@@ -864,11 +859,11 @@ class TestMeanwhile(BundleTest):
         assert SECRET not in parts[bundle_parts.MEMORIES].decode()
         assert OPEN in parts[bundle_parts.MEMORIES].decode()
         assert parts == members(outcomes[0].data)
-        assert finish(bundle_file.reading(outcomes[0].data)).state.notes == []
+        assert finish(file.reading(outcomes[0].data)).state.notes == []
 
     def exported_when(self, change: Callable[[], object], most: int = 1) -> Any:
         """What comes of an export in which something changes when its file is being read back."""
-        reading, times = bundle_file.reading, itertools.count(1)
+        reading, times = file.reading, itertools.count(1)
 
         def changing(raw: bytes) -> Any:
             if next(times) <= most:
@@ -876,8 +871,8 @@ class TestMeanwhile(BundleTest):
             return (yield from reading(raw))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bundle_file, "reading", changing)
-            return over(bundle_out.export_assistant(self.ada_script, by="Boss"))
+            patch.setattr(file, "reading", changing)
+            return over(writing.export_assistant(self.ada_script, by="Boss"))
 
     def test_what_is_taken_back_while_the_file_is_made_is_not_in_it(self) -> None:
         """Up to the moment in which it leaves; where that never ends, no file leaves."""
@@ -886,7 +881,7 @@ class TestMeanwhile(BundleTest):
         note = {"number": 1, "text": "a", "at": 1.0, "person": self.miras, "is_private": True}
         state.write(self.ada_script, notes=[note])
         raw = self.exported_when(lambda: state.write(self.ada_script, notes=[]))
-        assert [] == finish(bundle_file.reading(raw.data)).state.notes
+        assert [] == finish(file.reading(raw.data)).state.notes
         key = rows.of(self.ada_script.pk)[0].key
         change = partial(rows.change, self.ada_script.pk, key, text="else")
         assert "changes all the time" in self.exported_when(change, 9).message
@@ -971,7 +966,7 @@ class TestMeanwhile(BundleTest):
 
     def test_whoever_was_asked_everything_waits_for_a_place(self) -> None:
         """What was answered is not thrown away because others are at it."""
-        with bundle_out._ROOM.place(2), bundle_out._ROOM.place(2):
+        with writing._ROOM.place(2), writing._ROOM.place(2):
             running, outcomes = bundle_in.import_bundle(self.bundle, key="Bea"), list[Any]()
             running.addBoth(outcomes.append)
             reactor.iterate(0)

@@ -15,8 +15,8 @@ from evennia_ai.core.cards.character_card import as_json, as_png, new_card, read
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, Memory
-from evennia_ai.operations import cards
-from evennia_ai.operations.lifecycle import delete_assistant
+from evennia_ai.operations.assistants.lifecycle import delete_assistant
+from evennia_ai.operations.files import cards
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import whispers
@@ -189,8 +189,8 @@ class TestImporting(CardTest):
             ("import ../../secret.json", "there is no file '../../secret.json'"),
             ("import link.json", "there is no file 'link.json'"),
             ("import bad.png", "the PNG file is cut off"),
-            ('import {"name": 1', "what is typed is no JSON"),
-            ('import {"name": 1}', "name is 1; it must be a text"),
+            ('import {"name": 1', "what is typed is not JSON"),
+            ('import {"name": 1}', "name is 1; it must be text"),
         ):
             assert told in self.typed(f"assistant {line}"), line
         for line, told in (("import long.json", "persona has 20,0"), ("import named.json", "Tom")):

@@ -42,7 +42,7 @@ was stopped, one that locked itself, and one that does not exist. The table show
 
 If a state makes a difference, it is named. The *builder in control* is named by the body's lock
 `ai_control`, as with `lock ada = ai_control:perm(Admin) or pid(12)`; the other builder is not. A
-right is one of the acts in `evennia_ai/operations/rights.py`, which the REST API checks too.
+right is one of the acts in `evennia_ai/operations/rights/acts.py`, which the REST API checks too.
 """
 
 

@@ -200,7 +200,7 @@ class TestCheck(CommandTest):
         self.model.answers.extend([completion("hi"), completion("Ding!"), completion("hi")])
         shown = self.assistant("check")
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
-        assert shown.endswith("Mend what says NO first.")
+        assert shown.endswith("Fix what says NO first.")
 
     def test_a_context_that_is_too_small(self) -> None:
         """It is a no with both figures and what to do, for her and for the game."""
@@ -210,7 +210,7 @@ class TestCheck(CommandTest):
             shown = self.assistant(line)
             assert "prompt      NO  a whisper to Ada needs about " in shown
             assert "the model reads 300, so it cannot answer. Let the model read more" in shown
-            assert shown.endswith("Mend what says NO first.")
+            assert shown.endswith("Fix what says NO first.")
 
     def test_a_wrong_setup_is_said(self) -> None:
         """Without asking anybody."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
-from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, group_of
+from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, group_of
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 

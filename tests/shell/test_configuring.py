@@ -10,7 +10,7 @@ from django.test.utils import override_settings
 
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED
-from evennia_ai.operations import settings
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers
@@ -23,7 +23,7 @@ class TestSetting(ConfiguringTest):
         """And where nothing changes, that."""
         assert "Ada: tick_rate is 10 now (was 5)." == self.set("tick_rate", "10").message
         assert "Ada: tick_rate is 10 already." == self.set("tick_rate", 10).message
-        told = settings.unset_setting(self.ada_script, "tick_rate")
+        told = changing.unset_setting(self.ada_script, "tick_rate")
         assert "Ada: tick_rate is 5, the default, now (was 10)." == told.message
         changes = [{"name": "tick_rate", "old": 10, "value": 5}]
         assert {"changes": changes} == told.data
@@ -75,7 +75,7 @@ class TestSetting(ConfiguringTest):
         assert self.set("prompt_templates.stern", "You are {name}.").ok
         assert not self.set("prompt_components.250.key", "mood").ok
         for name in ("safety_config", "prompt_components"):
-            assert settings.unset_setting(self.ada_script, name).ok
+            assert changing.unset_setting(self.ada_script, name).ok
 
     def test_a_cap_looser_than_the_games_does_not_hold(self) -> None:
         """The answer says what does."""
@@ -110,7 +110,7 @@ class TestSetting(ConfiguringTest):
         assert not self.set("trigger_permissions", "foo(bar)").ok
         self.ada_script.work = None
         assert self.set("enabled", "no").ok
-        assert settings.configuration(self.ada_script).ok
+        assert changing.configuration(self.ada_script).ok
 
 
 class TestSeveral(ConfiguringTest):
@@ -120,7 +120,7 @@ class TestSeveral(ConfiguringTest):
         """One that is wrong keeps the others back, and each has its own error."""
         before = self.kept()
         changes = {"tick_rate": 10, "llm_temperature": 7, "speed": 1}
-        result = settings.update_settings(self.ada_script, changes)
+        result = changing.update_settings(self.ada_script, changes)
         assert {"llm_temperature", "speed"} == set(result.errors)
         assert before == self.kept()
 
@@ -132,17 +132,17 @@ class TestSeveral(ConfiguringTest):
             "checks.window": 5,
             "checks.anomalies": 5,
         }
-        result = settings.update_settings(self.ada_script, changes, by="Tom")
+        result = changing.update_settings(self.ada_script, changes, by="Tom")
         assert result.ok, result.message
         assert "stern" == state.read(self.ada_script, "applied_template")
         assert {"checks": {"window": 5, "anomalies": 5}} == self.kept()["safety_config"]
-        result = settings.unset_setting(self.ada_script, "prompt_templates")
+        result = changing.unset_setting(self.ada_script, "prompt_templates")
         assert "applied_template is 'stern'; there are default" in result.message
 
     def test_none_and_too_many_are_refused(self) -> None:
         """With how many there may be."""
         for changes in ({}, {f"x{number}": 1 for number in range(101)}):
-            result = settings.update_settings(self.ada_script, changes)
+            result = changing.update_settings(self.ada_script, changes)
             assert "give 1 to 100 settings at once" in result.message
 
 
@@ -151,7 +151,7 @@ class TestLooking(ConfiguringTest):
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """All rows, by name."""
-        found = settings.configuration(self.ada_script).data["settings"]
+        found = changing.configuration(self.ada_script).data["settings"]
         assert len({row["name"] for row in found}) == len(found)
         return {row["name"]: row for row in found}
 
@@ -191,17 +191,17 @@ class TestLooking(ConfiguringTest):
     def test_one_is_told(self) -> None:
         """Also by a key alone; what does not exist is refused."""
         self.set("tick_rate", "10")
-        told = settings.show_setting(self.ada_script, "tick_rate")
+        told = changing.show_setting(self.ada_script, "tick_rate")
         assert told.message.startswith(
             "Ada: tick_rate is 10 (default 5); a whole number from 1 to 86400. seconds between"
         )
-        assert 5 == settings.show_setting(self.ada_script, "calls_per_reply").data["default"] + 1
-        assert not settings.show_setting(self.ada_script, "speed").ok
+        assert 5 == changing.show_setting(self.ada_script, "calls_per_reply").data["default"] + 1
+        assert not changing.show_setting(self.ada_script, "speed").ok
 
     def test_each_row_is_plain(self) -> None:
         """Also of a group within a group: it goes over HTTP."""
         for path in (*SCHEMAS, *NESTED):
-            row = settings.show_setting(self.ada_script, path).data
+            row = changing.show_setting(self.ada_script, path).data
             assert row == json.loads(json.dumps(row)), path
         assert "safety_config.loop" in NESTED
 
@@ -210,9 +210,9 @@ class TestLooking(ConfiguringTest):
         state.write(
             self.ada_script, llm_extra_params={"api_key": "hush-hush", "a": {"token": "hh"}}
         )
-        shown = settings.configuration(self.ada_script)
+        shown = changing.configuration(self.ada_script)
         assert "hush-hush" not in str(shown) + str(
-            settings.show_setting(self.ada_script, "llm_extra_params.a")
+            changing.show_setting(self.ada_script, "llm_extra_params.a")
         )
         assert "'hh'" not in str(shown)
 
@@ -231,6 +231,6 @@ class TestRight(ConfiguringTest):
 
     def test_what_she_may_do_to_the_game_needs_more(self) -> None:
         """Everything else is for whoever controls her."""
-        assert "configure" == settings.act_to_configure(["tick_rate", "speed", "confirm_by"])
-        for name in settings.POWERS:
-            assert "configure powers" == settings.act_to_configure(["tick_rate", name])
+        assert "configure" == changing.act_to_configure(["tick_rate", "speed", "confirm_by"])
+        for name in changing.POWERS:
+            assert "configure powers" == changing.act_to_configure(["tick_rate", name])

@@ -12,7 +12,7 @@ from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig
-from evennia_ai.operations.settings import set_setting, show_setting
+from evennia_ai.operations.settings.changing import set_setting, show_setting
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import locate
-from evennia_ai.operations import settings
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 
@@ -95,27 +95,27 @@ BAD: list[tuple[str, Any, str]] = [
     ("enabled", "perhaps", "enabled is 'perhaps'; it must be yes or no"),
     ("tick_rate", "0", "tick_rate is 0; it must be a whole number from 1 to 86400"),
     ("tick_rate", "2.5", "tick_rate is 2.5; it must be a whole number"),
-    ("tick_rate", "nan", "tick_rate is no number of ordinary size"),
-    ("persona", ["a"], "persona is ['a']; it must be a text"),
+    ("tick_rate", "nan", "tick_rate is not a number of ordinary size"),
+    ("persona", ["a"], "persona is ['a']; it must be text"),
     ("persona", LONG, "persona has 20,003 characters; it must have at most 20,000"),
     ("persona", "a\x00", "persona holds the character '\\x00'"),
     ("examples", '[["hi"]]', "it must be a list of lists of 2 texts, such as [["),
     ("prompt_components.250.content", "Glad.", "prompt_components[250] needs a key"),
     ("prompt_components.1000.enabled", "perhaps", "prompt_components[1000].enabled is 'perhaps'"),
-    ("prompt_templates.a b", "x", "prompt_templates: 'a b' is no key for a template"),
+    ("prompt_templates.a b", "x", "prompt_templates: 'a b' is not a key for a template"),
     ("prompt_templates.stern", "{foo}", "prompt_templates['stern'] has {foo}, which is not known"),
     ("applied_template", "stern", "applied_template is 'stern'; there are default"),
     ("context_configs.tick_event.max_iterations", "30", "max_iterations is 30; it must be a whole"),
     (
         "context_configs.tick_event.tool_filter",
         "say, sya",
-        "context_configs.tick_event.tool_filter has 'sya', which is no tool: did you mean say",
+        "context_configs.tick_event.tool_filter has 'sya', which is not a tool: did you mean say",
     ),
     ("context_configs.sleep.x", "1", "context_configs has no key 'sleep.x'; it has tick_event"),
     ("max_iterations", "3", "max_iterations is in several: context_configs.tick_event.max_"),
     ("thinking_lines", "{}", "thinking_lines is {}; it must be a list of texts"),
-    ("trigger_permissions", "foo(bar)", "trigger_permissions: 'foo(bar)' is no lock string"),
-    ("trigger_permissions", "perm(A) perm(B)", "is no lock string"),
+    ("trigger_permissions", "foo(bar)", "trigger_permissions: 'foo(bar)' is not a lock string"),
+    ("trigger_permissions", "perm(A) perm(B)", "is not a lock string"),
     ("trigger_permissions", '["perm(A);x:all()"]', "holds a ';'; give one lock, without it"),
     ("trigger_permissions", '[" "]', "trigger_permissions holds an empty text"),
     ("channel_configs.Public", "loud", "channel_configs['Public'].mode is 'loud'; it must be"),
@@ -149,7 +149,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("llm_extra_params.a", "[['sk-0123456789abcdefgh']]", "holds what looks like a key"),
     ("llm_extra_params.messages", "[]", "cannot have 'messages': the assistant writes it itself"),
     ("llm_extra_params.temperature", "1", "'temperature': it is set by llm_temperature"),
-    ("llm_api_key", "x", "llm_api_key cannot be set: keys and passwords are no settings"),
+    ("llm_api_key", "x", "llm_api_key cannot be set: keys and passwords are not settings"),
     (
         "max_iterations_per_tick",
         "11",
@@ -166,7 +166,7 @@ BAD: list[tuple[str, Any, str]] = [
         "-1",
         "player.tokens_per_day is -1; it must be a whole",
     ),
-    ("confirm_by", "foo(bar)", "confirm_by: 'foo(bar)' is no lock string"),
+    ("confirm_by", "foo(bar)", "confirm_by: 'foo(bar)' is not a lock string"),
     ("confirm_seconds", "0", "it must be a number from 1 to 86400"),
     ("acts_per_hour", "0", "autonomy_config.acts_per_hour is 0; it must be a number from 1"),
     ("recall_limit", "0", "memory_config.recall_limit is 0; it must be a whole number from 1 to"),
@@ -191,7 +191,7 @@ class TestTable(ConfiguringTest):
                 name = locate(path)[0]
                 assert self.set(path, typed).ok, self.set(path, typed).message
                 assert expected == self.kept().get(name)
-                assert settings.unset_setting(self.ada_script, str(name)).ok
+                assert changing.unset_setting(self.ada_script, str(name)).ok
                 assert state.DEFAULTS[name] == state.read(self.ada_script, name)
 
     def test_what_is_wrong_changes_nothing(self) -> None:

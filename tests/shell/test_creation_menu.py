@@ -94,7 +94,7 @@ class TestTheWay(MenuTest):
         self.open()
         shown = self.answer("Edda", "", "", "", "here", "Bilder")
         assert "There is no permission 'Bilder'; there are Guest, Player" in shown
-        assert "That will not do: 'perm(' is no lock string" in self.answer("perm(")
+        assert "That will not do: 'perm(' is not a lock string" in self.answer("perm(")
         assert self.is_at(7, self.answer("builders"))
         self.answer("", "create")
         script = operations.find_assistant("edda")
@@ -245,7 +245,7 @@ class TestModels(MenuTest):
         shown = self.shown()
         assert "reachable   ok" in shown
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
-        assert "Mend what says NO, or choose another." in shown
+        assert "Fix what says NO, or choose another." in shown
 
     def test_what_breaks_is_said_and_may_be_tried_again(self) -> None:
         """As is a model that is not set up."""

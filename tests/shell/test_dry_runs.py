@@ -17,14 +17,14 @@ from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.settings.budget import Measure, Scope
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.models import BudgetTotal, ModelCall, RecordedEvent
-from evennia_ai.operations import dry_runs
-from evennia_ai.operations.dry_changes import Variant, texts_of
-from evennia_ai.operations.dry_results import DrySide
-from evennia_ai.operations.dry_runs import DryRun, Trial, try_message, ways
+from evennia_ai.operations.dry_runs import running
+from evennia_ai.operations.dry_runs.changes import Variant, texts_of
+from evennia_ai.operations.dry_runs.results import DrySide
+from evennia_ai.operations.dry_runs.running import DryRun, Trial, try_message, ways
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.revealing import Look
 from evennia_ai.operations.rights import is_allowed, is_staff
-from evennia_ai.operations.settings import update_settings
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.settings.changing import update_settings
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest, audit_rows
 from tests.shell.support import calls, pump, says, whispers
@@ -462,7 +462,7 @@ class TestEnd(DryRunTest):
     def test_it_takes_no_longer_than_it_may(self) -> None:
         """What came by then is shown."""
         outcome = self.begin(Trial("hello"))
-        self.advance(dry_runs.LONGEST_SECONDS + 1)
+        self.advance(running.LONGEST_SECONDS + 1)
         (side,) = outcome[0].data.sides
         assert "cut off after 50 seconds" in side.ended
         assert "hello" in str(side.turn)

@@ -8,7 +8,7 @@ import evennia
 
 from evennia_ai import operations
 from evennia_ai.commands.editing import open_editor
-from evennia_ai.operations.texts import TEXTS, set_text, text_of
+from evennia_ai.operations.models.texts import TEXTS, set_text, text_of
 from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_SETTINGS, StaffCommandTest
 

@@ -12,7 +12,7 @@ from evennia_ai import operations
 from evennia_ai.api.bodies import plain
 from evennia_ai.commands.overview import status_lines
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations import equipment, monitoring
+from evennia_ai.operations.monitoring import equipment, health
 from evennia_ai.runtime import services
 from tests.shell.support import ShellTest
 
@@ -69,10 +69,10 @@ class EndpointsShownTest(ShellTest):
     @BOTH
     def test_health_tells_staff_alone(self) -> None:
         """An address is nobody else's business."""
-        told = plain(monitoring.health(with_reasons=True).data)["endpoints"]
+        told = plain(health.health(with_reasons=True).data)["endpoints"]
         assert [A, B] == [each["base_url"] for each in told]
-        assert "endpoints" not in plain(monitoring.health().data)
-        text = monitoring.metrics().decode()
+        assert "endpoints" not in plain(health.health().data)
+        text = health.metrics().decode()
         assert f'evennia_ai_endpoint_calls_in_flight{{endpoint="{A}"}} 1.0' in text
         assert f'evennia_ai_endpoint_calls_total{{endpoint="{B}"}} 1.0' in text
 
@@ -100,4 +100,4 @@ class EndpointsShownTest(ShellTest):
         """Not by the first player who speaks."""
         with pytest.raises(ConfigurationError, match="does not list"):
             services.check_settings()
-        assert monitoring.health(with_reasons=True).ok
+        assert health.health(with_reasons=True).ok

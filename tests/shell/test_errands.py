@@ -8,7 +8,7 @@ from evennia_ai import operations
 from evennia_ai.agent import requests
 from evennia_ai.agent.requests import Reason
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime import state
 from tests.shell.delegating import hands_on
 from tests.shell.errand_case import ErrandTest, reports_of

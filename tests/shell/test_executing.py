@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.operations.result import Problem, Result
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.tools import (
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.tools.running import (
     Executed,
     execute_tool,
     list_tools,
@@ -130,7 +130,7 @@ class TestRefusing(ExecutingTest):
             ("unknown", None, ("sayy", {}), Problem.MISSING, "'sayy'. Did you mean say"),
             ("nothing like it", None, ("qqqqq", {}), Problem.MISSING, "no tool 'qqqqq'."),
             ("missing", None, ("say", {}), Problem.INVALID, "say needs message."),
-            ("wrong", None, ("say", {"message": 3}), Problem.INVALID, "message must be a text"),
+            ("wrong", None, ("say", {"message": 3}), Problem.INVALID, "message must be text"),
             ("no object", None, ("say", ["hello"]), Problem.INVALID, "must be an object"),
             ("report", None, ("report", {"message": "x"}), Problem.CONFLICT, "nobody has given"),
             ("delegate", None, ("delegate_task", {"task": "x"}), Problem.CONFLICT, "by hand"),
@@ -223,7 +223,7 @@ class TestArguments(ExecutingTest):
                 assert arguments == parse_arguments(self.ada_script, name, text)
 
     def test_types_that_only_a_server_elsewhere_has(self) -> None:
-        """Numbers to choose from, lists of anything, and brackets that are no JSON."""
+        """Numbers to choose from, lists of anything, and brackets that are not JSON."""
         number, text = {"type": "integer"}, {"type": "string"}
         cases: list[tuple[Any, str, Any]] = [
             ({"type": "integer", "enum": [1, 2, 3]}, "2", 2),
@@ -253,7 +253,7 @@ class TestArguments(ExecutingTest):
             ("whisper", "Tom", "whisper: say which value is which: target=... message=..."),
             ("exits", "north", "exits: it takes no arguments, so 'north' is too much."),
             ("forget_note", "number=three", "number must be a whole number"),
-            ("say", '{"message": ', "say: that is no JSON object"),
+            ("say", '{"message": ', "say: that is not a JSON object"),
         ]
         for name, text, words in cases:
             with self.subTest(text):

@@ -13,7 +13,7 @@ from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.own_memory import KEPT
+from evennia_ai.operations.memory.own import KEPT
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers
@@ -259,7 +259,7 @@ class TestUnderWay(ForgettingTest):
         assert {} == self.found("kestrel")
 
     def test_how_often_she_asked_still_counts(self) -> None:
-        """To be forgotten is no way round a limit; that she was answered is forgotten."""
+        """To be forgotten is not a way round a limit; that she was answered is forgotten."""
         self.talk()
         turns = list(self.ada_script.work.senders.people[self.miras].turns)
         self.forget_mira()

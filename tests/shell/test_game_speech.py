@@ -150,7 +150,7 @@ class TestGameSpeech(ShellTest):
             ((self.room1, "hm", self.mira, "whisper"), ValueError, "this is a room; call it for"),
             ((self.room1, "hm", None), TypeError, "hear(sender=None): it must be who says it"),
             ((None, "hm", self.mira), TypeError, "it must be a room, a character or an account"),
-            ((self.room1, ("hm", {}), self.mira), TypeError, "the words must be a text"),
+            ((self.room1, ("hm", {}), self.mira), TypeError, "the words must be text"),
         )
         for arguments, kind, told in rows:
             with self.subTest(told=told), pytest.raises(kind) as caught:

@@ -13,8 +13,9 @@ from django.test import override_settings
 from evennia_ai import audit, operations
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import auditing
-from evennia_ai.runtime import day_clocks, state
+from evennia_ai.operations.audit import log
+from evennia_ai.runtime import goals as stored_goals
+from evennia_ai.runtime import state
 from tests.shell.support import as_data, says
 from tests.shell.test_goals import NOOP, GoalsTest
 
@@ -33,7 +34,7 @@ class GoalTimesTest(GoalsTest):
         """A pace that is slower than the times of goals."""
         super().setUp()
         self.set(autonomy_config={"seconds": 600, "acts_per_hour": 4, "late_seconds": 900})
-        now = day_clocks.of(self.ada_script)["real"]
+        now = stored_goals.clocks_of(self.ada_script)["real"]
         self.clock.advance(now.next(now.now, "12:00") - now.now)
         self.beat()
 
@@ -93,7 +94,7 @@ class TestWhen(GoalTimesTest):
         )
 
     def test_staff_end_a_daily_goal_for_good(self) -> None:
-        """Their word is no step of hers."""
+        """Their word is not a step of hers."""
         self.timed("daily at 14:00")
         operations.close_goal(self.ada_script, 1, is_completed=True)
         assert [] == operations.list_goals(self.ada_script).data.goals
@@ -187,9 +188,9 @@ class TestMissed(GoalTimesTest):
         self.beat(5)
         self.clock.advance(0)
         audit.flush()
-        entries = auditing.audit_log(self.ada_script, events=["goal_time_missed"]).data.entries
+        entries = log.audit_log(self.ada_script, events=["goal_time_missed"]).data.entries
         assert "the time of goal 1 came 3 times, unused" in str(entries)
-        assert [] == auditing.check_audit(self.ada_script, fresh=True).data
+        assert [] == log.check_audit(self.ada_script, fresh=True).data
 
 
 def game_day(hour: int, year: int = 1420) -> Any:
@@ -246,7 +247,7 @@ class TestGameTime(GoalTimesTest):
             assert (
                 "22:30" == state.read(self.ada_script, "current_goals")["goals"][0]["timing"]["at"]
             )
-            assert "21:00" == day_clocks.named_hours()["dusk"]
+            assert "21:00" == stored_goals.named_hours()["dusk"]
 
     def test_hours_that_are_none(self) -> None:
         """A name or an hour that makes no sense is told with what would."""
@@ -261,13 +262,13 @@ class TestGameTime(GoalTimesTest):
                 override_settings(EVENNIA_AI_NAMED_HOURS=named),
                 pytest.raises(ConfigurationError, match=wrong),
             ):
-                day_clocks.named_hours()
+                stored_goals.named_hours()
 
     def test_a_calendar_of_the_games_own(self) -> None:
         """TIME_UNITS, as Evennia's contrib for calendars has them."""
         units = {"sec": 1, "min": 10, "hour": 1000, "day": 10_000}
         with override_settings(TIME_UNITS=units, TIME_GAME_EPOCH=0.0):
-            clock = day_clocks.of(self.ada_script)["game"]
+            clock = stored_goals.clocks_of(self.ada_script)["game"]
             assert (10_000, 1000, 10) == (clock.day, clock.hour, clock.minute)
 
 
@@ -280,8 +281,11 @@ class TestSetting(GoalTimesTest):
             ("assistant goal Ada at 18:30 = ring the bell", "Ada has goal 1, at 18:30."),
             ("assistant goal Ada 8 daily at dusk = to the pier", "Ada has goal 2, daily at dusk."),
             ("assistant goal Ada under 1 in 2 hours = oil the bell", "Ada has goal 3, on "),
-            ("assistant goal Ada at teatime = eat", "'at teatime' is no time; times are: at 18:30"),
-            ("assistant goal Ada 8 9 = eat", "'9' is no time"),
+            (
+                "assistant goal Ada at teatime = eat",
+                "'at teatime' is not a time; times are: at 18:30",
+            ),
+            ("assistant goal Ada 8 9 = eat", "'9' is not a time"),
             ("assistant goal Ada", "  2. to the pier (priority 8, daily at dusk)"),
         )
         for line, told in rows:
@@ -298,7 +302,7 @@ class TestSetting(GoalTimesTest):
         self.model.answers.extend([*calls, NOOP])
         self.beat(600)
         results = [json.loads(m["content"]) for m in self.model.bodies[-1]["messages"][-3::2]]
-        assert "'someday' is no time" in results[0]["error"]
+        assert "'someday' is not a time" in results[0]["error"]
         assert "goal 2 is set" == results[1]["result"]
         second = as_data(operations.list_goals(self.ada_script))["goals"][1]
         assert ("self", "daily", "daily at midnight") == (

@@ -7,7 +7,7 @@ import json
 from evennia_ai import audit, operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import auditing
+from evennia_ai.operations.audit import log
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says
@@ -178,7 +178,7 @@ class TestTree(GoalsTest):
         assert [] == operations.list_goals(self.ada_script).data.goals
         self.clock.advance(0)
         audit.flush()
-        assert [] == auditing.check_audit(self.ada_script, fresh=True).data
+        assert [] == log.check_audit(self.ada_script, fresh=True).data
 
     def result_of_last(self) -> str:
         """What the model was last told of a call."""

@@ -17,7 +17,7 @@ from evennia_ai.llm import local
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import grounding, lore
 from evennia_ai.memory_store.service import MemoryService
-from evennia_ai.operations.shown_prompts import show_prompt
+from evennia_ai.operations.models.shown_prompts import show_prompt
 from evennia_ai.prompts.examples import grounded_examples
 from evennia_ai.runtime import services, state
 from evennia_ai.tools import REGISTRY

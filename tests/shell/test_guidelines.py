@@ -173,7 +173,7 @@ class TestWho(GuidelineTest):
 
 
 class TestBounds(GuidelineTest):
-    """What is no guideline is not even asked about."""
+    """What is not a guideline is not even asked about."""
 
     def test_rules_are_not_hers_to_change(self) -> None:
         """The model is told why."""

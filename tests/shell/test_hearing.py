@@ -86,7 +86,7 @@ class TestGame(HearingTest):
             assert "@ada" in self.heard().body
 
     def test_walking_through_an_exit_is_moving(self) -> None:
-        """The stock exit's announcement is no speech."""
+        """The stock exit's announcement is not speech."""
         create_object(DefaultExit, key="@ada", location=self.room1, destination=self.room2)
         self.type(self.tom, "@ada")
         if self.tom.location == self.room1:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.operations.exports import save_history
+from evennia_ai.operations.files.exports import save_history
 from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_MEMORY, UNKNOWN, StaffCommandTest
 from tests.shell.support import whispers
@@ -57,10 +57,10 @@ class TestShowing(HistoryTest):
         assert "question 0." in self.typed(f"history ada show {last}")
 
     def test_an_empty_one_is_said_to_be_so(self) -> None:
-        """As is a page that is no number, and a name that nobody has."""
+        """As is a page that is not a number, and a name that nobody has."""
         assert "Ada has no conversation yet." == self.typed("history")
         for page in ("0", "two", "-1", "1 2"):
-            assert f"{page!r} is no page" in self.typed(f"history ada show {page}"), page
+            assert f"{page!r} is not a page" in self.typed(f"history ada show {page}"), page
         assert self.typed("history edda").startswith(UNKNOWN)
         assert "history knows no 'burn it'." in self.typed("history ada burn it")
         assert "history knows no 'reset now'." in self.typed("history ada reset now")

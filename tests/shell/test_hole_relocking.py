@@ -47,7 +47,7 @@ class TestRelocking(RightsTest):
             shown = self.line(self.bea, line)
             assert "Nothing is done: Ada is an assistant." in shown, (line, shown)
         assert AssistantScript.objects.filter(id=number, db_is_active=True).exists()
-        for kind in (DefaultScript, AssistantScript):  # the second is no assistant of the game
+        for kind in (DefaultScript, AssistantScript):  # the second is not an assistant of the game
             other = create_script(kind, key="tides", autostart=False)
             assert "Deleted" in self.line(self.bea, f"scripts/delete #{other.id}")
             assert other.pk is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.operations import lifecycle
+from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import ACTS, refusal
 from evennia_ai.runtime.rights import (

@@ -20,7 +20,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory.evidence import LOOKS
 from evennia_ai.models import ModelCall
-from evennia_ai.operations.shown_prompts import next_prompt
+from evennia_ai.operations.models.shown_prompts import next_prompt
 from evennia_ai.prompts import compose_inner
 from evennia_ai.runtime import services, state
 from evennia_ai.tools import inner_calls

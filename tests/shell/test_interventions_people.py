@@ -173,7 +173,7 @@ class TestStalled(PeopleTest):
         self.come_back(self.bill)
         for text in ("take", "drop"):
             with self.subTest(text=text):
-                assert "is no answer" in self.reply(self.number, text, self.bill).message
+                assert "is not an answer" in self.reply(self.number, text, self.bill).message
         assert [self.number] == self.open_numbers()
 
     def test_i6_a_wait_can_be_dropped_and_taken_too(self) -> None:

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection
 from evennia_ai import audit, emergency, operations
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.emergency import PORTION, state_of, stop_all, trigger_emergency_stop
-from evennia_ai.operations.tools import execute_tool
+from evennia_ai.operations.tools.running import execute_tool
 from evennia_ai.runtime import services
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump

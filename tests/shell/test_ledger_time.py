@@ -243,7 +243,7 @@ class TestUpkeep(LedgerTest):
         assert CallState.CUT_OFF == ModelCall.objects.get().state
 
     def test_rows_that_others_dropped_are_made_anew(self) -> None:
-        """What a process remembers of the table is no promise."""
+        """What a process remembers of the table is not a promise."""
         self.reserve()
         BudgetTotal.objects.filter(period__contains=":").delete()
         self.use(5, 5)

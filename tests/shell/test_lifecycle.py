@@ -8,7 +8,7 @@ from evennia.objects.models import ObjectDB
 from evennia.utils.create import create_channel
 
 from evennia_ai import operations
-from evennia_ai.operations import lifecycle
+from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.naming import LONGEST_NAME
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state

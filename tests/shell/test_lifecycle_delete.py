@@ -22,7 +22,7 @@ from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantCharacter
 from evennia_ai.core.safety.questions import ApprovalRequest, QuestionOutcome
 from evennia_ai.emergency import RETURNED_LINE
-from evennia_ai.operations import lifecycle
+from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.result import Problem
 from evennia_ai.runtime import state
 from tests.shell.stopping import RETURNED, SafetyTest

@@ -115,7 +115,7 @@ class TestLocked(LockoutTest):
         )
 
     def test_a_ledger_that_is_away_locks_nobody(self) -> None:
-        """It is no fault of hers and passes by itself: she answers as soon as it is back."""
+        """It is not the fault of hers and passes by itself: she answers as soon as it is back."""
         away = LedgerAwayError("the shared ledger does not answer")
         with patch.object(ledger.store(), "reserve", side_effect=away):
             for number in range(8):

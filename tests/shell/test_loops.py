@@ -128,7 +128,7 @@ class TestTwo(LoopTest):
         assert 2 * MOST >= count
 
     def test_on_a_channel_that_both_answer(self) -> None:
-        """Mode `trigger` is no way around it."""
+        """Mode `trigger` is not a way around it."""
         public = self.channel("Public", self.brass)
         for script in (self.ada_script, self.brass_script):
             state.write(script, channel_configs={"Public": "trigger"})

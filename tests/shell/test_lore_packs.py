@@ -12,7 +12,7 @@ from evennia_ai import audit, operations
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind
 from evennia_ai.memory import lore
 from evennia_ai.memory_store import rows
-from evennia_ai.operations import lore_packs
+from evennia_ai.operations.files import lore_packs
 from tests.shell.support import whispers
 from tests.shell.test_cards import CardTest
 
@@ -165,10 +165,10 @@ class TestPacks(PackTest):
             (b"a: &x [1]\nb: *x", "line 1: & and * are not taken"),
             (b"pack: a\nentries:\n- {id: a, id: b}", "line 3: a name stands there twice"),
             (b"[" * 50, "line 1: nested more than 12 deep"),
-            (b"pack: 2026-01-31\nentries: []", "datetime.date(2026, 1, 31) is no text"),
+            (b"pack: 2026-01-31\nentries: []", "datetime.date(2026, 1, 31) is not text"),
             (b"pack: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
             (b"- a", "a pack has `pack` and `entries`"),
-            (b"\xff", "no UTF-8 at byte 0"),
+            (b"\xff", "not UTF-8 at byte 0"),
             (b"# " * 600_000, "has more than 1,048,576 bytes"),
         ):
             self.put("odd.yaml", raw)

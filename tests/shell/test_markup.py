@@ -52,7 +52,7 @@ class TestModelText(ShellTest):
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=ANY_TOKENS)
     def test_say_and_whisper_show_it_as_text(self) -> None:
-        """Each row reaches people letter for letter, cleaned only of what is no speech."""
+        """Each row reaches people letter for letter, cleaned only of what is not speech."""
         state.write(self.ada_script, compact_enabled=False)
         for written, shown in AS_TEXT:
             with self.subTest(written=written):
@@ -121,7 +121,7 @@ class TestModelText(ShellTest):
         assert "$add(1, 2)" in parser.parse(raw)
 
     def test_emotes_show_it_as_text(self) -> None:
-        """An action is no template either."""
+        """An action is not a template either."""
         for written in ("waves {at} $You() |r.", "{actor} bows ||g."):
             with self.subTest(written=written):
                 self.forget()

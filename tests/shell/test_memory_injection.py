@@ -88,5 +88,5 @@ def test_audiences_of_a_search_are_checked(nasty: str) -> None:
     """A store refuses to be asked for anything else."""
     store = FailingStore()
     store.add(1, [])
-    with pytest.raises(ValueError, match="is no audience"):
+    with pytest.raises(ValueError, match="is not an audience"):
         store.search(Sought(1, "x", (nasty,), 3))

@@ -149,7 +149,7 @@ class TestLeaks(MemoryTest):
                     assert word not in sent, f"{owner}'s {word} was sent for {name}"
 
     def is_beside(self, body: Any) -> bool:
-        """Whether it is no part of a turn: a summary, or what facts are drawn from."""
+        """Whether it is not part of a turn: a summary, or what facts are drawn from."""
         return all(tool["function"]["name"] != "say" for tool in body.get("tools", ()))
 
     def check_alone(self, sent: str) -> None:

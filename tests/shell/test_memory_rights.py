@@ -9,7 +9,7 @@ import pytest
 from evennia_ai import operations
 from evennia_ai.commands import player
 from evennia_ai.core.memory.recollection import WORLD
-from evennia_ai.operations.own_memory import MENDED_TRUST, number_of_attribute
+from evennia_ai.operations.memory.own import MENDED_TRUST, number_of_attribute
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest
 

@@ -26,9 +26,9 @@ from evennia_ai.memory_store.mem0_store import open_embedded
 from evennia_ai.memory_store.table import Table
 from evennia_ai.models import ModelCall
 from evennia_ai.models.keys import new_key
-from evennia_ai.operations.models import check_chosen
-from evennia_ai.operations.settings import set_setting
-from evennia_ai.operations.tools import execute_tool
+from evennia_ai.operations.models.choosing import check_chosen
+from evennia_ai.operations.settings.changing import set_setting
+from evennia_ai.operations.tools.running import execute_tool
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import ShellTest, pump, whispers

@@ -15,7 +15,8 @@ from evennia_ai.api.bodies import plain
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
-from evennia_ai.operations import monitoring, observing
+from evennia_ai.operations.monitoring import counts as observing
+from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, one_by_one, pump, whispers
 

@@ -184,7 +184,7 @@ class TestSpared(MuteTest):
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
     def test_nobody_can_stop_her_by_it(self) -> None:
-        """To ask, mute and unmute five times is no way to an emergency stop."""
+        """To ask, mute and unmute five times is not a way to an emergency stop."""
         for _ in range(5):
             operations.set_muted(self.ada_script, self.mira, False)
             self.type(self.mira, "whisper Ada = hello")
@@ -215,7 +215,7 @@ class TestAi(MuteTest):
             ("A keeper in grey.", "A keeper in grey. (Ada is an AI.)"),
             ("Ada is an assistant, an AI.", "Ada is an assistant, an AI."),
             ("", "(Ada is an AI.)"),
-            ("She waits, paints and claims MAID is no word.", "(Ada is an AI.)"),
+            ("She waits, paints and claims MAID is not a word.", "(Ada is an AI.)"),
             ("Ada is not an AI.", "(Ada is an AI.)"),
         ):
             with self.subTest(desc=desc):
@@ -227,7 +227,7 @@ class TestAi(MuteTest):
                 assert shown in self.mira.seen[-1]
 
     def test_a_body_without_an_assistant_is_none(self) -> None:
-        """What is no assistant any more says nothing of the kind."""
+        """What is not an assistant any more says nothing of the kind."""
         self.ada.db.desc = "A keeper in grey."
         self.ada_script.delete()
         self.ada.assistant_script = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from evennia_ai import consolidation
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
-from evennia_ai.operations.nights import Night, list_nights
+from evennia_ai.operations.memory.nights import Night, list_nights
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
 from tests.shell.sleep_case import NightCase
 
 

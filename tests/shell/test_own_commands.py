@@ -189,7 +189,7 @@ class TestOwnCommands(HearingTest):
 
 
 class CmdUnknown(Own):
-    """Whatever is no command."""
+    """Whatever is not a command."""
 
     key = CMD_NOMATCH
 
@@ -241,7 +241,7 @@ def test_every_command_can_be_called_otherwise() -> None:
     ("given", "told"),
     [
         (["history"], "EVENNIA_AI_COMMAND_NAMES is ['history']; it must be a mapping such as"),
-        ({"histroy": "x"}, "has 'histroy', which is no command; there are assistant, history,"),
+        ({"histroy": "x"}, "has 'histroy', which is not a command; there are assistant, history,"),
         ({"history": 7}, "EVENNIA_AI_COMMAND_NAMES['history'] is 7; it must be one word, or ''"),
         ({"history": "my talks"}, "['history'] is 'my talks'; it must be one word, or ''"),
         ({"history": "hush"}, "EVENNIA_AI_COMMAND_NAMES makes two commands be called 'hush'"),

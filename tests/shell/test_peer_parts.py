@@ -16,9 +16,10 @@ from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import BudgetTotal, PeerTask
-from evennia_ai.operations import forget_everything, peer_tasks
-from evennia_ai.operations.peer_tasks import Given
-from evennia_ai.operations.peers import list_peers, used_today
+from evennia_ai.operations import forget_everything
+from evennia_ai.operations.peers import tasks
+from evennia_ai.operations.peers.overview import list_peers, used_today
+from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import Problem
 from evennia_ai.tasks import peer_parts, peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -39,7 +40,7 @@ class TestParts(ErrandTest):
     def begin(self, **more: Any) -> PeerTask:
         """A task that is at work."""
         given = Given(str(uuid4()), "Count the lamps.", **more)
-        found = peer_tasks.begin(self.ada_script, self.account, given, CONFIG)
+        found = tasks.begin(self.ada_script, self.account, given, CONFIG)
         assert found.ok, found.message
         return found.data
 
@@ -47,7 +48,7 @@ class TestParts(ErrandTest):
         """The same when all that is due was done."""
         pump()
         task.refresh_from_db()
-        peer_tasks.follow(task)
+        tasks.follow(task)
         task.refresh_from_db()
         return task
 
@@ -68,7 +69,7 @@ class TestParts(ErrandTest):
     def test_what_is_no_json_is_no_data(self) -> None:
         """It could be kept, and then not be sent."""
         for data in ({"a": float("nan")}, {"a": "\ud800"}, {"a": "x" * 16_001}):
-            with pytest.raises(ValueError, match=r"no JSON|at most"):
+            with pytest.raises(ValueError, match=r"not JSON|at most"):
                 peer_parts.data_part(data)
 
     def test_there_is_an_end_to_what_is_made(self) -> None:
@@ -110,10 +111,10 @@ class TestParts(ErrandTest):
         config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
         given = Given("m1", "Count the lamps.")
         self.use(4_999)
-        assert peer_tasks.begin(self.ada_script, self.account, given, config).ok
+        assert tasks.begin(self.ada_script, self.account, given, config).ok
         BudgetTotal.objects.update(prompt_tokens=5_000)
         another = Given("m2", "Count the lamps.")
-        refused = peer_tasks.begin(self.ada_script, self.account, another, config)
+        refused = tasks.begin(self.ada_script, self.account, another, config)
         assert Problem.UNAVAILABLE is refused.problem
         assert "has used 5,000 tokens today, of 5,000" in refused.message
         assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
@@ -128,7 +129,7 @@ class TestParts(ErrandTest):
         """It may come again: nothing is begun, and of the game's settings it hears nothing."""
         config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
         self.hide_the_ledger()
-        found = peer_tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
+        found = tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
         assert Problem.UNAVAILABLE is found.problem
         assert "try again later" in found.message
         assert "migrate" not in found.message

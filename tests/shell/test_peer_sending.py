@@ -15,9 +15,10 @@ from evennia_ai.a2a.calls import Caller, Desk, RefusedError, admit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
-from evennia_ai.operations import peer_tasks, token_store
-from evennia_ai.operations.peer_tasks import Given
+from evennia_ai.operations.peers import tasks
+from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.rights import token_store
 from evennia_ai.tasks import peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import pump
@@ -98,7 +99,7 @@ class TestSending(ErrandTest):
         assert 1 == PeerTask.objects.count()
         others = [Given("m1", "Count the books."), Given("m1", "Count the lamps.", "another")]
         assert 3 == len({first.id, *(self.desk.send(each, "", None).id for each in others)})
-        other = peer_tasks.begin(self.ada_script, self.account2, given, CONFIG)
+        other = tasks.begin(self.ada_script, self.account2, given, CONFIG)
         assert first.id != other.data.pk
         self.model.answers.extend([reports_of("Seven.")] * 4)
         pump()
@@ -163,7 +164,7 @@ class TestSending(ErrandTest):
     def test_who_has_many_addresses_leaves_others_theirs(self) -> None:
         """Each account has its share of those that are told at one time."""
         given = Given(str(uuid4()), "Count.")
-        other = peer_tasks.begin(self.ada_script, self.account2, given, CONFIG).data
+        other = tasks.begin(self.ada_script, self.account2, given, CONFIG).data
         for number in range(4):
             self.desk.send(Given(str(uuid4()), "Count."), "", hook(f"h{number}"))
         peer_store.put_hook(PeerHook(task=other.pk, **hook("theirs")), None)
@@ -176,7 +177,7 @@ class TestSending(ErrandTest):
         self.model.answers.append(reports_of("Seven."))
         shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
         pump()
-        peer_tasks.follow_all()
+        tasks.follow_all()
         row = peer_store.hooks(shown.id)[0]
         for event in PeerEvent.objects.filter(task=shown.id, pk__gt=row.sent).order_by("pk"):
             assert ["mine"] == due()
@@ -192,7 +193,7 @@ class TestSending(ErrandTest):
         shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
         assert 0 == peer_store.prune(time.time() + SOON, 1.0)
         pump()
-        peer_tasks.follow_all()
+        tasks.follow_all()
         assert (0, 1) == (
             peer_store.prune(time.time(), SOON),
             peer_store.prune(time.time() + SOON, 1.0),

@@ -47,7 +47,7 @@ class TestSilent(ShellTest):
         assert [DEAF] == self.tom.heard_from(self.ada)
 
     def test_two_silent_assistants_do_not_echo_each_other(self) -> None:
-        """The line is no speech."""
+        """The line is not speech."""
         brass_script, brass = self.make("Brass")
         for script in (self.ada_script, brass_script):
             operations.set_enabled(script, False)

@@ -10,7 +10,7 @@ from django.test.utils import override_settings
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations.shown_prompts import show_prompt
+from evennia_ai.operations.models.shown_prompts import show_prompt
 from evennia_ai.prompts import facts_of
 from evennia_ai.runtime import state, turns
 from tests.shell.support import ShellTest, says, whispers
@@ -157,7 +157,7 @@ class TestComponents(PromptTest):
         assert before == state.read(self.ada_script, "prompt_components")
 
     def test_garbage_is_replaced(self) -> None:
-        """What somebody stored by hand and is no mapping does not keep staff from setting one."""
+        """What was stored by hand and is not a mapping does not keep staff from setting one."""
         self.ada_script.db.prompt_components = 5
         assert "Ada is told" in self.assistant("component ada set 250 world = A port.")
         self.ada_script.db.prompt_components = {250: 5}
@@ -198,7 +198,7 @@ class TestTemplates(PromptTest):
         self.assistant("template ada apply stern")
         for line, expected in (
             ("set mild = {town}", "Nothing is changed: prompt_templates['mild'] has {town}"),
-            ("set a b = x", "Nothing is changed: prompt_templates: 'a b' is no key"),
+            ("set a b = x", "Nothing is changed: prompt_templates: 'a b' is not a key"),
             ("apply mild", "Nothing is changed: applied_template is 'mild'; there are default,"),
             ("delete stern", "Nothing is changed: applied_template is 'stern'; there are default"),
             ("delete mild", "Ada has no own template 'mild'; there are: stern."),

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from evennia_ai import operations
 from evennia_ai.core.memory.recollection import WORLD
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.operations.own_memory import number_of_attribute
+from evennia_ai.operations.memory.own import number_of_attribute
 from tests.shell.remembering_case import RememberingTest, where
 
 SAID = 'Mira whispered: "{}" Ada answered: "I see."'

@@ -11,7 +11,7 @@ from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import talks
 from evennia_ai.models import ModelCall
-from evennia_ai.operations.prompts import bare_scene
+from evennia_ai.operations.models.prompts import bare_scene
 from evennia_ai.prompts.placeholders import fill
 from evennia_ai.runtime import state
 from tests.shell.sleep_case import HOUR, NightCase

@@ -11,7 +11,7 @@ from evennia_ai import operations
 from evennia_ai.agent import remote_delegating
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.models import RemoteTask
-from evennia_ai.operations import own_memory
+from evennia_ai.operations.memory import own
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tasks.remote_tasks import RemoteWait
@@ -107,7 +107,7 @@ class TestWaits(DelegationTest):
         for void in (
             lambda: operations.reset_history(script),
             lambda: operations.control.set_enabled(script, False),
-            lambda: own_memory.forget_everything(script, "*#1", with_waiting=True),
+            lambda: own.forget_everything(script, "*#1", with_waiting=True),
             lambda: state.mute(script, "*#1", is_muted=True),
             lambda: state.discard(script, [event.as_stored()]),
             lambda: turns.give_up(script, {**turns.as_noted(self.turn), "events": [event.id]}),

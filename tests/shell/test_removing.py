@@ -21,7 +21,8 @@ from evennia_ai.commands.editing import open_editor
 from evennia_ai.core.safety.questions import Choice
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import AccessToken, Memory, ModelCall, RecordedEvent
-from evennia_ai.operations import leftovers, removing, token_store
+from evennia_ai.operations.assistants import leftovers, removing
+from evennia_ai.operations.rights import token_store
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.game_npcs import Guard
 from tests.shell.support import pump

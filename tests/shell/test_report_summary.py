@@ -144,7 +144,7 @@ class TestCut(ReportSummaryTest):
         assert not self.facts("report_shortened")[-1]["is_summed_up"]
 
     def test_the_call_fails(self) -> None:
-        """The service, or an answer that is no summary; its text is for staff."""
+        """The service, or an answer that is not a summary; its text is for staff."""
         for answer in (ModelStatusError(400, "bad"), completion("")):
             with self.subTest(answer):
                 self.assert_cut(self.hand_on(answer, whispers("7.")), StopReason.LLM_ERROR.text)

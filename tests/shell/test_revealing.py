@@ -6,10 +6,10 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO
-from evennia_ai.operations import conversation
-from evennia_ai.operations.exports import save_history
-from evennia_ai.operations.profiles import show_profile
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.conversation import talk
+from evennia_ai.operations.files.exports import save_history
+from evennia_ai.operations.memory.profiles import show_profile
+from evennia_ai.operations.rights.private_words import Look
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import whispers
 
@@ -72,9 +72,9 @@ class TestRevealing(RememberingTest):
 
     def test_hole_a7_exports_are_masked_too(self) -> None:
         """The talk as chat messages, into a file, and all of a person."""
-        assert SECRET not in str(conversation.export_history(self.ada_script).data)
+        assert SECRET not in str(talk.export_history(self.ada_script).data)
         look = Look.of(self.tom, is_revealing=True)
-        assert SECRET in str(conversation.export_history(self.ada_script, look=look).data)
+        assert SECRET in str(talk.export_history(self.ada_script, look=look).data)
         path = save_history(self.ada_script).data.path
         with open(path, encoding="utf-8") as file:
             assert SECRET not in file.read()
@@ -96,14 +96,14 @@ class TestRevealing(RememberingTest):
             {"role": "assistant", "content": None, "tool_calls": [call], **marks},
             {"role": "tool", "tool_call_id": "c1", "content": f"no {SECRET}", **marks},
         ]
-        assert SECRET not in str(conversation.show_history(self.ada_script).data)
-        assert SECRET not in str(conversation.export_history(self.ada_script).data)
+        assert SECRET not in str(talk.show_history(self.ada_script).data)
+        assert SECRET not in str(talk.export_history(self.ada_script).data)
 
     def test_ones_own_words_are_always_shown(self) -> None:
         """And that is no revealing."""
         before = len(self.revealed())
         look = Look.of(self.mira)
-        assert SECRET in str(conversation.show_history(self.ada_script, look=look).data)
+        assert SECRET in str(talk.show_history(self.ada_script, look=look).data)
         assert SECRET in str(show_profile(self.ada_script, self.miras, look=look).data)
         assert SECRET in self.answer(self.mira, "assistant why")
         assert SECRET in self.answer(self.mira, "assistant memory")

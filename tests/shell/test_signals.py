@@ -16,7 +16,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
-from evennia_ai.operations.lifecycle import delete_assistant
+from evennia_ai.operations.assistants.lifecycle import delete_assistant
 from evennia_ai.runtime import signals, state
 from tests.shell.errand_case import ErrandTest, confirm
 from tests.shell.people import Person

@@ -22,7 +22,7 @@ class TestStrays(ShellTest):
         with mock.patch.object(logger, "log_warn") as warned:
             made = create_script(AssistantScript, key="stray", obj=self.mira)
         (told,) = [call.args[0] for call in warned.call_args_list]
-        assert f"the script stray (#{made.pk}) on Mira is no assistant" in told
+        assert f"the script stray (#{made.pk}) on Mira is not an assistant" in told
         assert f"scripts/delete #{made.pk}" in told
         assert None is getattr(self.mira, "assistant_script", None)
         assert [self.ada_script] == operations.list_assistants()

@@ -7,9 +7,9 @@ from typing import Any
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
-from evennia_ai.operations import conversation
+from evennia_ai.operations.conversation import talk as conversation
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, says, whispers
 
@@ -85,7 +85,7 @@ class TestHistory(ShellTest):
         for page, expected in (
             ({"limit": 0}, "0 messages cannot be shown at once; 1 to 200 can."),
             ({"limit": 201}, "201 messages cannot be shown at once; 1 to 200 can."),
-            ({"before": 0}, "0 is no number of a message; they begin at 1."),
+            ({"before": 0}, "0 is not the number of a message; they begin at 1."),
         ):
             assert expected == conversation.show_history(self.ada_script, **page).message
 

@@ -100,7 +100,7 @@ class TestSay(ShellTest):
             assert ["Ada smiles."] == self.mira.heard_from(self.ada)
 
     def test_silence_is_an_answer(self) -> None:
-        """A model that chooses to do nothing is no failure."""
+        """A model that chooses to do nothing is not a failure."""
         self.ask("say @ada hush", completion(None, ("noop", {})))
         assert ([], []) == (self.mira.heard_from(self.ada), self.waiting())
         assert 0 == state.read(self.ada_script, "consecutive_errors")

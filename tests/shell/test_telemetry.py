@@ -21,7 +21,7 @@ from evennia_ai.agent.telemetry import Export
 from evennia_ai.apps import check_settings
 from evennia_ai.core.settings.services import OtelConfig
 from evennia_ai.errors import ConfigurationError, ModelStatusError
-from evennia_ai.operations.dry_runs import Trial, try_message
+from evennia_ai.operations.dry_runs.running import Trial, try_message
 from evennia_ai.runtime.watching import ENDED
 from tests.shell.otlp_receiver import Receiver, attributes_of
 from tests.shell.remembering_case import RememberingTest
@@ -126,7 +126,7 @@ class TestSpans(TelemetryTest):
         assert [] == self.ada_script.work.recorded.newest()
 
     def test_a_message_that_is_tried_is_not_exported(self) -> None:
-        """It is no turn of hers."""
+        """It is not a turn of hers."""
         export = self.export()
         self.model.answers.append(whispers("Hello, Tom."))
         try_message(self.ada_script, self.tom, Trial("hello"))

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations.conversation import Told, ask, tell
+from evennia_ai.operations.conversation.talk import Told, ask, tell
 from evennia_ai.operations.result import Problem
 from tests.shell.errand_case import ErrandTest, confirm, reports_of
 from tests.shell.support import pump, says

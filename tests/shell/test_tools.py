@@ -186,5 +186,5 @@ class TestGate(ToolTest):
         """The model reads what is wrong with its arguments, and nothing was said meanwhile."""
         wrong = completion(None, ("say", {"message": 3}))
         self.ask("whisper Ada = hello", wrong, whispers("Hello."))
-        assert "say: message must be a text, not 3" in str(self.model.bodies[1]["messages"])
+        assert "say: message must be text, not 3" in str(self.model.bodies[1]["messages"])
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)

@@ -92,9 +92,9 @@ class TestMove(ToolTest):
 
     def test_there_is_no_such_way(self) -> None:
         """The ways there are, are named."""
-        assert "up is no way out; there are: out" == self.refusal("move", exit="up")
+        assert "up is not a way out; there are: out" == self.refusal("move", exit="up")
         self.exit.locks.add("view:false()")
-        assert "out is no way out; there are: none" == self.refusal("move", exit="out")
+        assert "out is not a way out; there are: none" == self.refusal("move", exit="out")
 
     def test_an_exit_goes_before_a_place_of_its_name(self) -> None:
         """What is called so is meant first; two ways to one place are told apart by name."""

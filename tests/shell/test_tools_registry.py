@@ -211,12 +211,12 @@ def test_the_longest_name() -> None:
     [
         pytest.param("it needs a description: the model reads it", {"description": " "}, id="mute"),
         pytest.param(
-            "its parameters are no JSON schema of an object: its type must be",
+            "its parameters are not a JSON schema of an object: its type must be",
             {"parameters": {"type": "array"}},
             id="a list of arguments",
         ),
         pytest.param(
-            "its parameters are no JSON schema of an object: 'text' is not",
+            "its parameters are not a JSON schema of an object: 'text' is not",
             {"parameters": {"type": "object", "properties": {"x": {"type": "text"}}}},
             id="a type that is none",
         ),

@@ -32,8 +32,8 @@ from tests.shell.schemas import SPEC, remote, taking
             {"bell": "big", "Bell": None},
             id="null for an unknown one",
         ),
-        pytest.param("ring: bell must be a text, not null", {"bell": None}, id="needed null"),
-        pytest.param("ring: bell must be a text, not 3", {"bell": 3}, id="a number"),
+        pytest.param("ring: bell must be text, not null", {"bell": None}, id="needed null"),
+        pytest.param("ring: bell must be text, not 3", {"bell": 3}, id="a number"),
         pytest.param(
             "ring: times must be a whole number, not 1.5", {"bell": "", "times": 1.5}, id="float"
         ),
@@ -129,7 +129,7 @@ def test_arguments_problem(problem: str, arguments: dict[str, Any]) -> None:
             id="a simple pattern",
         ),
         pytest.param(
-            "ring: x must be a text or null, not 3", {"type": ["string", "null"]}, 3, id="two types"
+            "ring: x must be text or null, not 3", {"type": ["string", "null"]}, 3, id="two types"
         ),
         pytest.param(
             'ring: x must be a whole number or null, not "x"',
@@ -235,7 +235,7 @@ def test_a_problem_has_a_bounded_length(value: Any) -> None:
 def test_what_the_tool_is_given(
     given_: dict[str, Any], properties: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
-    """A null that is no value is left out, and a whole number is one, wherever it stands."""
+    """A null that is not a value is left out, and a whole number is one, wherever it stands."""
     whole = fitted(remote({"type": "object", "properties": properties}), arguments)
     assert (given_, repr(given_)) == (whole, repr(whole))
 

@@ -10,7 +10,7 @@ from evennia.utils import create, logger
 
 from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations.shown_prompts import show_prompt
+from evennia_ai.operations.models.shown_prompts import show_prompt
 from evennia_ai.runtime import state
 from evennia_ai.tools import TOOL_REGISTRY
 from tests.shell import game_tools

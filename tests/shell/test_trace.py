@@ -13,7 +13,7 @@ from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.models import TracedMessage
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import span_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, says, whispers

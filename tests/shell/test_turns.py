@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.operations import turns
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.revealing import Look
-from evennia_ai.operations.traces import UNWANTED
-from evennia_ai.operations.turns import Sought
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.turns import latest
+from evennia_ai.operations.turns.latest import Sought
+from evennia_ai.operations.turns.traces import UNWANTED
 from evennia_ai.runtime import state
 from evennia_ai.testing import calls
 from tests.recorded import record_of
@@ -29,7 +29,7 @@ class RecalledTest(RememberingTest):
         self.ask("whisper Ada = where is the key?", whispers("I know."))
         assert SECRET in str(self.model.bodies[-1])
         for look, is_shown in ((Look.of(self.mira), False), (Look.of(self.tom), True)):
-            (turn,) = turns.recent(self.ada_script, look).data.turns
+            (turn,) = latest.recent(self.ada_script, look).data.turns
             assert is_shown is (SECRET in repr(turn))
 
 
@@ -38,7 +38,7 @@ class TurnsTest(ShellTest):
 
     def recent(self, look: Look | None = None) -> list[Any]:
         """The last turns as they were."""
-        found = turns.recent(self.ada_script, look or Look())
+        found = latest.recent(self.ada_script, look or Look())
         assert found.ok
         return found.data.turns
 
@@ -77,7 +77,7 @@ class TurnsTest(ShellTest):
         told = record_of(self)
         assert SECRET in repr(self.recent(Look.of(self.mira, is_revealing=True)))
         (details,) = [details for event, _, details in told if event == "words_revealed"]
-        assert turns.KIND == details["kind"]
+        assert latest.KIND == details["kind"]
 
     def test_an_aside_in_an_open_turn_is_masked(self) -> None:
         """What was whispered to somebody while all listened is that one's alone."""
@@ -99,10 +99,10 @@ class TurnsTest(ShellTest):
         number = self.ada_script.work.decisions.newest()[0].number
         look = Look.of(self.mira, is_revealing=True)
         assert SECRET in repr(self.recent(look)[0])
-        assert SECRET in repr(turns.in_full(self.ada_script, number, look).data)
+        assert SECRET in repr(latest.in_full(self.ada_script, number, look).data)
         self.ada_script.db.unremembered = [f"*#{self.tom.account.pk}", self.tom.dbref]
         assert SECRET not in repr([turn["steps"] for turn in self.recent(look)])
-        full = turns.in_full(self.ada_script, number, look).data
+        full = latest.in_full(self.ada_script, number, look).data
         assert SECRET not in repr(full.around)
         assert UNWANTED in [line.text for line in full.around]
 
@@ -115,7 +115,7 @@ class TurnsTest(ShellTest):
         self.ask("say Ada, what did I say?", says("Well."))
         assert SECRET in str(self.model.bodies[-1])
         number = self.ada_script.work.decisions.newest()[0].number
-        full = turns.in_full(self.ada_script, number, Look.of(self.tom)).data
+        full = latest.in_full(self.ada_script, number, Look.of(self.tom)).data
         assert SECRET not in repr(full.around), full.around
         assert SECRET not in repr(full.recorded)
 
@@ -147,7 +147,7 @@ class TurnsTest(ShellTest):
         self.ask("say Ada, sing", calls("noop"), person=self.mira)
 
         def found(**sought: Any) -> list[str]:
-            listed = turns.listing(self.ada_script, Sought(**sought), Look())
+            listed = latest.listing(self.ada_script, Sought(**sought), Look())
             return [row["sender"] for row in listed.data.messages]
 
         assert ["Mira", "Tom", "Tom"] == found()
@@ -156,7 +156,7 @@ class TurnsTest(ShellTest):
         assert ["Mira"] == found(outcome="silent")
         assert (3, 0) == (len(found(day="today")), len(found(day="yesterday")))
         for name, wrong in (("day", "some time"), ("outcome", "merry")):
-            refused = turns.listing(self.ada_script, Sought(**{name: wrong}), Look())
+            refused = latest.listing(self.ada_script, Sought(**{name: wrong}), Look())
             assert (Problem.INVALID, [name]) == (refused.problem, list(refused.errors))
 
     def test_one_in_full(self) -> None:
@@ -167,7 +167,7 @@ class TurnsTest(ShellTest):
         number = next(
             r.number for r in self.ada_script.work.decisions.newest() if "lamp" in r.heard.body
         )
-        full = turns.in_full(self.ada_script, number, Look()).data
+        full = latest.in_full(self.ada_script, number, Look()).data
         assert any("rule" in line for line in full.why)
         assert ["It rains.", "Ada, where is the lamp?"] == [line.text for line in full.around][:2]
         assert [False, True, False] == [line.is_it for line in full.around]
@@ -175,12 +175,12 @@ class TurnsTest(ShellTest):
         assert SECRET not in repr(full)
         assert 1 == len(full.recorded)
         self.ada_script.work.recorded.forget()
-        assert [] == turns.in_full(self.ada_script, number, Look()).data.recorded
-        assert Problem.MISSING is turns.in_full(self.ada_script, 999, Look()).problem
-        assert Problem.MISSING is turns.in_full(self.ada_script, 0, Look(), tick=999).problem
+        assert [] == latest.in_full(self.ada_script, number, Look()).data.recorded
+        assert Problem.MISSING is latest.in_full(self.ada_script, 999, Look()).problem
+        assert Problem.MISSING is latest.in_full(self.ada_script, 0, Look(), tick=999).problem
 
     def test_one_that_does_not_run(self) -> None:
         """It has no turns, which is said."""
         self.ada_script.work = None
-        assert Problem.UNAVAILABLE is turns.recent(self.ada_script, Look()).problem
-        assert Problem.UNAVAILABLE is turns.in_full(self.ada_script, 1, Look()).problem
+        assert Problem.UNAVAILABLE is latest.recent(self.ada_script, Look()).problem
+        assert Problem.UNAVAILABLE is latest.in_full(self.ada_script, 1, Look()).problem

@@ -7,9 +7,11 @@ from typing import Any
 from evennia.utils.create import create_channel
 
 from evennia_ai import audit, operations
-from evennia_ai.operations import lifecycle, settings, undoing
-from evennia_ai.operations.edits import MOST_READ, read_edits
+from evennia_ai.operations.assistants import lifecycle
+from evennia_ai.operations.audit import undoing
+from evennia_ai.operations.audit.edits import MOST_READ, read_edits
 from evennia_ai.operations.result import Problem
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.test_commands_life import LifeTest
 
@@ -65,7 +67,7 @@ class TestUndo(UndoTest):
     def test_what_was_set_together_goes_back_together(self) -> None:
         """One request is one edit."""
         changes = {"tick_rate": 9, "max_history": 30, "persona": "Ada hums."}
-        settings.update_settings(self.ada_script, changes, by="Tom")
+        changing.update_settings(self.ada_script, changes, by="Tom")
         assert 1 == len(read_edits(self.ada_script).made)
         shown = self.assistant("undo ada")
         for line in ("tick_rate: 9 -> 5", "max_history: 30 -> 50", "persona: Ada hums. -> none"):

@@ -9,9 +9,11 @@ from evennia_ai import operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations import budget, control, explaining
+from evennia_ai.operations import control
+from evennia_ai.operations.budget import caps
 from evennia_ai.operations.result import Problem
-from evennia_ai.operations.revealing import Look
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.turns import explaining
 from evennia_ai.runtime import services, state
 from tests.recorded import record_of
 from tests.shell.listening import HearingTest
@@ -136,7 +138,7 @@ class TestUsage(UpkeepTest):
 
     def test_nothing_yet(self) -> None:
         """All is 0."""
-        found = self.data(budget.usage(self.ada_script))
+        found = self.data(caps.usage(self.ada_script))
         assert ({}, [], []) == (found["tools"], found["executions"], found["by_player"])
         assert {0} == {n for total in found["totals"].values() for n in total.values()}
         assert {"attempted": 0, "completed": 0, "failed": 0} == found["tasks"]
@@ -146,7 +148,7 @@ class TestUsage(UpkeepTest):
         answer = whispers("Hello.")
         body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
         self.ask("whisper Ada = hello", json.dumps(body).encode())
-        result = budget.usage(self.ada_script)
+        result = caps.usage(self.ada_script)
         found = self.data(result)
         for span in ("today", "month", "ever"):
             total = found["totals"][span]
@@ -165,7 +167,7 @@ class TestUsage(UpkeepTest):
 
     def test_caps(self) -> None:
         """How each stands, and when it begins anew."""
-        rows = self.data(budget.usage(self.ada_script))["budget"]["standings"]
+        rows = self.data(caps.usage(self.ada_script))["budget"]["standings"]
         found = {row["name"]: row for row in rows}
         assert 1_500_000 == found["tokens_per_day"]["cap"]
         assert "1970-01-02T00:00:00+00:00" == found["tokens_per_day"]["resets_at"]
@@ -183,7 +185,7 @@ class TestUsage(UpkeepTest):
             "tasks_failed": 1,
         }
         state.write(self.ada_script, metrics=metrics, execution_log=calls)
-        found = self.data(budget.usage(self.ada_script))
+        found = self.data(caps.usage(self.ada_script))
         assert {"calls": 3, "errors": 0, "ms": 40} == found["tools"]["say"]
         assert {"calls": 1, "errors": 1, "ms": 7} == found["tools"]["look"]
         assert {"attempted": 2, "completed": 1, "failed": 1} == found["tasks"]
@@ -194,7 +196,7 @@ class TestUsage(UpkeepTest):
         """It is said, and the tools are told of all the same."""
         state.write(self.ada_script, metrics={"tool_calls": {"say": 3}})
         self.ada_script.db.budget_config = {"no such": 1}
-        result = budget.usage(self.ada_script)
+        result = caps.usage(self.ada_script)
         assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
         assert "no such" in result.message
         assert 3 == result.data.tools["say"]["calls"]

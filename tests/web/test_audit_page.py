@@ -13,8 +13,9 @@ from django.test.utils import override_settings
 
 from evennia_ai import audit, operations
 from evennia_ai.core.text.cleaning import strip_control
-from evennia_ai.operations import exports, settings
-from evennia_ai.operations.undoing import list_edits
+from evennia_ai.operations.audit.undoing import list_edits
+from evennia_ai.operations.files import exports
+from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
@@ -35,7 +36,7 @@ class AuditPages(WebTest):
 
     def change(self, by: str, **values: Any) -> None:
         """Somebody sets something."""
-        done = settings.update_settings(self.ada_script, values, by=by)
+        done = changing.update_settings(self.ada_script, values, by=by)
         assert done.ok, done.message
         audit.flush()
 
@@ -76,7 +77,7 @@ class TimelineTest(AuditPages):
             assert is_there == found, query
         response = self.get("audit", key="Ada", query={"day": "the other day"})
         assert 400 == response.status_code
-        assert "'the other day' is no time" in text_of(response)
+        assert "'the other day' is not a time" in text_of(response)
         assert 'value="the other day"' in response.content.decode()
         assert 400 == self.get("audit", key="Ada", query={"before": "x"}).status_code
 
@@ -122,7 +123,7 @@ class MomentsTest(AuditPages):
     """What she was like, and what changed."""
 
     def test_as_it_was(self) -> None:
-        """At a version and at a time; what is no moment is said."""
+        """At a version and at a time; what is not a moment is said."""
         self.change("Astrid", tick_rate=9)
         then = self.newest()
         self.change("Astrid", tick_rate=12)
@@ -143,7 +144,7 @@ class MomentsTest(AuditPages):
         shown = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d CES?T", text_of(self.get("audit", key="Ada")))
         assert shown is not None
         response = self.get("audit-state", key="Ada", query={"at": shown[0]})
-        assert "is no time" not in text_of(response)
+        assert "is not a time" not in text_of(response)
 
     def test_what_changed(self) -> None:
         """Side by side, word by word; the second moment is now where it is left out."""
@@ -173,7 +174,7 @@ class EditsTest(AuditPages):
         assert "is taken back" in shown
         self.post("audit-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
-        assert "'x' is no number of an edit" in text_of(
+        assert "'x' is not the number of an edit" in text_of(
             self.post("audit-undo", {"number": "x"}, key="Ada")
         )
         assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code

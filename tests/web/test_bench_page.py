@@ -10,7 +10,7 @@ from django.test.utils import override_settings
 from evennia.utils import create
 
 from evennia_ai import operations
-from evennia_ai.operations.dry_changes import texts_of
+from evennia_ai.operations.dry_runs.changes import texts_of
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.shell.support import calls, whispers

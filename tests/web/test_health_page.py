@@ -13,7 +13,7 @@ from twisted.internet.defer import succeed
 
 from evennia_ai import operations
 from evennia_ai.llm.check import Line, Report
-from evennia_ai.operations import equipment, monitoring
+from evennia_ai.operations.monitoring import equipment, health
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
@@ -37,7 +37,7 @@ class HealthTest(WebTest):
             ]
 
     def test_what_is_not_well_says_what_to_do(self) -> None:
-        """A model of her own that is no model, and a server that cannot be reached."""
+        """A model of her own that is not a model, and a server that cannot be reached."""
         self.ada_script.db.llm_provider = "acme"
         response = self.get("health")
         shown = text_of(response)
@@ -120,7 +120,7 @@ class HealthTest(WebTest):
     def test_a_file_that_others_may_read_is_named_without_its_folder(self) -> None:
         """Builders read that page, and where the game's files are is nobody's business."""
         path = "/srv/games/harbour/evennia.db3"
-        with mock.patch.object(monitoring, "readable_by_others", return_value=[path]):
+        with mock.patch.object(health, "readable_by_others", return_value=[path]):
             shown = text_of(self.get("health", who="builder"))
         assert "chmod 600 evennia.db3" in shown
         assert "/srv" not in shown

@@ -10,7 +10,7 @@ from evennia.utils import create
 
 from evennia_ai import operations
 from evennia_ai.audit import GAME
-from evennia_ai.operations import lore_packs
+from evennia_ai.operations.files import lore_packs
 from tests.browser.cases import CASES
 from tests.web.remembering import RememberingPages
 from tests.web.support import intruders, text_of
@@ -137,7 +137,7 @@ class EntriesTest(LorePages):
             ("keywords", " , ", "it needs a keyword by which it is found"),
             ("audience", "everybody", "'everybody' says not who may be told"),
             ("audience", "room #99999", "there is no room '#99999'"),
-            ("importance", "most", "'most' is no number"),
+            ("importance", "most", "'most' is not a number"),
             ("importance", "0", "importance must be a whole number from 1 to 10"),
         ):
             form = {**right, field: value}
@@ -213,7 +213,7 @@ class PacksTest(LorePages):
         for raw in (b"\xff\x00", b"[]", b"{", b"x" * (lore_packs.LONGEST_PACK + 1)):
             response = self.bring_in(raw)
             assert 400 == response.status_code
-            assert "That is no lore pack that can be taken" in text_of(response)
+            assert "That is not a lore pack that can be taken" in text_of(response)
         assert 400 == self.post("pack-import").status_code
         assert [MILL] == self.all()
 

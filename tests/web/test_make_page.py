@@ -180,7 +180,7 @@ class CardsTest(WebTest):
         assert "Choose the card's file first" in text_of(self.post("look-at-card"))
         response = self.look(b"<b>no card")
         assert 400 == response.status_code
-        assert "That is no card that can be taken" in text_of(response)
+        assert "That is not a card that can be taken" in text_of(response)
         assert "more than" in text_of(self.look(b"x" * (MOST_BYTES + 1)))
 
     def test_another_account_gets_nothing_of_it(self) -> None:

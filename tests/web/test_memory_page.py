@@ -212,12 +212,12 @@ class AddingTest(RememberingPages):
     def test_what_is_wrong_is_said_where_it_stands(self) -> None:
         """Each field with what would be right; what was typed stays in the form."""
         for field, value, told in (
-            ("importance", "many", "'many' is no number"),
-            ("importance", "2.5", "'2.5' is no whole number"),
+            ("importance", "many", "'many' is not a number"),
+            ("importance", "2.5", "'2.5' is not a whole number"),
             ("importance", "11", "importance must be a whole number from 1 to 10"),
-            ("trust", "nan", "'nan' is no number"),
+            ("trust", "nan", "'nan' is not a number"),
             ("trust", "2", "trust must be a number from 0 to 1"),
-            ("kind", "rumour", "'rumour' is no kind to add"),
+            ("kind", "rumour", "'rumour' is not a kind to add"),
             ("text", " ", "there is nothing to remember"),
         ):
             form = {"text": "The mill burnt.", "tags": "typed-before", field: value}

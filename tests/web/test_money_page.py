@@ -19,10 +19,10 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
-from evennia_ai.operations import peers
-from evennia_ai.operations.budget import raise_budget, today_of
-from evennia_ai.operations.spending import MOST_ROWS, spending
-from evennia_ai.operations.spent_days import SpentDays
+from evennia_ai.operations.budget.caps import raise_budget, today_of
+from evennia_ai.operations.budget.days import SpentDays
+from evennia_ai.operations.budget.spending import MOST_ROWS, spending
+from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
@@ -113,7 +113,7 @@ class MoneyTest(WebTest):
         with override_settings(EVENNIA_AI_REMOTE_SPECIALISTS={"atlas": entry}):
             services.remote_specialists.cache_clear()
             shown = text_of(self.get("money"))
-            (row,) = peers.list_peers().data.remotes
+            (row,) = overview.list_peers().data.remotes
         assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 0.0100", shown), shown
         assert ("atlas", 1, 1_234) == (row["name"], row["failed_month"], row["tokens_month"])
 
@@ -194,7 +194,7 @@ class MoneyTest(WebTest):
         assert [1, 0] == [day["calls"] for day in spending(2).data.days]
 
     def test_one_assistant_alone(self) -> None:
-        """The filter of the page leaves out what others used; an unknown name is no filter."""
+        """The filter of the page leaves out what others used; an unknown name is not a filter."""
         self.call()
         self.call(assistant="bea", prompt=9000)
         assert 1000 == spending(assistant="Ada").data.whole["tokens"]
@@ -348,7 +348,7 @@ class MoneyTest(WebTest):
         form = {"cap": "tokens_per_day", "amount": "<b>lots", "of": "Ada"}
         response = self.post("raise", form, key="Ada")
         assert 400 == response.status_code
-        assert "'<b>lots' is no amount; it must be a number above 0." in text_of(response)
+        assert "'<b>lots' is not an amount; it must be a number above 0." in text_of(response)
         body = response.content.decode()
         assert 1 == body.count('value="&lt;b&gt;lots"')
 

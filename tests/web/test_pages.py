@@ -10,7 +10,7 @@ from django.urls import set_script_prefix
 
 from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
-from evennia_ai.web.tables import PAGES
+from evennia_ai.web.menu import PAGES
 from evennia_ai.web.views import POLICY
 from tests.shell.support import says
 from tests.web.support import BACKEND, WebTest, text_of

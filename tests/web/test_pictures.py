@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evennia_ai.web.tables import PAGES
+from evennia_ai.web.menu import PAGES
 from tests.browser.workbench_pictures import LOOKS, name_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

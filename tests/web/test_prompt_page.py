@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.text.difference import Piece, PieceKind, difference
 from evennia_ai.core.turn.contexts import ContextType
-from evennia_ai.operations import prompts, shown_prompts, texts
+from evennia_ai.operations.models import prompts, shown_prompts, texts
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
@@ -166,7 +166,7 @@ class EditingTest(PromptTest):
         self.post("delete-component", {"number": "250"}, key="Ada")
         assert {} == state.read(self.ada_script, "prompt_components")
         response = self.post("delete-component", {"number": "<i>"}, key="Ada")
-        assert "'<i>' is no number of a component" in text_of(response)
+        assert "'<i>' is not the number of a component" in text_of(response)
 
     def test_templates(self) -> None:
         """Written, applied, and not deleted while it is applied."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai.operations.rights import ACTS, Right
-from evennia_ai.web.tables import ACTIONS, BY_NAME, DOWNLOADS, PAGES
+from evennia_ai.web.menu import ACTIONS, BY_NAME, DOWNLOADS, PAGES
 from tests.web.support import WebTest
 
 WHO = ("anonymous", "guest", "player", "builder", "controller", "owner")
@@ -136,7 +136,7 @@ class RightsTest(WebTest):
 
 
 class HolderTest(WebTest):
-    """Somebody who is no staff, and has the locks of Ada's body all the same."""
+    """Somebody who is not staff, and has the locks of Ada's body all the same."""
 
     def test_a_button_opens_no_page(self) -> None:
         """What they may do they may do; the page around it stays for those who may see it."""

@@ -14,7 +14,7 @@ from evennia_ai import operations
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED, schema_of_keys
 from evennia_ai.core.settings.schema import kind_of, known_keys
-from evennia_ai.operations import settings as settings_of
+from evennia_ai.operations.settings import changing as settings_of
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
@@ -205,7 +205,7 @@ class SavingTest(SettingsTest):
         self.post("settings-redo", key="Ada")
         assert 9 == state.read(self.ada_script, "tick_rate")
         response = self.post("settings-undo", {"number": "<i>"}, key="Ada")
-        assert "'<i>' is no number of an edit." in text_of(response)
+        assert "'<i>' is not the number of an edit." in text_of(response)
         self.set(command_allowlist="look")
         assert 403 == self.post("settings-undo", who="controller", key="Ada").status_code
 

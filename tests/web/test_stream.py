@@ -230,7 +230,7 @@ class StreamTest(WebTest):
         assert "401" in self.opened[-1].take()
 
     def test_another_password_ends_a_login(self) -> None:
-        """A session of before it is no login any more, and nothing of it is written."""
+        """A session of before it is not a login any more, and nothing of it is written."""
         self.client_of("owner")
         self.people["owner"].set_password(f"{PASSWORD}-new")
         self.people["owner"].save()

@@ -11,7 +11,7 @@ from django.utils.html import escape
 
 from evennia_ai import emergency, operations
 from evennia_ai.models import TracedMessage
-from evennia_ai.operations.recorded_turns import Recorded
+from evennia_ai.operations.turns.recorded import Recorded
 from evennia_ai.runtime.watching import FEED, ring_for
 from evennia_ai.testing import calls
 from evennia_ai.web.waterfall import LEAST, NAMES, WIDTH, shown_turn
@@ -163,7 +163,7 @@ class TurnsTest(WebTest):
         """With what was typed still in its field."""
         page = self.get("turns", key="Ada", query={"day": "some time", "words": "lamp"})
         assert 400 == page.status_code
-        assert "'some time' is no time" in text_of(page)
+        assert "'some time' is not a time" in text_of(page)
         assert 'value="some time"' in html_of(page)
         assert 'value="lamp"' in html_of(page)
         assert 200 == self.get("turns", key="Ada", query={"before": "²"}).status_code

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from evennia_ai.budget.spending import may_be_charged
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import WorkersConfig
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.port import Item

@@ -11,8 +11,8 @@ from evennia.utils.test_resources import EvenniaCommandTestMixin, EvenniaTest
 from evennia.utils.utils import inherits_from
 
 from evennia_ai.operations import create_assistant, find_assistant
-from evennia_ai.operations.lifecycle import delete_assistant
-from evennia_ai.operations.lore import list_lore
+from evennia_ai.operations.assistants.lifecycle import delete_assistant
+from evennia_ai.operations.memory.lore import list_lore
 from tests.world.support import LibraryTest, count_objects, find
 from world.blueprint import Place, Thing
 from world.build import CATEGORY, build_world

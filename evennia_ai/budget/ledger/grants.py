@@ -44,13 +44,13 @@ def raise_cap(more: Raise) -> None:
     """Add to a cap. It is kept in the database, ends with the period, and is recorded.
 
     Raises:
-        ConfigurationError: the amount is no number above 0, or absurdly large; or another game
+        ConfigurationError: the amount is not a number above 0, or absurdly large; or another game
             has this one's name in a shared ledger.
         LedgerAwayError: a shared ledger does not answer.
     """
     units = as_units(more.cap.measure, more.amount) if math.isfinite(more.amount) else 0
     if not 0 < units <= MOST_UNITS:
-        raise ConfigurationError(f"{more.amount:g} is no amount that a cap can be raised by")
+        raise ConfigurationError(f"{more.amount:g} is not an amount that a cap can be raised by")
     suffix = "_nano" if more.cap.measure == "cost" else ""
     column = f"granted_{more.cap.measure}{suffix}"
     scope, key, period = more.account
@@ -69,6 +69,6 @@ def grant(hit: LimitReachedError, amount: float, *, by: str) -> None:
     """Add to the cap that somebody reached what the checkpoint allowed.
 
     Raises:
-        ConfigurationError: the amount is no number above 0, or absurdly large.
+        ConfigurationError: the amount is not a number above 0, or absurdly large.
     """
     raise_cap(Raise(account_of(hit), hit.kind.removeprefix(MONEY), amount, by))

@@ -15,7 +15,7 @@ from evennia_ai.core.safety.prices import Price, cost_of
 from evennia_ai.core.turn.turn import TokenUsage
 
 GRACE_SECONDS = 300
-# At the end of the key of what is no call of its own.
+# At the end of the key of what is not a call of its own.
 SHARE = "/"
 NOTHING = TokenUsage()
 Row = tuple[str | int | bool, ...]

@@ -80,7 +80,7 @@ def read_card(raw: bytes) -> CharacterCard:
     """A card from a file.
 
     Raises:
-        ImportFileError: it is no card, or longer than any; the text says what is wrong, and where.
+        ImportFileError: it is not a card, or is too long; the text says what is wrong and where.
     """
     if len(raw) > MOST_BYTES:
         raise ImportFileError(f"the file has more than {MOST_BYTES:,} bytes")
@@ -109,7 +109,7 @@ def _unpacked(packed: bytes, keyword: str) -> bytes:
     try:
         return b64decode(packed.strip(), validate=True)
     except (binascii.Error, ValueError):
-        raise ImportFileError(f"the text {keyword} is no base64, as that of a card is") from None
+        raise ImportFileError(f"the text {keyword} is not base64, as that of a card is") from None
 
 
 def _decoded(raw: bytes, where: str) -> str:
@@ -118,14 +118,14 @@ def _decoded(raw: bytes, where: str) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ImportFileError(f"{where} is no UTF-8 at byte {error.start}") from None
+        raise ImportFileError(f"{where} is not UTF-8 at byte {error.start}") from None
 
 
 # ---- reading -----------------------------------------------------------------------------------
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _number(digits: str) -> float:
@@ -143,9 +143,9 @@ def _parsed(text: str) -> dict[str, Any]:
     except RecursionError:
         raise ImportFileError(f"the card is nested more than {DEEPEST} deep") from None
     except ValueError as error:
-        raise ImportFileError(f"the card is no JSON: {one_line(str(error), 200)}") from None
+        raise ImportFileError(f"the card is not JSON: {one_line(str(error), 200)}") from None
     if not isinstance(read, dict):
-        raise ImportFileError("the card's JSON is no object in braces")
+        raise ImportFileError("the card's JSON is not an object in braces")
     return read
 
 
@@ -161,7 +161,7 @@ def _fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
     where = "data." if is_nested else ""
     for name in TEXTS:
         if not isinstance(data.get(name) or "", str):
-            raise ImportFileError(f"{where}{name} is {_shown(data[name])}; it must be a text")
+            raise ImportFileError(f"{where}{name} is {_shown(data[name])}; it must be text")
     if not (data.get("name") or "").strip():
         raise ImportFileError(f"{where}name is missing; a card has a name")
     _check_book(data.get("character_book"), f"{where}character_book")
@@ -189,7 +189,7 @@ def _check_entry(entry: object, where: str) -> None:
     if not isinstance(entry, dict):
         raise ImportFileError(f"{where} is {_shown(entry)}; it must be an object in braces")
     if not isinstance(content := entry.get("content") or "", str):
-        raise ImportFileError(f"{where}.content is {_shown(content)}; it must be a text")
+        raise ImportFileError(f"{where}.content is {_shown(content)}; it must be text")
     for name in ("keys", "secondary_keys"):
         keys = entry.get(name) or []
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):

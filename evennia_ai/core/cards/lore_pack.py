@@ -65,7 +65,7 @@ class PackCondition(SettingsGroup):
     category: _Named | None = setting(None, "the tag's category")
     attribute: _Named = setting("", "an attribute: it counts as true, or is `value`")
     value: Flag | Whole | Number | Text | None = setting(
-        None, "what the attribute has to be", note="a text, a number, true or false"
+        None, "what the attribute has to be", note="text, a number, true or false"
     )
     quest: _Named = setting("", "a quest of the person's, which is in `state`")
     state: _Named = setting("", "the state of the quest")
@@ -116,7 +116,7 @@ class PackEntry(SettingsGroup):
     def _is_found(self) -> Self:
         """Refuse what says nothing, and what no word would ever find."""
         if not self.id:
-            raise MismatchError("id", "", "a text by which the pack knows it")
+            raise MismatchError("id", "", "text by which the pack knows it")
         if not self.text:
             raise MismatchError("text", "", "what is told")
         if not (self.keywords or self.constant or self.audience.startswith("room ")):

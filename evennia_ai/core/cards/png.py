@@ -42,7 +42,7 @@ def read_chunks(raw: bytes) -> list[Chunk]:
     """All chunks of a PNG file, from IHDR to IEND; what follows those is left out.
 
     Raises:
-        ImportFileError: it is no PNG file, or damaged; the text says where.
+        ImportFileError: it is not a PNG file, or damaged; the text says where.
     """
     if not is_png(raw):
         raise ImportFileError("the file does not begin as a PNG file does")

@@ -34,7 +34,7 @@ class Event:
         number: the message number that `assistant why` knows it by.
         audience: of a task: what the turn that gave it held, as of `core.hearing.audience`.
         ordered_by: the id of who has the right to have it done, and so told it; what is done by
-            it needs that being's rights beside the assistant's; "": it is no order.
+            it needs that being's rights beside the assistant's; "": it is not an order.
     """
 
     id: str

@@ -14,7 +14,7 @@ ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
 def folded(text: str) -> str:
     """Text for comparing in any case and script, with every mark and joiner held by underscores.
 
-    A vowel sign or an accent that follows a letter is no word character to `re`; without the
+    A vowel sign or an accent that follows a letter is not a word character to `re`; without the
     underscores a name would match inside a longer word of such a script.
     """
     text = unicodedata.normalize("NFC", few_marks(text.casefold()))

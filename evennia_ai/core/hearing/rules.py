@@ -112,7 +112,7 @@ def _is_called(heard: Heard, ear: Ear) -> bool:
 def _call(heard: Heard, ear: Ear) -> NameCall:
     """The plainness with which a person calls the bare name.
 
-    On a channel nobody sees who else listens, so that a name at the end is no call there.
+    On a channel nobody sees who else listens, so that a name at the end is not a call there.
     """
     text = newest_folded(heard.body)
     for name in ear.called:

@@ -53,8 +53,7 @@ def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
     know 12 are kept, and as many of the private ones: the newest.
 
     Args:
-        attributes: {"text", "audience", "at"}; one without words, or with what is no audience, is
-            left out.
+        attributes: {"text", "audience", "at"}; one without words or a known audience is left out.
     """
     found: dict[tuple[str, str], Attribute] = {}
     for item in attributes:

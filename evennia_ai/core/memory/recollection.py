@@ -61,12 +61,12 @@ def safe_id(dbref: str) -> str:
     A mask, "#12~1a2b3c4d", is "mask-12-1a2b3c4d".
 
     Raises:
-        ConfigurationError: it is no dbref, such as a name.
+        ConfigurationError: it is not a dbref, such as a name.
     """
     for pattern, kind in ((_ACCOUNT, "account"), (_OBJECT, "object"), (_MASK, "mask")):
         if found := pattern.fullmatch(dbref):
             return f"{kind}-{found[1].replace('~', '-')}"
-    raise ConfigurationError(f"{dbref!r} is no id of a person or a room; it must be like '#12'")
+    raise ConfigurationError(f"{dbref!r} is not the id of a person or room; it must be like '#12'")
 
 
 def _hashed(name: str) -> str:
@@ -84,7 +84,7 @@ def is_mask(person: str) -> bool:
 
 
 def person_audience(person: str) -> str:
-    """The audience of one person alone; of nobody ("" or what is no dbref) it is nobody's."""
+    """The audience of one person alone; of nobody ("" or what is not a dbref) it is nobody's."""
     try:
         return f"person:{safe_id(person)}"
     except ConfigurationError:

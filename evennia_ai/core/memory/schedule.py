@@ -126,7 +126,7 @@ def wake_time(now: datetime, schedule: SleepSchedule, hours: float | None = None
 
 
 def is_over(now: datetime, stored: str | None) -> bool:
-    """True where a stored time to wake has come; one that is no time always has."""
+    """True where a stored time to wake has come; one that is not a time always has."""
     try:
         return now >= datetime.fromisoformat(stored or "")
     except (TypeError, ValueError):

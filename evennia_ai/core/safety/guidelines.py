@@ -1,7 +1,7 @@
 """An assistant's own guidelines: lines on how it behaves, which stand below its rules.
 
 It may propose one line more, another in its place, or one less, and a person decides. What speaks
-of rules, rights, limits or secrets is no guideline and is not even asked about. That look at the
+of rules, rights, limits or secrets is not a guideline and is not even asked about. That look at the
 words is coarse: what counts is the person, and that the rules stand above whatever is written here.
 """
 

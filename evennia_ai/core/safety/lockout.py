@@ -84,7 +84,7 @@ def move(state: State, by: Move) -> State:
     """
     if (state, by) not in TRANSITIONS:
         legal = ", ".join(_LEGAL[state])
-        raise ValueError(f"{by} is no move while {state}; legal are: {legal}")
+        raise ValueError(f"{by} is not a move while {state}; legal are: {legal}")
     return TRANSITIONS[state, by]
 
 

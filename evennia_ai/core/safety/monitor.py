@@ -132,7 +132,7 @@ class SafetyMonitor:
             cap: steps a task may take, grants included; 0: no limit.
 
         Raises:
-            ValueError: the cap is no number that could ever be reached.
+            ValueError: the cap is not a number that could ever be reached.
         """
         _checked("the cap on steps", cap)
         self.steps += 1
@@ -208,7 +208,7 @@ class SafetyMonitor:
         )
 
     def _same_success(self, name: str) -> Verdict:
-        """The same call brought the same, which is no progress."""
+        """The same call brought the same, which is not progress."""
         limit = self.checks.same_successes
         if not limit or self.failed:
             return PROCEED

@@ -34,7 +34,7 @@ T = TypeVar("T")
 _UNKNOWN = ("extra_forbidden", "invalid_key")
 
 
-# Nothing is read as another kind: a text is no number, and neither is yes.
+# Nothing is read as another kind: a text is not a number, and neither is yes.
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Count = Annotated[Whole, Field(ge=0)]
@@ -121,7 +121,7 @@ class SettingsGroup(BaseModel):
             path: its name in errors; "": NAME.
 
         Raises:
-            ConfigurationError: it is no mapping, a key is unknown, or a value does not fit.
+            ConfigurationError: it is not a mapping, a key is unknown, or a value does not fit.
         """
         return read_once(cls, cls._read, stored, path or cls.NAME)
 
@@ -137,7 +137,7 @@ class SettingsGroup(BaseModel):
         """The group as the game and an assistant set it; the assistant's own go before the game's.
 
         Raises:
-            ConfigurationError: one is no mapping, a key is unknown, or a value does not fit.
+            ConfigurationError: one is not a mapping, a key is unknown, or a value does not fit.
         """
         if not isinstance(game, Mapping):
             return cls.from_stored(game, cls.GAME_NAME)

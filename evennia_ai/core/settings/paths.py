@@ -19,7 +19,7 @@ Keys = tuple[str | int, ...]
 
 NEAREST = 3
 SECRETS_BELONG = (
-    "keys and passwords are no settings of an assistant: put them into the game's environment or "
+    "keys and passwords are not settings of an assistant: put them into the game's environment or "
     "into server/conf/secret_settings.py, see docs/models.md"
 )
 # Not "tokens": those are counted, not kept secret.

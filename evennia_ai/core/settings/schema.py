@@ -18,7 +18,7 @@ _NAMES = {
     "boolean": "yes or no",
     "integer": "a whole number",
     "number": "a number",
-    "string": "a text",
+    "string": "text",
     "array": "a list",
     "object": "a mapping",
 }

@@ -1,4 +1,4 @@
-"""Settings that only a game has: of ways in, the ledger, the audit log, the trace, the breaker."""
+"""Settings that only a game has: ways in, ledger, audit log, trace, breaker, workers."""
 
 from __future__ import annotations
 
@@ -347,7 +347,9 @@ class BreakerConfig(LenientGroup):
         "the share of failed calls within the window, 0 to 1; 0: any.",
         note="0 for any",
     )
-    least_calls: Some = setting(10, "the fewest calls within the window for a share.")
+    least_calls: Some = setting(
+        10, "the fewest calls within the window for which a share is taken."
+    )
     window_seconds: Seconds = setting(120.0, "seconds for which a call counts.")
     timeout_seconds: Seconds = setting(
         60.0, "seconds for which the service is left alone before one call tries it again."
@@ -356,3 +358,39 @@ class BreakerConfig(LenientGroup):
         1, "calls in a row that must then succeed before all calls are made again."
     )
     max_probes: Some = setting(1, "calls that may try it at the same time.")
+
+
+class WorkersConfig(LenientGroup):
+    """The place of work that nobody waits for."""
+
+    NAME: ClassVar[str] = "EVENNIA_AI_WORKERS_CONFIG"
+
+    engine: Annotated[Text, Field(pattern=r"^(procrastinate)?$")] = setting(
+        "",
+        "`procrastinate`: workers do embeddings and the calls of nights, over the "
+        "game's PostgreSQL; empty: the game's own process does.",
+        example="procrastinate",
+    )
+    jobs_at_once: Whole = setting(
+        16, "portions of one assistant's memories that may wait for workers.", ge=1, le=100
+    )
+    calls_at_once: Whole = setting(
+        4, "jobs that one worker does at one time, of which one may be an embedding.", ge=1, le=100
+    )
+    niceness: Whole = setting(10, "the niceness of a worker's process, 0 to 19.", ge=0, le=19)
+    attempts: Whole = setting(
+        3, "how often a job is started; one that ended this many workers is given up.", ge=1, le=10
+    )
+    embed_seconds: Number = setting(
+        600.0, "seconds that a portion may wait for its vectors before it is queued again.", ge=10
+    )
+    heartbeat_seconds: Number = setting(
+        10.0,
+        "seconds between a worker's heartbeats; after three times as long without "
+        "one, others take over its jobs.",
+        ge=0.2,
+        le=600,
+    )
+    poll_seconds: Number = setting(
+        0.1, "seconds between checks for results while any are due.", ge=0.01, le=10
+    )

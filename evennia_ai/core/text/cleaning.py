@@ -20,7 +20,7 @@ _TOOL_TAG = re.compile(
 _FENCE = re.compile(
     r"```(?:(?P<kind>[a-z]*)[^\S\n]*\n)?(?P<inner>.*?)(?:```|\Z)", re.IGNORECASE | re.DOTALL
 )
-# What is between fences of another kind is code, and of these only where it is no object.
+# What is between fences of another kind is code, and of these only where it is not an object.
 _FENCED_WORDS = frozenset(("", "text", "txt", "plain", "plaintext", "markdown", "md"))
 _CALL_HEAD = re.compile(
     r"\s*+(?:\[\s*+)?(?P<brace>\{)\s*+"

@@ -87,7 +87,7 @@ def _plain_number(value: float, path: str) -> float:
     # Compared with its ends a whole number of any size is judged, and NaN is within none.
     if -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
         return value
-    raise ConfigurationError(f"{path} is no number of ordinary size; it must be one")
+    raise ConfigurationError(f"{path} is not a number of ordinary size; it must be one")
 
 
 def _plain_text(value: str, path: str) -> str:
@@ -102,4 +102,4 @@ def _plain_key(key: object, path: str) -> Any:
         return _plain_text(str(key), path)
     if isinstance(key, int) and not isinstance(key, bool) and abs(key) <= LARGEST_NUMBER:
         return key
-    raise ConfigurationError(f"{path} has a key of type {type(key).__name__}; it must be a text")
+    raise ConfigurationError(f"{path} has a key of type {type(key).__name__}; it must be text")

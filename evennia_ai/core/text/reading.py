@@ -49,7 +49,7 @@ def _whole(digits: str) -> int | None:
 
 
 def _refuse(name: str) -> None:
-    raise UnreadableError(f"hold {name}, which is no number of JSON")
+    raise UnreadableError(f"hold {name}, which is not a JSON number")
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_no_number)
@@ -75,7 +75,7 @@ class JsonText:
         return text.count("[") + text.count("{")
 
     def value_at(self, start: int) -> tuple[Any, int]:
-        """The value that begins at `start`, and where it ends. What is no number in it is None.
+        """The value that begins at `start`, and where it ends. What is not a number in it is None.
 
         Raises:
             UnreadableError: it is beyond the bounds.
@@ -156,7 +156,7 @@ def first_list(text: str) -> list[Any] | None:
     """The first JSON list in a text that can be read whole, or None.
 
     After a bracket that opens none, it goes on behind what could be read: a list within one that is
-    cut off is no answer. After thirty of them there is none.
+    cut off is not an answer. After thirty of them there is none.
     """
     head = _LIST_HEAD.search(text)
     for _ in range(MOST_TRIES):

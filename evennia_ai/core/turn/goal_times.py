@@ -136,7 +136,7 @@ def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
     found = _AT.fullmatch(words)
     at = clock_hour(named.get(found[3], found[3])) if found else ""
     if found is None or not at:
-        raise ValueError(f"{text[:LONGEST_WHEN]!r} is no time; {wanted(named)}")
+        raise ValueError(f"{text[:LONGEST_WHEN]!r} is not a time; {wanted(named)}")
     is_named = found[3] in named
     kind = GAME if found[2] or is_named else REAL
     if problem := _problem(clocks[kind], at, found[3] if is_named else ""):
@@ -176,7 +176,7 @@ def _moment(day: str, hour: str, wall: DayClock) -> float:
         clock = time.fromisoformat(at)
         return datetime.combine(date.fromisoformat(day), clock, wall.zone).timestamp()
     except (ValueError, OverflowError):
-        raise ValueError(f"{day} {hour} is no day and hour; one is 2026-12-01 18:00") from None
+        raise ValueError(f"{day} {hour} is not a day and hour; one is 2026-12-01 18:00") from None
 
 
 def _once(wall: DayClock, due: float) -> Timing:

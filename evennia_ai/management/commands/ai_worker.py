@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from evennia_ai.core.settings.workers import WorkersConfig
+from evennia_ai.core.settings.services import WorkersConfig
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory_store.opening import make_embedder
 from evennia_ai.memory_store.troubles import explained

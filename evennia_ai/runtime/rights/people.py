@@ -163,7 +163,7 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
         judge: the object whose lock handler works a lock string out: the assistant's body.
 
     Raises:
-        ConfigurationError: the condition is no lock string.
+        ConfigurationError: the condition is not a lock string.
     """
     being = seen(being)
     if "(" not in condition:
@@ -173,7 +173,7 @@ def meets(being: Being, condition: str, judge: TypedObject) -> bool:
         # Named, because Evennia takes a lock string of which nothing is left as passed.
         return bool(judge.locks.check_lockstring(being, locks, access_type=_ACCESS))
     except LockException as error:
-        raise ConfigurationError(f"{condition!r} is no lock string: {error}") from error
+        raise ConfigurationError(f"{condition!r} is not a lock string: {error}") from error
 
 
 def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:

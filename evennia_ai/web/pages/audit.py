@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evennia_ai.operations import AssistantScript, Result, auditing, exports
-from evennia_ai.operations.audit_check import Unlike
-from evennia_ai.operations.exports import file_name
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.audit import log
+from evennia_ai.operations.audit.check import Unlike
+from evennia_ai.operations.files import exports
+from evennia_ai.operations.files.exports import file_name
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.times import zone_name
 from evennia_ai.web import edits
@@ -26,7 +28,7 @@ def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
     checked: list[Unlike] | None = None
     if visit.query.get("check"):
-        checked = auditing.check_audit(script).data
+        checked = log.check_audit(script).data
     return {
         **timeline(visit, script),
         "zone": zone_name(),
@@ -45,11 +47,11 @@ def _show(visit: Visit) -> Shown:
 def _show_state(visit: Visit) -> Shown:
     """The state at the moment that was asked for; without one as it is now."""
     asked = visit.query.get("at", "")
-    version = auditing.find_version(visit.assistant, asked)
+    version = log.find_version(visit.assistant, asked)
     if isinstance(version, Result):
         found: Result[Any] = version
     else:
-        found = auditing.audit_state(visit.assistant, version)
+        found = log.audit_state(visit.assistant, version)
     shown = {"asked": asked, "told": found.message, "groups": [], "zone": zone_name()}
     if not found.ok:
         visit.said = found
@@ -64,7 +66,7 @@ def _show_state(visit: Visit) -> Shown:
 
 
 def _groups(state: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """A state by its parts: what is no mapping first, then each mapping under its name."""
+    """A state by its parts: what is not a mapping first, then each mapping under its name."""
     alone = [(name, value_shown(v)) for name, v in state.items() if not _is_group(v)]
     yield "itself", alone
     for name, value in state.items():
@@ -97,12 +99,12 @@ def _show_difference(visit: Visit) -> Shown:
 
 def _difference(script: AssistantScript, a: str, b: str) -> Result[Any]:
     """The changes between two moments as somebody typed them."""
-    first, last = (auditing.find_version(script, text) for text in (a, b))
+    first, last = (log.find_version(script, text) for text in (a, b))
     if isinstance(first, Result):
         return first
     if isinstance(last, Result):
         return last
-    return auditing.audit_difference(script, first, last)
+    return log.audit_difference(script, first, last)
 
 
 # ---- buttons -----------------------------------------------------------------------------------

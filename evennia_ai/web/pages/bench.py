@@ -8,10 +8,10 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from evennia_ai.operations import Result
-from evennia_ai.operations.budget import today_of
-from evennia_ai.operations.dry_changes import Variant, texts_of
-from evennia_ai.operations.dry_runs import DryRun, Trial, try_message, ways
-from evennia_ai.operations.models import known_models
+from evennia_ai.operations.budget.caps import today_of
+from evennia_ai.operations.dry_runs.changes import Variant, texts_of
+from evennia_ai.operations.dry_runs.running import DryRun, Trial, try_message, ways
+from evennia_ai.operations.models.choosing import known_models
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime import state

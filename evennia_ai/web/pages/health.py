@@ -10,9 +10,11 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import operations
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations import AssistantScript, Result, control, equipment, monitoring
+from evennia_ai.operations import AssistantScript, Result, control
 from evennia_ai.operations.control import BreakerRow
-from evennia_ai.operations.models import Report
+from evennia_ai.operations.models.choosing import Report
+from evennia_ai.operations.monitoring import equipment
+from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
@@ -118,7 +120,7 @@ def _check(visit: Visit) -> Deferred[Result]:
 
 
 def _told(report: Report) -> Result[Report]:
-    told = "all is well." if report.ok else "mend what is not well, and check again."
+    told = "all is well." if report.ok else "fix what is not well, then check again."
     return Result(True, f"{report.title}: {told}", report)
 
 

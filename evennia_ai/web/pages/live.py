@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evennia_ai.operations import turns
 from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations.turns import latest
 from evennia_ai.web.pages.now import card_of, clear, stop
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
@@ -13,8 +13,8 @@ from evennia_ai.web.waterfall import shown_turn
 def _show(visit: Visit) -> Shown:
     script = visit.assistant
     stream = address_of_stream(str(script.key))  # before anything is read: nothing is missed
-    found = turns.recent(script, visit.look)
-    recent = found.data if found.ok else turns.Recent([], True)
+    found = latest.recent(script, visit.look)
+    recent = found.data if found.ok else latest.Recent([], True)
     return {
         "card": card_of(script, visit, is_brief=True),
         "turns": [shown_turn(turn) for turn in recent.turns],

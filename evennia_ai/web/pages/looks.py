@@ -15,16 +15,12 @@ from evennia.comms.models import ChannelDB
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
-from evennia_ai.operations import (
-    AssistantScript,
-    Result,
-    assistants,
-    bundle_out,
-    cards,
-    lifecycle,
-    listening,
-)
-from evennia_ai.operations.exports import file_name
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.assistants import creation, lifecycle
+from evennia_ai.operations.bundles import writing
+from evennia_ai.operations.conversation import listening
+from evennia_ai.operations.files import cards
+from evennia_ai.operations.files.exports import file_name
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
 from evennia_ai.web.fields import at_field, clean
@@ -88,7 +84,7 @@ def _update(visit: Visit) -> Result:
 
 
 def _move(visit: Visit) -> Result:
-    found = assistants.find_room(visit.account, visit.form.get("location", ""))
+    found = creation.find_room(visit.account, visit.form.get("location", ""))
     if not found.ok:
         return at_field("location", found)
     return lifecycle.update_assistant(
@@ -132,12 +128,12 @@ def _card(visit: Visit, *, kind: str) -> Result[File]:
 
 
 def _whole(visit: Visit) -> Deferred[Result[File]]:
-    name = file_name("assistant", visit.assistant.key, ending=bundle_out.ENDING)
+    name = file_name("assistant", visit.assistant.key, ending=writing.ENDING)
 
     def sent(found: Result[bytes]) -> Result[File]:
         return found.handing_on(lambda raw: File(name, raw, "application/zip"))
 
-    return bundle_out.export_assistant(visit.assistant, by=visit.by).addCallback(sent)
+    return writing.export_assistant(visit.assistant, by=visit.by).addCallback(sent)
 
 
 def to_live(_visit: Visit, result: Result) -> str:

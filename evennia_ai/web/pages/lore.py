@@ -7,11 +7,13 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
-from evennia_ai.operations import Result, callers, lore_packs, memory_trials
-from evennia_ai.operations import lore as lore_of
-from evennia_ai.operations.exports import as_file, file_name
-from evennia_ai.operations.memory_rows import Remembered, audience_text
-from evennia_ai.operations.rights import is_allowed
+from evennia_ai.operations import Result
+from evennia_ai.operations.files import lore_packs
+from evennia_ai.operations.files.exports import as_file, file_name
+from evennia_ai.operations.memory import lore as lore_of
+from evennia_ai.operations.memory import trials
+from evennia_ai.operations.memory.rows import Remembered, audience_text
+from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.pages.memory import nobody, somebody
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
@@ -87,7 +89,7 @@ def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
     if being is None:
         return nobody(asked["who"])
     is_aloud = asked["way"] != "whisper"
-    return memory_trials.try_lore(script, asked["said"], being, is_aloud=is_aloud)
+    return trials.try_lore(script, asked["said"], being, is_aloud=is_aloud)
 
 
 def _show_one(visit: Visit) -> Shown:

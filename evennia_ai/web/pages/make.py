@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from evennia_ai import operations
 from evennia_ai.core.cards.character_card import MOST_BYTES
 from evennia_ai.core.typed_objects import GameObject
-from evennia_ai.operations import Result, assistants, cards, lifecycle, prompts
+from evennia_ai.operations import Result
+from evennia_ai.operations.assistants import creation, lifecycle
+from evennia_ai.operations.files import cards
+from evennia_ai.operations.models import prompts
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.fields import at_field, clean
@@ -50,7 +53,7 @@ def _place(visit: Visit) -> Result[GameObject | None]:
     words = visit.form.get("location", "").strip()
     if not words:
         return Result(True, "", None)
-    found = assistants.find_room(visit.account, words)
+    found = creation.find_room(visit.account, words)
     return found.holding(found.data) if found.ok else at_field("location", found)
 
 

@@ -12,9 +12,10 @@ from evennia_ai import operations
 from evennia_ai.core.memory.recollection import MemoryKind, is_private
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.operations import AssistantScript, Result, memory_trials, memory_upkeep
-from evennia_ai.operations.memories import ADDED
-from evennia_ai.operations.memory_rows import Remembered, audience_text
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.memory import trials, upkeep
+from evennia_ai.operations.memory.memories import ADDED
+from evennia_ai.operations.memory.rows import Remembered, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 from evennia_ai.web.typed import (
@@ -91,7 +92,7 @@ def _show(visit: Visit) -> Shown | Deferred[Shown]:
     script, account = visit.assistant, visit.account
     shown = {
         **_listed(visit),
-        "health": memory_upkeep.memory_status(script).data,
+        "health": upkeep.memory_status(script).data,
         "kinds": [str(kind) for kind in MemoryKind],
         "added": [str(kind) for kind in ADDED],
         "tried": {name: visit.query.get(name, "") for name in TRIED},
@@ -168,7 +169,7 @@ def _search(visit: Visit) -> Deferred[Shown]:
     if being is None:
         visit.said = nobody(visit.query["who"])
         return succeed({})
-    looking = memory_trials.try_recall(script, words, being, is_aloud=is_aloud, look=visit.look)
+    looking = trials.try_recall(script, words, being, is_aloud=is_aloud, look=visit.look)
     return looking.addCallback(lambda found: _recalled(visit, found))
 
 
@@ -274,7 +275,7 @@ ACTIONS = (
         "memory-reindex",
         "memory",
         "change memories",
-        lambda visit: memory_upkeep.begin_reindexing(visit.assistant),
+        lambda visit: upkeep.begin_reindexing(visit.assistant),
     ),
     Action(
         f"{ONE}memory/<int:number>/correct/",

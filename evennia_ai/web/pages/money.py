@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evennia_ai import operations
-from evennia_ai.operations import AssistantScript, Result, peers
-from evennia_ai.operations.budget import BudgetReport, CapRow, known_cost, raise_budget
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.budget.caps import BudgetReport, CapRow, known_cost, raise_budget
+from evennia_ai.operations.budget.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
+from evennia_ai.operations.peers import overview
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.charts import NOTHING, Chart, bars
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
@@ -17,7 +18,7 @@ from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 SPANS = (7, DAYS, 90)
 UNPRICED = "No call of these days had a price that is known."
 FREE = "What was used in these days cost nothing that is known."
-# What is no assistant, by its key: its name, and the button that raises a cap of it.
+# What is not an assistant, by its key: its name, and the button that raises a cap of it.
 GAMES = {"": ("The whole game", "raise-game"), BENCH: ("The test bench", "raise-bench")}
 ALL, ALL_NAME = "all_games", "All games that share this ledger"
 CAP_NAMES = {
@@ -113,7 +114,7 @@ def _show(visit: Visit) -> Shown:
         "spans": SPANS,
         "span": days,
         "problem": "" if found.ok else found.message,
-        "peers": peers.list_peers().data,
+        "peers": overview.list_peers().data,
     }
     if not found.ok:
         return shown

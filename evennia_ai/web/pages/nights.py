@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.operations import Result, memory_upkeep
-from evennia_ai.operations.nights import MOST_NIGHTS, Night, list_nights
+from evennia_ai.operations import Result
+from evennia_ai.operations.memory import upkeep
+from evennia_ai.operations.memory.nights import MOST_NIGHTS, Night, list_nights
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.pages.memory import Line, line_of
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
@@ -35,10 +36,10 @@ class ShownNight:
 
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
-    data = memory_upkeep.sleep_status(script).data
+    data = upkeep.sleep_status(script).data
     found = list_nights(script, limit=MOST_NIGHTS, look=visit.look).data
     return {
-        "told": memory_upkeep.sleep_sentence(script),
+        "told": upkeep.sleep_sentence(script),
         "is_asleep": data.mode == "sleep",
         "until": time_shown(data.until or ""),
         "schedule": [(name.replace("_", " "), value_shown(v)) for name, v in data.schedule.items()],
@@ -72,7 +73,7 @@ def _sleep(visit: Visit) -> Result:
         hours = number_in(visit.form, "hours")
     except ValueError as error:
         return wrong("hours", error)
-    return memory_upkeep.put_to_sleep(visit.assistant, hours=hours, by=visit.by)
+    return upkeep.put_to_sleep(visit.assistant, hours=hours, by=visit.by)
 
 
 PAGES = (Page(f"{ONE}nights/", "nights", "Nights", "show memories", _show),)
@@ -83,6 +84,6 @@ ACTIONS = (
         "wake",
         "nights",
         "sleep",
-        lambda visit: memory_upkeep.wake_up(visit.assistant, by=visit.by),
+        lambda visit: upkeep.wake_up(visit.assistant, by=visit.by),
     ),
 )

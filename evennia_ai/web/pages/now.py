@@ -11,12 +11,12 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
-from evennia_ai.operations import AssistantScript, Result, callers, control
-from evennia_ai.operations.budget import known_cost
+from evennia_ai.operations import AssistantScript, Result, control
+from evennia_ai.operations.budget.caps import known_cost
 from evennia_ai.operations.control import Status
-from evennia_ai.operations.rights import is_allowed, is_staff
+from evennia_ai.operations.rights import callers, is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
-from evennia_ai.operations.traces import brief
+from evennia_ai.operations.turns.traces import brief
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream

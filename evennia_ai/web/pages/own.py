@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.operations import AssistantScript, Result, own_memory
-from evennia_ai.operations.acquaintances import find_named, how_it_stands, who_knows
-from evennia_ai.operations.exports import as_file, file_name
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.files.exports import as_file, file_name
+from evennia_ai.operations.memory import own
+from evennia_ai.operations.memory.acquaintances import find_named, how_it_stands, who_knows
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
 from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, time_shown, unsure
 
@@ -39,7 +40,7 @@ def _show_one(visit: Visit) -> Shown:
     if not found.ok:
         visit.said = visit.said or found
         return {"one": None, OF: _name(visit)}
-    known, first = own_memory.what_is_known(found.data, visit.account).data, after_in(visit)
+    known, first = own.what_is_known(found.data, visit.account).data, after_in(visit)
     if first >= len(known.known):  # the last of them may just be forgotten
         first = 0
     return {
@@ -52,7 +53,7 @@ def _show_one(visit: Visit) -> Shown:
         ],
         "more": more_than(len(known.known), first, of=_name(visit)),
         "count": known.count,
-        "kept": own_memory.KEPT,
+        "kept": own.KEPT,
         "failed": visit.form.get("number", "") if visit.said else "",
     }
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.operations import Result
-from evennia_ai.operations.exports import as_file, file_name
-from evennia_ai.operations.memory_rows import audience_text
+from evennia_ai.operations.files.exports import as_file, file_name
+from evennia_ai.operations.memory.rows import audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.pages.memory import nobody
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address

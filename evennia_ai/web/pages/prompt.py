@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 
 from evennia_ai.core.text.difference import Piece
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, fields_of
-from evennia_ai.operations import AssistantScript, Result, prompts, shown_prompts, texts
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.models import prompts, shown_prompts, texts
+from evennia_ai.operations.models.texts import TextDifference
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.setting_rows import row_of
-from evennia_ai.operations.texts import TextDifference
+from evennia_ai.operations.settings.rows import row_of
 from evennia_ai.web import edits
 from evennia_ai.web.fields import clean, field_of
 from evennia_ai.web.pages.settings import set_settings
@@ -27,7 +28,7 @@ class Editor:
     """A text that is edited.
 
     Attributes:
-        what, key: as `operations.texts` names it.
+        what, key: as `operations.models.texts` names it.
         pieces: the difference to what it is now; () before somebody asked for it.
         mark: of what it was when the difference was shown.
         problem: why it cannot be edited, or "".
@@ -198,7 +199,7 @@ def _of_number(visit: Visit, do: Callable[[AssistantScript, int], Result]) -> Re
         number = None
     if number is None:
         typed = visit.form.get("number", "")[:40]
-        return Result.invalid(f"{typed!r} is no number of a component, such as 250.")
+        return Result.invalid(f"{typed!r} is not the number of a component, such as 250.")
     return do(visit.assistant, number)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.auditing import FactEntry
+from evennia_ai.operations.audit.log import FactEntry
 from evennia_ai.web.rows import Page, Shown, Visit
 from evennia_ai.web.typed import AT_ONCE, address_with, time_shown, whole_in, wrong
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from evennia_ai.core.settings.paths import locate, text_at
 from evennia_ai.operations import Result
-from evennia_ai.operations import settings as settings_of
 from evennia_ai.operations.rights import is_allowed, refusal
-from evennia_ai.operations.setting_rows import HEADINGS, OTHERS, SettingRow, group_of
+from evennia_ai.operations.settings import changing as settings_of
+from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, group_of
 from evennia_ai.web import edits
 from evennia_ai.web.fields import Field, changes_of, field_of, grouped, is_container, is_within
 from evennia_ai.web.pages.looks import look_shown

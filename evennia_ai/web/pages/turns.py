@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from evennia_ai.core.safety.notices import limit_words
-from evennia_ai.operations import turns
 from evennia_ai.operations.result import Problem
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.traces import NOBODY, Traced, cost_of
-from evennia_ai.operations.turns import OUTCOMES, Sought
+from evennia_ai.operations.turns import latest
+from evennia_ai.operations.turns.latest import OUTCOMES, Sought
+from evennia_ai.operations.turns.traces import NOBODY, Traced, cost_of
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
 from evennia_ai.web.typed import whole_in
@@ -78,8 +78,8 @@ def _show_list(visit: Visit) -> Shown:
     sought = Sought(**given, before=before, by_cost=by_cost)
     # Before anything is read: nothing is missed. To what is older nothing is added.
     stream = address_of_stream(str(script.key)) if before is None else ""
-    found = turns.listing(script, sought, visit.look, visit.account)
-    own = turns.own_ticks(script)
+    found = latest.listing(script, sought, visit.look, visit.account)
+    own = latest.own_ticks(script)
     named = {name: text for name, text in given.items() if text}
     older = found.data.next
     return {
@@ -99,8 +99,8 @@ def _show_list(visit: Visit) -> Shown:
 
 def _show_one(visit: Visit) -> Shown:
     script, number, tick = visit.assistant, int(visit.path["number"]), _whole(visit, "tick")
-    found = turns.in_full(script, number, visit.look, tick=tick, asker=visit.account)
-    data = found.data if found.ok else turns.TurnInFull("", [], [], [])
+    found = latest.in_full(script, number, visit.look, tick=tick, asker=visit.account)
+    data = found.data if found.ok else latest.TurnInFull("", [], [], [])
     return {
         "said": None if found.ok else found,
         "why": data.why,

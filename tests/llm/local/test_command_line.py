@@ -40,7 +40,7 @@ class TestVerbs:
         assert f"tiny answers at {model.base_url} (process {model.pid})\n" == said
 
     def test_stop_twice(self, brain: Brain, capsys: pytest.CaptureFixture[str]) -> None:
-        """A stop is done once; the second says that there was nothing to do, and is no error."""
+        """A stop is done once; the second says that there was nothing to do, without an error."""
         brain.launch()
         brain.wait()
         assert 0 == main(["stop", "--state-dir", str(brain.state_dir)])

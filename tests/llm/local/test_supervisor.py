@@ -121,7 +121,7 @@ class TestRestart:
         assert "the cellar is flooded" in control.describe(brain.state_dir)
 
     def test_a_failed_model_can_be_started_again(self, brain: Brain, tmp_path: Path) -> None:
-        """A failure is no verdict for ever: a new start is a new chance."""
+        """A failure is not a verdict for ever: a new start is a new chance."""
         brain.launch("--starts", str(tmp_path / "starts"), "--die-first", "99")
         assert eventually(lambda: brain.is_over)
         brain.launch()

@@ -1,0 +1,1 @@
+"""Assistants as a whole: made, adopted, changed, copied, let go and removed."""

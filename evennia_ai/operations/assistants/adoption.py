@@ -1,0 +1,256 @@
+"""A being of the game is given a mind, and has it taken away again.
+
+What the game keeps of it stays as it is: its typeclass, name, look, locks, attributes, tags and
+command sets. All that an assistant adds is kept on its script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from evennia.accounts.models import AccountDB
+from evennia.objects.objects import DefaultExit, DefaultRoom
+from evennia.typeclasses.attributes import Attribute
+from evennia.utils.search import search_object
+
+from evennia_ai import assistant_character, audit, emergency
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.operations.assistants.creation import (
+    Made,
+    attach_script,
+    close_record_before,
+)
+from evennia_ai.operations.assistants.lifecycle import (
+    FIRST_CHARACTER,
+    RecordFile,
+    channels_of,
+    end_assistant,
+)
+from evennia_ai.operations.naming import (
+    PLURAL,
+    find_assistant,
+    list_assistants,
+    problem_of_name,
+    problem_of_owner,
+    problem_of_renown,
+)
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.rights.acts import may_control, refuse_control
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.runtime import state
+from evennia_ai.runtime.rights import Right, forms_of, is_staff, lets, meets, own_locks
+
+PLAYABLE, LAST_PUPPET = "_playable_characters", "_last_puppet"
+# Where Evennia keeps a character's place while nobody plays it.
+PLAYED = "prelogout_location"
+_PID = re.compile(r"pid\((\d{1,9})\)")
+HAS_SAY = ("control", "edit")
+HOW_TO_END = (
+    "Before evennia_ai is removed from the game type: assistant release {name}. Afterwards delete "
+    "this script; the game keeps {body} as it is."
+)
+
+
+# ---- which being -------------------------------------------------------------------------------
+
+
+def find_npc(person: Being, text: str) -> Result[GameObject]:
+    """A being of the game by its name, beside a person first, or by its "#12"."""
+    words = text.strip()
+    room = getattr(person, "location", None)
+    found = search_object(words, candidates=room.contents) if words and room is not None else []
+    found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
+    if not found:
+        return Result.missing(
+            f"There is nobody called {one_line(words, 60)!r}. Give the name of a character or "
+            "thing of the game, or its number such as #12."
+        )
+    if len(found) > 1:
+        names = ", ".join(f"{being.key} ({being.dbref})" for being in found[:10])
+        return Result.conflict(f"Several are called so; give a number: {names}.")
+    return Result(True, str(found[0].key), found[0])
+
+
+def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
+    """The refusal of a mind to a being, or by this person; None where it can have one."""
+    name = str(npc.key)
+    if isinstance(npc, (DefaultRoom, DefaultExit)):
+        kind = "a room" if isinstance(npc, DefaultRoom) else "an exit"
+        return Result.invalid(f"{name} is {kind}; adopt a character or a thing in a room.")
+    if own := next((script for script in list_assistants() if script.obj == npc), None):
+        return Result.conflict(f"{name} is an assistant already: {own.key}.")
+    if problem := _problem_of_players(npc, person):
+        return Result.conflict(problem)
+    if person is None:
+        return None
+    forms = forms_of(person)
+    if not any(lets(npc, form, kind) for form in forms for kind in HAS_SAY):
+        return Result.forbidden(
+            f"You may not adopt {name}: that needs its lock 'control' or 'edit'."
+        )
+    above = [
+        held for held in npc.permissions.all() if not any(meets(form, held, form) for form in forms)
+    ]
+    if above:
+        return Result.forbidden(
+            f"You may not adopt {name}: it has the permission {above[0]!r}, and you do not."
+        )
+    return None
+
+
+def _problem_of_players(npc: GameObject, person: Being | None) -> str:
+    """The reason why a being counts as a player's, in words, or "".
+
+    Evennia gives whatever character staff make by `create` to their account, as it gives players
+    theirs. So one that only staff have, and nobody else has played, is the game's.
+    """
+    name = str(npc.key)
+    if npc.is_superuser or npc.dbref == FIRST_CHARACTER:
+        return f"{name} is the superuser's character; adopt one of the game's own."
+    if npc.sessions.count():
+        return f"Somebody is in {name}'s body; let them leave it first (ooc)."
+    own = getattr(person, "account", None) or person
+    for account in _owners_of(npc):
+        is_played = npc.attributes.has(PLAYED) and account != own
+        if is_played or account.attributes.get(LAST_PUPPET) == npc or not is_staff(account):
+            return f"{name} is a character of {account.key}'s; adopt one of the game's own."
+    return ""
+
+
+def _owners_of(npc: GameObject) -> list[Any]:
+    """The accounts that have a being, by any way in which Evennia knows it."""
+    lists = Attribute.objects.filter(db_key=PLAYABLE, accountdb__isnull=False)
+    having = [kept.pk for kept in lists if npc in (kept.value or ())]
+    numbers = {int(number) for number in _PID.findall(str(npc.locks.get("puppet") or ""))}
+    numbers |= {npc.db_account_id, npc.attributes.get("creator_id")} - {None}
+    named = Q(pk__in=numbers) | Q(db_attributes__in=having)
+    return list(AccountDB.objects.filter(named).distinct())
+
+
+def _names_beside(npc: GameObject) -> Iterator[str]:
+    """Its names in the game: its key, and its aliases but those that Evennia makes itself."""
+    yield str(npc.key)
+    for tag in npc.aliases.all(return_objs=True):
+        if tag.db_category != PLURAL:
+            yield str(tag.db_key)
+
+
+# ---- giving ------------------------------------------------------------------------------------
+
+
+def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: str = "") -> Result:
+    """Give a being of the game a mind; what the game keeps of it stays as it is.
+
+    Args:
+        name: what the assistant is called; "": as the being is. That of an assistant which has
+            lost its body gives it this one, with all that it knows.
+        person: who does it, and needs a say over the being; None for code.
+        by: who does it, for the record; the person, unless it is said.
+    """
+    if refused := _problem_of_being(npc, person):
+        return refused
+    called = " ".join((name or str(npc.key)).split())
+    lost = find_assistant(called)
+    lost = lost if lost is not None and lost.obj is None else None
+    if (
+        lost is not None
+        and person is not None
+        and not may_control(lost, person, is_staff=is_staff(person), right=Right.CONFIGURE)
+    ):
+        return refuse_control(lost, person, "adopt", Right.CONFIGURE)
+    called = str(lost.key) if lost is not None else called
+    if refused := _problem_of_names(called, npc, lost):
+        return refused
+    kept = {"channels": [channel.pk for channel in channels_of(npc)]}
+    try:
+        with signed(by or str(getattr(person, "key", ""))), transaction.atomic():
+            script = _begin(called, npc, kept) if lost is None else _go_on(lost, npc, kept)
+            audit.record("adopted", script, body=f"{npc.key} ({npc.dbref})")
+    except BaseException:
+        npc.assistant_script = None
+        assistant_character.take_ears(npc)
+        if lost is not None:
+            lost.obj = None
+            lost.attributes.reset_cache()
+        raise
+    whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
+    told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
+    return Result(True, told, Made(script, npc))
+
+
+def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) -> Result | None:
+    """The refusal of a name to a being, for what else is called so; or None."""
+    if lost is None:
+        if problem := problem_of_name(name):
+            how = "" if name != npc.key else f" Give another: assistant adopt {npc.key} = Edda"
+            return Result.invalid(f"{problem}{how}")
+        if problem := problem_of_owner(name, npc):
+            return Result.conflict(problem)
+    for other in _names_beside(npc):
+        if problem := problem_of_renown(other, npc, lost):
+            return Result.conflict(f"{npc.key} is not adopted. {problem}")
+    return None
+
+
+def _begin(name: str, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
+    """A new assistant in a body of the game."""
+    close_record_before(name)
+    script = attach_script(name, npc, {"adopted": kept})
+    _make_known(script, npc)
+    return script
+
+
+def _go_on(script: AssistantScript, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
+    """An assistant that lost its body goes on in another."""
+    script.obj = npc
+    state.write(script, adopted=kept)
+    _make_known(script, npc)
+    script.at_start()
+    lockout = emergency.lockout_of(script)
+    if lockout is not None and lockout.cause is Cause.BODY:
+        script.clear_emergency_stop()
+    return script
+
+
+def _make_known(script: AssistantScript, npc: GameObject) -> None:
+    if own := own_locks(script):
+        script.locks.add(own)
+    script.desc = HOW_TO_END.format(name=script.key, body=f"{npc.key} ({npc.dbref})")
+
+
+# ---- taking away -------------------------------------------------------------------------------
+
+
+def refuse_release(script: AssistantScript) -> Result | None:
+    """The refusal where there is nobody to release, with what would be right; or None."""
+    if state.read(script, "adopted") and script.obj is not None:
+        return None
+    name = str(script.key)
+    why = "has no body" if script.obj is None else "was made with its body"
+    return Result.conflict(
+        f"{name} {why}, so there is nobody to release. To end it: assistant delete {name}"
+    )
+
+
+def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[RecordFile]:
+    """Take the mind of a being of the game away, and leave the being as it was before.
+
+    What the assistant knew, said and was told is lost, as when one is deleted; its record is put
+    away as a file. What is under way is dropped, and whoever waits is told.
+    """
+    name, body = str(script.key), script.obj
+    if refused := refuse_release(script):
+        return refused
+    why = reason.strip() or f"released by {by or 'code'}"
+    ended = end_assistant(script, why, by=by, keeps_body=True)
+    if not ended.ok:
+        return ended
+    told = f"{name} is released: {body.key} is as it was before{ended.message}."
+    return Result(True, told, ended.data)

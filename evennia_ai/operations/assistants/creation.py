@@ -1,0 +1,282 @@
+"""Making assistants, and checking what one is to be made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.conf import settings as game_settings
+from django.db import transaction
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultExit, DefaultRoom
+from evennia.typeclasses.tags import Tag
+from evennia.utils import logger
+from evennia.utils.create import create_account, create_object, create_script
+from evennia.utils.search import search_object
+from evennia.utils.utils import class_from_module
+
+from evennia_ai import audit
+from evennia_ai.assistant_account import AssistantAccount
+from evennia_ai.assistant_character import AssistantMixin
+from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Account, Being, GameObject
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.models.choosing import brain_hint
+from evennia_ai.operations.naming import (
+    ANY_TAG,
+    problem_of_name,
+    problem_of_owner,
+    problem_of_player,
+)
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.settings.changing import prepare, signed
+from evennia_ai.operations.settings.rows import UNSET
+from evennia_ai.runtime import names
+from evennia_ai.runtime.rights import lets, locks_for, meets
+
+BODY = "evennia_ai.assistant_character.AssistantCharacter"
+# What a class of the game lets players do with a character of theirs holds for none of these.
+BODY_LOCKS = "get:false();puppet:perm(Admin)"
+NO_BEING = (
+    "{path} is a class of rooms or exits, which an assistant would have to leave; give one of "
+    "characters or things, as in typeclasses.golems.Golem."
+)
+NO_CLASS = "There is no class {path}; give the whole path of one, as in typeclasses.golems.Golem."
+LONGEST_PATH = 200
+PLAIN_DESC = "{name} is an assistant, an AI."
+NAMELESS_DESC = "This is an assistant, an AI."
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new assistant: its script, and its body."""
+
+    script: AssistantScript
+    character: GameObject
+
+
+def create_assistant(
+    key: str,
+    *,
+    location: GameObject | None = None,
+    desc: str = "",
+    persona: str = "",
+    aliases: Sequence[str] = (),
+    lines: Mapping[str, Any] | None = None,
+    typeclass: str | type = BODY,
+    settings: Mapping[str, Any] | None = None,
+    by: str = "",
+    maker: Being | None = None,
+    number: int | None = None,
+) -> Result[Made]:
+    """Make an assistant: a character in a room and the script that moves it; both or neither.
+
+    Args:
+        key: its name, unique among assistants and characters.
+        location, desc: the room it stands in; what people see when they look at it.
+        persona: who it is and what it knows, for the model.
+        lines: "thinking" (a list) and "failure" (a text) of its own, in which {name} is its name;
+            "examples", pairs of what is asked and how it answers, which help a small model.
+        typeclass: its body, a class of objects or its path; one that cannot hear gets `ears`. Its
+            locks `tool_move` and `ai_control` say that it stays, and who may run it.
+        settings: further settings by path, as `update_settings` takes them.
+        by: who makes it, for the record; its maker, unless it is said.
+        maker: a character or an account, which has Evennia's rights over the body, as admins have.
+        number: of its script, where rows stand under it already: see `memory.arriving`.
+    """
+    name = " ".join(key.split())
+    refused: Result = _refusal(name, aliases) or check_body(typeclass)
+    if not refused.ok:
+        return refused
+    found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
+    if found.errors:
+        told = f"{name} is not made: {'; '.join(found.errors.values())}"
+        return Result(False, told, errors=found.errors)
+    with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
+        close_record_before(name)
+        character = _make_body(name, typeclass, location, desc, aliases, maker)
+        script = attach_script(name, character, found.values, number)
+    where = f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
+    greeting = f"{name} is awake{where}. Try: whisper {name} = hello"
+    told = "\n".join(filter(None, (greeting, brain_hint(script))))
+    return Result(True, told, Made(script, character))
+
+
+def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
+    """The refusal of a name, or None."""
+    if problem := problem_of_name(name):
+        return Result.invalid(problem)
+    if problem := next(filter(None, map(problem_of_name, aliases)), ""):
+        return Result.invalid(f"{name} is not made. {problem}")
+    if problem := problem_of_owner(name):
+        return Result.conflict(problem)
+    if problem := next(filter(None, map(problem_of_player, aliases)), ""):
+        return Result.conflict(f"{name} is not made. {problem}")
+    return None
+
+
+def check_body(typeclass: str | type) -> Result[type]:
+    """Check that a class, or the path of one, can be the body of an assistant."""
+    path = (
+        typeclass if isinstance(typeclass, str) else f"{typeclass.__module__}.{typeclass.__name__}"
+    )
+    shown = one_line(path, LONGEST_PATH)
+    try:
+        found = (
+            class_from_module(path, game_settings.TYPECLASS_PATHS)
+            if typeclass is path
+            else typeclass
+        )
+    except ImportError:
+        found = None
+    except Exception as error:  # whatever a module of the game does while it is imported
+        logger.log_trace(f"[assistant] {shown} could not be imported")
+        problem = f"{shown} could not be imported: {one_line(repr(error), 200)}"
+        return Result(False, problem, errors={"typeclass": problem})
+    if found is None:
+        problem = NO_CLASS.format(path=shown)
+    elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
+        problem = (
+            f"{shown} is not a typeclass of objects; give one, as in typeclasses.golems.Golem."
+        )
+    elif issubclass(found, (DefaultRoom, DefaultExit)) and not issubclass(found, AssistantMixin):
+        problem = NO_BEING.format(path=shown)
+    else:
+        return Result(True, f"{shown} can be the body of an assistant.", found)
+    return Result(False, problem, errors={"typeclass": problem})
+
+
+def _given(persona: str, lines: Mapping[str, Any]) -> dict[str, Any]:
+    given = {
+        "persona": persona,
+        "examples": lines.get("examples", ()),
+        "thinking_lines": lines.get("thinking", ()),
+        "failure_line": lines.get("failure", ""),
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def close_record_before(name: str) -> None:
+    """Put the record of an earlier assistant of this name away."""
+    if audit.is_begun(name):
+        audit.close(name, "another assistant of this name is made")
+
+
+def _make_body(
+    name: str,
+    typeclass: str | type,
+    location: GameObject | None,
+    desc: str,
+    aliases: Sequence[str],
+    maker: Being | None,
+) -> Any:
+    locks = locks_for(maker)
+    body = create_object(
+        typeclass,
+        key=name,
+        location=location,
+        home=location,
+        aliases=list(aliases),
+        attributes=[("desc", desc or PLAIN_DESC.format(name=name))],
+        locks=locks,
+    )
+    body.locks.add(f"{BODY_LOCKS};{locks}")  # again, after all hooks of the game's class
+    if not desc and names.hides_key(body, None):
+        body.db.desc = NAMELESS_DESC
+    return body
+
+
+def plain_desc(body: GameObject) -> str:
+    """The look of a body that nobody described; no key that is a secret."""
+    if names.hides_key(body, None):
+        return NAMELESS_DESC
+    return PLAIN_DESC.format(name=body.key)
+
+
+def attach_script(
+    name: str, character: GameObject, own: Mapping[str, Any], number: int | None = None
+) -> AssistantScript:
+    """The script that makes an assistant of a body, begun with settings and state of its own.
+
+    Args:
+        number: of its row; None: the next that is free.
+    """
+    given = [(setting, value) for setting, value in own.items() if value is not None]
+    script: AssistantScript = create_script(
+        AssistantScript if number is None else partial(AssistantScript, id=number),
+        key=name,
+        obj=character,
+        attributes=[("assistant_key", name), *given],
+        tags=[(tag_of(name), TAG_CATEGORY), (ANY_TAG, TAG_CATEGORY)],
+    )
+    return script
+
+
+def give_account(script: AssistantScript) -> Result[Account]:
+    """Make an account in the assistant's name, so that the game's own `page` reaches it.
+
+    Nobody can log in to it: it has no password.
+    """
+    name = str(script.key)
+    if AccountDB.objects.filter(username__iexact=name).exists():
+        return Result.conflict(
+            f"There is an account named {name} already; an assistant needs its own."
+        )
+    account = create_account(name, "", None, typeclass=AssistantAccount)
+    account.set_unusable_password()
+    account.save()
+    account.db.assistant_body = script.obj
+    return Result(True, f"{name} has an account now. Try: page {name} = hello", account)
+
+
+LONGEST_PERMISSION = 200
+
+
+def check_permission(text: str, being: Being) -> Result[str]:
+    """Check that a text is a permission, or a lock string.
+
+    Args:
+        being: anybody, on whom it is tried.
+
+    Returns:
+        data: the same as it will be kept.
+    """
+    words = one_line(text, LONGEST_PERMISSION)
+    if "(" in words:
+        try:
+            meets(being, words, being)
+        except ConfigurationError as error:
+            return Result.invalid(f"That will not do: {error}")
+        return Result(True, words, words)
+    known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
+    found = known.get(words.casefold()) or known.get(words.casefold().removesuffix("s"))
+    if found is None and words:
+        kept = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        found = words if kept.exists() else None
+    if found is None:
+        return Result.missing(
+            f"There is no permission {words!r}; there are {', '.join(known.values())}."
+        )
+    return Result(True, found, found)
+
+
+def find_room(being: Being, text: str) -> Result[GameObject]:
+    """A room by its name or its "#12", where somebody may put an assistant."""
+    words = text.strip()
+    found = search_object(words, use_dbref=True) if words else ()
+    rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
+    if not rooms:
+        return Result.missing(
+            f"There is no room named {words!r}. Type its name, or its number such as #2."
+        )
+    if len(rooms) > 1:
+        names = ", ".join(f"{room.key} ({room.dbref})" for room in rooms[:10])
+        return Result.invalid(f"Several rooms are called so; type a number: {names}.")
+    if not lets(rooms[0], being, "teleport_here", default=True):
+        return Result.forbidden(f"You may not put anybody into {rooms[0].key}.")
+    return Result(True, str(rooms[0].key), rooms[0])

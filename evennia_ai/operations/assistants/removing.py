@@ -1,0 +1,292 @@
+"""Taking all assistants, and all that belongs to them, out of a game that is to go on without them.
+
+Afterwards the database holds nothing that names a class of this package, but for its own tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+from django.conf import settings
+from django.db import models, transaction
+from evennia.utils import logger
+
+from evennia_ai import assistant_character, audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger import place
+from evennia_ai.budget.ledger.absence import asked
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import arriving
+from evennia_ai.memory_store import rows
+from evennia_ai.models import (
+    AccessToken,
+    CardFile,
+    EntityProfile,
+    Memory,
+    ModelCall,
+    PeerEvent,
+    PeerHook,
+    PeerTask,
+    PendingTask,
+    RecordedEvent,
+    RecordedSnapshot,
+    RemoteTask,
+    ToolPin,
+    WorkJob,
+)
+from evennia_ai.operations.assistants import leftovers
+from evennia_ai.operations.assistants.lifecycle import FIRST_CHARACTER, end_assistant
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.runtime import services, state
+
+MOST_NAMED = 20
+RECORDS = (RecordedEvent, RecordedSnapshot)
+OF_ASSISTANTS = (AccessToken, ToolPin, PendingTask, PeerTask, PeerEvent, PeerHook, RemoteTask)
+WHY = "all assistants are removed"
+PUPPETED = "Nothing is removed: somebody is in the body of {names}; let them leave it first (ooc)."
+COMING = (
+    "Nothing is removed: an assistant of another game is being brought in, or what is left of one "
+    "taken out; try again in a moment."
+)
+KEPT = (
+    "What calls have cost, lore and the record of the game stay in their tables. To empty these "
+    "too: assistant remove all and records"
+)
+NEXT = (
+    "To take the package out: evennia stop; where its tables are to go too, evennia migrate "
+    "evennia_ai zero; take evennia_ai out of these lines of the game: {places}; pip uninstall "
+    "evennia-ai; evennia start. Until then assistants can be made again."
+)
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """All that there is of this package in the game.
+
+    Attributes:
+        made: assistants whose body goes with them.
+        adopted: assistants in beings of the game, which stay.
+        counts: rows of our tables, by what they are.
+    """
+
+    made: list[AssistantScript]
+    adopted: list[AssistantScript]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def assistants(self) -> list[AssistantScript]:
+        """All of them."""
+        return [*self.made, *self.adopted]
+
+
+def belongings() -> Belongings:
+    """The things that would be removed."""
+    known = list_assistants()
+    adopted = [script for script in known if state.read(script, "adopted")]
+    own = {script.obj.pk for script in known if script.obj is not None}
+    counts = {
+        "stray scripts": len(leftovers.stray_scripts(known)),
+        "bodies without a mind": len([b for b in leftovers.bodies() if b.pk not in own]),
+        "accounts": len(leftovers.accounts()),
+        "memories, profiles and pieces of lore": _count(Memory, EntityProfile),
+        "character cards": _count(CardFile),
+        "tokens of the API": _count(AccessToken),
+        "pinned tools": _count(ToolPin),
+        "calls in the ledger": _count_calls(),
+        "events in the record": _count(RecordedEvent),
+    }
+    return Belongings([script for script in known if script not in adopted], adopted, counts)
+
+
+def _count_calls() -> int:
+    try:
+        return int(asked(ModelCall.objects.filter(game=place.game()).count))
+    except ConfigurationError:
+        return 0  # nobody can tell now, and what cannot be emptied is named afterwards
+
+
+def _count(*tables: type[models.Model]) -> int:
+    return sum(table.objects.count() for table in tables)
+
+
+def describe_removal(found: Belongings, *, and_records: bool) -> str:
+    """The question before all is removed: what goes, with counts, and what stays."""
+    counted = ", ".join(f"{count} {what}" for what, count in found.counts.items() if count)
+    lines = [
+        "Remove all assistants from this game, for good?",
+        f"Deleted with their bodies: {_named(found.made)}. Taken out of beings of the game, which "
+        f"stay: {_named(found.adopted)}.",
+        "Their talk, memories, notes and goals are lost, and all tokens of the API end; the record "
+        "of each is put into a file.",
+        f"There are {counted}." if counted else "Nothing else of theirs is left.",
+        "The ledger, the record and lore are emptied too." if and_records else KEPT,
+    ]
+    return " ".join(lines)
+
+
+def _named(scripts: Sequence[AssistantScript]) -> str:
+    names = [str(script.key) for script in scripts]
+    return f"{len(names)} ({_listed(names)})" if names else "none"
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def refuse_removal(found: Belongings) -> Result | None:
+    """The refusal where nothing can be removed now, or None."""
+    if arriving.is_busy():
+        return Result.conflict(COMING)
+    bodies = [script.obj for script in found.assistants if script.obj is not None]
+    played = [str(body.key) for body in bodies if body.sessions.count()]
+    if not played:
+        return None
+    return Result.conflict(PUPPETED.format(names=_listed(played)))
+
+
+# ---- removing ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The outcome of a removal.
+
+    Attributes:
+        removed, released: names of assistants.
+        left: what could not go, in words.
+        places: lines of the game's files that name the package.
+    """
+
+    removed: list[str]
+    released: list[str]
+    left: list[str]
+    places: list[str]
+
+
+def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
+    """Remove all assistants, their bodies, accounts, memories and tokens, and what is left over.
+
+    Each assistant goes in a transaction of its own, and is stopped first; where one cannot go the
+    others go all the same, and it is named. Beings that were adopted stay as they were before.
+
+    Args:
+        and_records: the ledger, the record and lore are emptied too.
+    """
+    found = belongings()
+    if refused := refuse_removal(found):
+        return refused
+    left: list[str] = []
+    with signed(by):
+        removed = [str(s.key) for s in found.made if _end(s, left)]
+        released = [str(s.key) for s in found.adopted if _end(s, left)]
+        for script in leftovers.stray_scripts(list_assistants()):
+            _try(script, script.delete, left)
+        _clear_beings(left)
+        _clear_values(left)
+        _clear_tables(and_lore=and_records)
+        leftovers.clear_marks()
+        told = {"removed": len(removed), "released": len(released), "and_records": and_records}
+        audit.record("all_removed", audit.GAME, **told)
+        audit.flush()
+        if and_records:
+            _empty_records(left)
+    places = leftovers.places_in_files()
+    data = Removed(removed, released, left, places)
+    return Result(not left, _told(data), data, Problem.CONFLICT if left else Problem.NONE)
+
+
+def _end(script: AssistantScript, left: list[str]) -> bool:
+    """End one, and keep its body where the game needs that. Returns whether it is gone."""
+    name, body = str(script.key), script.obj
+    is_adopted = bool(state.read(script, "adopted"))
+    is_first = body is not None and body.dbref == FIRST_CHARACTER
+    ended = end_assistant(script, WHY, keeps_body=is_adopted or is_first)
+    if not ended.ok:
+        left.append(f"{name} ({ended.message})")
+    return ended.ok
+
+
+def _clear_beings(left: list[str]) -> None:
+    """Let what is left of our classes be of the game's own, and wear nothing of ours."""
+    for account in leftovers.accounts():
+        _try(account, partial(leftovers.clear_accounts, account), left)
+    for body in leftovers.bodies():
+        if getattr(body, "assistant_script", None) is None:
+            assistant_character.take_ears(body)
+            _try(body, partial(_make_plain, body), left)
+    for being in leftovers.wearers():
+        _try(being, partial(leftovers.clear_sets, being), left)
+
+
+def _make_plain(body: GameObject) -> bool:
+    body.swap_typeclass(settings.BASE_CHARACTER_TYPECLASS, run_start_hooks=None)
+    return True
+
+
+def _clear_values(left: list[str]) -> None:
+    """Close editors of ours; what else holds a thing of ours is the game's own, and is named."""
+    for attribute in leftovers.pickled():
+        holder = leftovers.holder_of(attribute)
+        if holder is not None and attribute.db_key == leftovers.EDITOR:
+            _try(holder, partial(leftovers.close_editor, holder), left)
+        elif holder is not None:
+            left.append(
+                f"the attribute {attribute.db_key!r} of {holder.key} ({holder.dbref}), which holds "
+                "something of evennia_ai's"
+            )
+
+
+def _clear_tables(*, and_lore: bool) -> None:
+    """Empty what is about people, but for what an assistant knows that could not go."""
+    kept = [script.pk for script in list_assistants()]
+    if and_lore:
+        services.memory().drop(rows.SHARED)
+    else:
+        kept.append(rows.SHARED)
+    with transaction.atomic():
+        for table in (Memory, EntityProfile, CardFile, WorkJob):
+            table.objects.exclude(assistant__in=kept).delete()
+        for table in OF_ASSISTANTS:
+            table.objects.all().delete()
+
+
+def _try(being: Being, act: Callable[[], object], left: list[str]) -> None:
+    """Do something to one of many; what refuses or breaks is named."""
+    try:
+        problem = "" if act() is not False else "a hook of the game's refused"
+    except Exception as error:
+        logger.log_trace(f"[assistant] {being} could not be cleared away")
+        problem = one_line(repr(error), 200)
+    if problem:
+        left.append(f"{being.key} ({being.dbref}: {problem})")
+
+
+def _empty_records(left: list[str]) -> None:
+    with transaction.atomic():
+        for table in RECORDS:
+            table.objects.all().delete()
+    try:
+        ledger.store().erase()
+    except ConfigurationError as error:
+        left.append(f"what calls have cost ({error})")
+    audit.start_anew()
+
+
+def _told(data: Removed) -> str:
+    removed = data.removed
+    lines = [f"Removed: {len(removed)} ({_listed(removed)})." if removed else "None was removed."]
+    if data.released:
+        lines.append(f"Released, and as they were before: {_listed(data.released)}.")
+    if data.left:
+        mend = "What could not go, and why; fix that, then type the same again:"
+        lines += [mend, *(f"  {each}" for each in data.left[:MOST_NAMED])]
+    lines.append(NEXT.format(places=", ".join(data.places) or "none was found"))
+    return "\n".join(lines)

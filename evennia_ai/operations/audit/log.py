@@ -1,0 +1,313 @@
+"""The audit log of an assistant: its events, its state at any of them, and a check of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
+
+from evennia_ai import audit
+from evennia_ai.agent.holders import as_they_hold
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit import Entry
+from evennia_ai.audit.streams import begin, subject_of
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import TOOL
+from evennia_ai.operations.audit.check import Unlike, differences, stored_values
+from evennia_ai.operations.result import Result, note, number_of
+from evennia_ai.operations.times import WHEN, moment_of, span_of
+
+
+def complete_record() -> audit.AssistantApplication:
+    """The record, with all that was told by now."""
+    audit.flush()
+    return audit.application()
+
+
+MOST_ENTRIES = 100
+# Of what somebody did no index tells: so many entries are looked through at once.
+MOST_LOOKED_AT = 1_000
+MOST_CALLS = 1_000
+MOST_LINES, LONGEST_LINE = 200, 200
+_MISSING = object()
+
+
+class FactEntry(TypedDict):
+    """One event of the record."""
+
+    version: int
+    at: str
+    event: str
+    text: str
+    details: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    """Part of the record, the newest first."""
+
+    entries: list[FactEntry]
+    count: Annotated[int, note("How many there ever were.")]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """An assistant as it was at a version."""
+
+    version: int
+    at: Annotated[str, note("When that came to be (ISO 8601).")]
+    state: dict[str, object]
+
+
+class StateChange(TypedDict):
+    """Something in the state as it was and as it is; what was not there is null."""
+
+    path: str
+    before: object
+    after: object
+
+
+# `from` is a word of Python's, so this cannot be written as the others are.
+Difference = TypedDict("Difference", {"from": int, "to": int, "changes": list[StateChange]})
+
+
+def audit_log(
+    script: AssistantScript | None,
+    *,
+    before: int | None = None,
+    limit: int = 25,
+    events: Sequence[str] = (),
+    by: str = "",
+    day: str = "",
+) -> Result[FactPage]:
+    """The events of an assistant, the newest first.
+
+    Args:
+        script: None: the game's own record, of what concerns no single assistant.
+        before: only what came before this version: the `next` of an earlier answer.
+        limit: how many entries at most, 1 to 100.
+        events: only events of these names; empty: all.
+        by: only what this account did, in any case.
+        day: only of this time, such as "2026-11-21" or "yesterday", in the game's time zone.
+    """
+    span = span_of(day, datetime.now(UTC).timestamp()) if day else None
+    if day and span is None:
+        return Result.invalid(f"{one_line(day, 40)!r} is not a time; a time is like {WHEN}.")
+    record, whom = complete_record(), script or audit.GAME
+    key = str(script.key) if script is not None else "the game"
+    most = max(1, min(limit, MOST_ENTRIES))
+    found = record.page(
+        whom,
+        before=before,
+        limit=MOST_LOOKED_AT if by else most + 1,
+        events=tuple(events),
+        since=datetime.fromtimestamp(span.since, UTC) if span else None,
+        until=datetime.fromtimestamp(span.until, UTC) if span else None,
+    )
+    theirs = [each for each in found if not by or _is_by(each, by)]
+    shown, count = theirs[:most], record.count(whom)
+    following = shown[-1].version if len(theirs) > most else None
+    if by and following is None and len(found) == MOST_LOOKED_AT:
+        following = found[-1].version
+    data = FactPage([_as_data(entry) for entry in shown], count, following)
+    if not shown:
+        older = f" among {MOST_LOOKED_AT:,} looked at; older ones may have" if following else ""
+        return Result(True, f"The record of {key} has no such entry{older}.", data)
+    return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
+
+
+def _is_by(entry: Entry, name: str) -> bool:
+    return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
+
+
+def _as_data(entry: Entry) -> FactEntry:
+    return {
+        "version": entry.version,
+        "at": entry.at.isoformat(timespec="seconds"),
+        "event": entry.event,
+        "text": entry.text,
+        "details": entry.details,
+    }
+
+
+# ---- what it was like --------------------------------------------------------------------------
+
+
+def audit_state(
+    script: AssistantScript, version: int | None = None, *, at: str | None = None
+) -> Result[PastState]:
+    """An assistant as it was at a version of its record, or at a time; else as it is now.
+
+    A setting that was set only later is told as it holds without that, and not as nothing.
+
+    Args:
+        at: a time, such as "2026-11-21 17:00" or "2 hours ago".
+    """
+    if version is not None and at is not None:
+        return Result.invalid("Give a version or a time, not both.")
+    if at is not None:
+        found = _version_at(script, at)
+        if isinstance(found, Result):
+            return found
+        version = found
+    known = _at(script, version)
+    if isinstance(known, Result):
+        return known
+    when = known.modified_on.isoformat(timespec="seconds")
+    newest = _at(script, None)
+    data = PastState(known.version, when, _beside(known, newest))
+    return Result(True, f"{script.key} as it was at version {known.version}, {when}.", data)
+
+
+def find_version(script: AssistantScript, text: str) -> int | Result | None:
+    """The version that somebody typed, or that held at the time they typed; "": the newest, None.
+
+    Args:
+        text: such as "120", "2026-11-21 17:00" or "2 hours ago".
+    """
+    words = text.strip()
+    if not words:
+        return None
+    number = number_of(words)
+    return number if number is not None else _version_at(script, words)
+
+
+def audit_difference(script: AssistantScript, a: int | None, b: int | None) -> Result[Difference]:
+    """The changes from one version to another; None: the newest."""
+    first, last = _at(script, a), _at(script, b)
+    for found in (first, last):
+        if isinstance(found, Result):
+            return found
+    changes = list(_changes(_beside(first, last), _beside(last, first)))
+    data: Difference = {"from": first.version, "to": last.version, "changes": changes}
+    versions = f"from version {first.version} to {last.version}"
+    if not changes:
+        return Result(True, f"Nothing of {script.key} changed {versions}.", data)
+    head = f"{script.key}, {versions}:"
+    lines = [_line(row["path"], row["before"], row["after"]) for row in changes]
+    return Result(True, _listed(head, lines), data)
+
+
+def _beside(known: audit.AssistantAggregate, other: audit.AssistantAggregate) -> dict[str, Any]:
+    """An assistant at a version; what is set only at another one is told as it holds unset."""
+    data: dict[str, Any] = known.as_data()
+    return {**data, "settings": as_they_hold(data["settings"], other.as_data()["settings"])}
+
+
+def _at(script: AssistantScript, version: int | None) -> Any:
+    """The aggregate at a version, or a Result that says why there is none."""
+    record, key = complete_record(), str(script.key)
+    newest = record.count(script)
+    wanted = newest if version is None else version
+    if not newest:
+        return Result.missing(f"{key} has no record yet.")
+    if not 1 <= wanted <= newest:
+        return Result.missing(f"{key} has no version {wanted}; there are 1 to {newest}.")
+    try:
+        return record.at(script, wanted)
+    except audit.ArchivedError as error:
+        return _archived(error)
+
+
+def _archived(error: audit.ArchivedError) -> Result:
+    text = str(error)
+    return Result.missing(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _version_at(script: AssistantScript, text: str) -> int | Result:
+    try:
+        moment = moment_of(text, datetime.now(UTC))
+    except ValueError as error:
+        return Result.invalid(str(error))
+    try:
+        return complete_record().version_at(script, moment)
+    except audit.ArchivedError as error:
+        return _archived(error)
+    except KeyError:
+        when = moment.isoformat(timespec="seconds")
+        return Result.missing(f"{script.key} has no record of {when}.")
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[StateChange]:
+    old, new = dict(_flat(before)), dict(_flat(after))
+    for path in sorted(old.keys() | new.keys()):
+        was, now = old.get(path, _MISSING), new.get(path, _MISSING)
+        if was != now and path != "version":
+            known = {name: None if v is _MISSING else v for name, v in (("b", was), ("a", now))}
+            yield {"path": path, "before": known["b"], "after": known["a"]}
+
+
+def _flat(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is not a mapping, and every mapping that is empty, by its path."""
+    for name, item in value.items():
+        here = f"{path}{name}"
+        if isinstance(item, Mapping) and item:
+            yield from _flat(item, f"{here}.")
+        else:
+            yield here, item
+
+
+# ---- whether it agrees -------------------------------------------------------------------------
+
+
+def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[Unlike]]:
+    """Compare the record with what the assistant stores.
+
+    Args:
+        fresh: ask the database for both, whatever this process remembers.
+
+    Returns:
+        Differences; none when all is well.
+    """
+    key, record = str(script.key), audit.application() if fresh else complete_record()
+    stored = stored_values(script, is_fresh=fresh)
+    count = len(stored["execution_log"])
+    calls = _last_calls(script, count)
+    # The oldest may be archived by now, and there is an end to what is read at once: then the log
+    # may go back further than what is known of the record.
+    has_all = bool(record.page(script, before=2, limit=1)) and count <= MOST_CALLS
+    rows = differences(_newest(script), stored, calls, has_all=has_all)
+    if not rows:
+        return Result(True, f"The record of {key} agrees with what it stores.", rows)
+    lines = [_line(row["path"], row["record"], row["state"], "record", "state") for row in rows]
+    return Result(True, _listed(f"{key}: {len(rows)} differences.", lines), rows)
+
+
+def _newest(script: AssistantScript) -> dict[str, Any]:
+    """The state by the newest event; where nothing is told yet, as it would begin."""
+    try:
+        known = audit.application().newest(script)
+    except KeyError:
+        subject = subject_of(script)
+        assert subject is not None  # every assistant is one
+        known = begin(subject, {}, datetime.now(UTC))
+    data: dict[str, Any] = known.as_data()
+    return data
+
+
+def _last_calls(script: AssistantScript, count: int) -> list[Mapping[str, Any]]:
+    """The details of the newest tool calls in the record."""
+    found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
+    return [entry.details for entry in found]
+
+
+# ---- in words ----------------------------------------------------------------------------------
+
+
+def _line(path: str, old: object, new: object, *words: str) -> str:
+    values = [json.dumps(value, ensure_ascii=False, default=str) for value in (old, new)]
+    shown = [one_line(value, LONGEST_LINE // 2) for value in values]
+    if words:
+        return f"{path}: {words[0]} {shown[0]}, {words[1]} {shown[1]}"
+    return f"{path}: {shown[0]} -> {shown[1]}"
+
+
+def _listed(head: str, lines: Sequence[str]) -> str:
+    more = len(lines) - MOST_LINES
+    rest = [f"and {more} more"] if more > 0 else []
+    return "\n".join([head, *(f"  {line}" for line in (*lines[:MOST_LINES], *rest))])

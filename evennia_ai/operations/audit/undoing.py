@@ -1,0 +1,309 @@
+"""Taking back what people changed of an assistant, edit by edit, and making it again.
+
+An edit that something else was changed over since is not taken back: nobody's later work is lost.
+Whoever undoes needs the act `undo`, and what `acts_of` names, which is what the edit itself needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.db import transaction
+from typing_extensions import TypedDict
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.safety.audit_events import MASK, fact, storable
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.operations.assistants.lifecycle import look_of, update_assistant
+from evennia_ai.operations.audit.edits import (
+    FINAL,
+    REDONE,
+    UNDONE,
+    ChangedValue,
+    Edit,
+    Edits,
+    read_edits,
+)
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.settings.changing import (
+    act_to_configure,
+    prepare,
+    signed,
+    store_settings,
+)
+from evennia_ai.operations.settings.rows import UNSET, EditedValue, own_of, shown
+from evennia_ai.runtime import state
+
+MOST_LISTED = 20
+LONGEST_SAME = 30
+FINGERPRINT = {"characters", "sha256"}
+NEVER = (
+    "Nobody can take back a deletion, what was forgotten, what was spent, what was said, or a stop "
+    "that was cleared."
+)
+NO_EDIT = "{name}: nobody changed anything that its record still has. " + NEVER
+CHANNELS = "channel_configs"
+
+
+class MadeEdit(TypedDict):
+    """The changes that somebody made to an assistant at one time."""
+
+    number: int
+    at: str
+    by: str
+    changes: list[EditedValue]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEdits:
+    """The changes that people made to an assistant, the newest first."""
+
+    edits: Annotated[list[MadeEdit], note("Those that can be taken back.")]
+    undone: Annotated[list[MadeEdit], note("Those that were taken back, the next one first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The changes that were taken back, or made again."""
+
+    number: Annotated[int, note("Of the edit.")]
+    changes: Annotated[list[EditedValue], note("As each is now.")]
+
+
+# ---- which edit --------------------------------------------------------------------------------
+
+
+def list_edits(script: AssistantScript) -> Result[KnownEdits]:
+    """The edits that can be taken back, the newest first, and those that can be made again."""
+    found, name = read_edits(script), str(script.key)
+    data = KnownEdits(
+        [_as_data(edit) for edit in found.made[:MOST_LISTED]],
+        [_as_data(edit) for edit in found.undone[:MOST_LISTED]],
+    )
+    lines = [f"Edits of {name} that can be taken back, the newest first:"] if found.made else []
+    lines += [_row(edit) for edit in found.made[:MOST_LISTED]]
+    if found.undone:
+        lines.append(f"Taken back, and to be made again by: assistant redo {name}")
+        lines += [_row(edit) for edit in found.undone[:MOST_LISTED]]
+    if found.made:
+        lines.append(f"The newest: assistant undo {name}; another: assistant undo {name} <number>")
+    return Result(True, "\n".join(lines) or NO_EDIT.format(name=name), data)
+
+
+def find_undo(script: AssistantScript, number: int | None = None) -> Edit | Result:
+    """The edit to take back, or why there is none.
+
+    Args:
+        number: an edit's; None: the newest.
+    """
+    found, name = read_edits(script), str(script.key)
+    if number is not None:
+        return _numbered(found, number, name)
+    if found.last_act is not None:
+        return _final(found, name)
+    return found.made[0] if found.made else Result.conflict(NO_EDIT.format(name=name))
+
+
+def find_redo(script: AssistantScript) -> Edit | Result:
+    """The edit to make again, or why there is none."""
+    found = read_edits(script)
+    if found.undone:
+        return found.undone[0]
+    return Result.conflict(
+        f"{script.key}: nothing was taken back, or something else was changed since."
+    )
+
+
+def acts_of(edit: Edit) -> list[str]:
+    """The acts in `runtime.rights.ACTS` that an edit needed beside setting the assistant up."""
+    acts = [] if edit.is_of_look else [act_to_configure(edit.names)]
+    if "enabled" in edit.names:
+        acts.append("start")
+    if edit.is_of_look and "location" in edit.names:
+        acts.append("move")
+    return [act for act in acts if act != "configure"]
+
+
+def _numbered(found: Edits, number: int, name: str) -> Edit | Result:
+    if edit := next((each for each in found.made if each.number == number), None):
+        return edit
+    if any(each.number == number for each in found.undone):
+        told = Result.conflict(f"{name}: edit {number} is taken back already.")
+        return told.with_typed(f" Again: assistant redo {name}")
+    told = Result.conflict(f"{name} has no edit {number} to take back.")
+    return told.with_typed(f" See: assistant undo {name} list")
+
+
+def _final(found: Edits, name: str) -> Result:
+    """The refusal where the last that somebody did is not an edit, with the edit before it."""
+    act = found.last_act
+    assert act is not None
+    why, _, instead = FINAL[act.event].format(name=name).partition(". ")
+    told = f"The last that {act.details['by']} did to {name} cannot be taken back: {why}."
+    typed = f" {instead}." if instead else ""
+    if found.made:
+        edit = found.made[0]
+        typed += f" The edit before it can: assistant undo {name} {edit.number} ({_in_words(edit)})"
+    return Result.conflict(told).with_typed(typed)
+
+
+# ---- taking back, and making again -------------------------------------------------------------
+
+
+def undo(
+    script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
+) -> Result[Undone]:
+    """Take an edit back.
+
+    Args:
+        person: whom a room must let in, where the edit was of a place; None for code.
+    """
+    changes = [ChangedValue(each.name, each.new, each.old) for each in edit.changes]
+    end = f"Edit {edit.number} of {edit.by}'s is taken back."
+    done = _apply(script, edit, changes, UNDONE, end, by, person)
+    return done.with_typed(f" Again: assistant redo {script.key}") if done.ok else done
+
+
+def redo(
+    script: AssistantScript, edit: Edit, *, by: str = "", person: Being | None = None
+) -> Result[Undone]:
+    """Make an edit again that was taken back; the arguments are those of `undo`."""
+    end = f"Edit {edit.number} is made again."
+    done = _apply(script, edit, edit.changes, REDONE, end, by, person)
+    return done.with_typed(f" Back: assistant undo {script.key} {edit.number}") if done.ok else done
+
+
+def _apply(
+    script: AssistantScript,
+    edit: Edit,
+    changes: Iterable[ChangedValue],
+    event: str,
+    end: str,
+    by: str,
+    person: Being | None,
+) -> Result[Undone]:
+    """Bring about what `new` of each change says, if it is what `old` says now; tell of each.
+
+    Args:
+        end: the last line of what is told.
+    """
+    wanted = list(changes)
+    if problem := _problem_of(script, edit, wanted):
+        why, typed = problem
+        return Result.conflict(f"{script.key}: nothing is changed: {why}").with_typed(typed)
+    writes = 1 if edit.is_of_look else len(wanted)
+    told = fact(event, edit=edit.number, names=edit.names, writes=writes)
+    if edit.is_of_look:
+        look = {each.name: each.new for each in wanted}
+        with transaction.atomic():
+            done = update_assistant(script, **look, by=by, person=person)
+            if done.ok:
+                with signed(by):
+                    audit.record(told.event, script, **told.details)
+    else:
+        found = prepare(
+            {each.name: _target(each) for each in wanted},
+            lambda name: own_of(script, name),
+            script.obj,
+        )
+        if found.errors:
+            why = "; ".join(found.errors.values())
+            return Result.conflict(f"{script.key}: nothing is changed: {why}")
+        with signed(by):
+            store_settings(script, found.values, told)
+        done = Result(True, "")
+    if not done.ok:
+        return done.as_refusal()
+    lines = [f"{script.key}: {_pair(each)}" for each in wanted]
+    data = Undone(edit.number, [_as_row(each) for each in wanted])
+    return Result(True, "\n".join([*lines, end]), data)
+
+
+def _target(change: ChangedValue) -> Any:
+    """A value to be set; None where it is what holds by default."""
+    return None if change.new == _kept(change.name, state.DEFAULTS[change.name]) else change.new
+
+
+def _problem_of(
+    script: AssistantScript, edit: Edit, changes: list[ChangedValue]
+) -> tuple[str, str] | None:
+    """The reason an edit cannot be changed back, with what to type then; None where it can be."""
+    look = look_of(script) if edit.is_of_look else {}
+    for each in changes:
+        if edit.is_of_look:
+            is_as_left = look.get(each.name) == each.old
+        else:
+            is_as_left = each.name in state.DEFAULTS and _is_now(script, each.name, each.old)
+        if not is_as_left:
+            told = f"{each.name} was changed again since edit {edit.number}."
+            return told, f" See: assistant undo {script.key} list"
+        if not is_whole(each.new):
+            what = f"the record has not all of what {each.name} was, since it was secret or too"
+            return f"{what} long; set it by hand", ""
+        if each.name == CHANNELS and set(each.old or ()) != set(each.new or ()):
+            modes = "trigger | context | leave"
+            typed = f"; type: assistant channel {script.key} <channel> = {modes}"
+            return "which channels it listens to is not a mere setting", typed
+        if each.new is None and edit.is_of_look:
+            return "it stood nowhere, and is not put there again", ""
+    return None
+
+
+def _is_now(script: AssistantScript, name: str, recorded: object) -> bool:
+    """True where a setting is what the record says: None there is not set, or so by default."""
+    if recorded is None and own_of(script, name) is UNSET:
+        return True
+    return bool(_kept(name, state.read(script, name)) == recorded)
+
+
+def _kept(name: str, value: object) -> Any:
+    """A setting's value as the record keeps it."""
+    return storable({"key": name, "value": value})["value"]
+
+
+def is_whole(value: object) -> bool:
+    """True where a value from the record is the value itself, with nothing masked or left out."""
+    if isinstance(value, Mapping):
+        return set(value) != FINGERPRINT and all(map(is_whole, value.values()))
+    if isinstance(value, list):
+        return all(map(is_whole, value))
+    return not (isinstance(value, str) and MASK in value)
+
+
+# ---- in words ----------------------------------------------------------------------------------
+
+
+def _as_row(change: ChangedValue) -> EditedValue:
+    return {"name": change.name, "old": change.old, "value": change.new}
+
+
+def _as_data(edit: Edit) -> MadeEdit:
+    when = edit.at.isoformat(timespec="seconds")
+    changes = [_as_row(change) for change in edit.changes]
+    return {"number": edit.number, "at": when, "by": edit.by, "changes": changes}
+
+
+def _row(edit: Edit) -> str:
+    return f"{edit.number:>6}  {edit.at:%Y-%m-%d %H:%M}  {edit.by}: {_in_words(edit)}"
+
+
+def _in_words(edit: Edit) -> str:
+    return "; ".join(map(_pair, edit.changes))
+
+
+def _pair(change: ChangedValue) -> str:
+    old, new = change.old, change.new
+    if isinstance(old, str) and isinstance(new, str):
+        old, new = _apart(old, new)
+    return f"{change.name}: {shown(old)} -> {shown(new)}"
+
+
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Two texts without what both begin with, where that is long."""
+    same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
+    same = min(len(old), len(new)) if same is None else same
+    cut = same - LONGEST_SAME // 2
+    return (f"…{old[cut:]}", f"…{new[cut:]}") if same > LONGEST_SAME else (old, new)

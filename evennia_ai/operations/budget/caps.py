@@ -1,0 +1,385 @@
+"""Model calls, tokens and money: what was used of which caps, and raising one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, NotRequired
+
+from twisted.internet import reactor
+from typing_extensions import TypedDict
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import (
+    BudgetAccount,
+    CapStanding,
+    as_amount,
+    as_units,
+    period_of,
+    resets_in_seconds,
+    start_of,
+)
+from evennia_ai.core.safety.prices import NAME as PRICES
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
+from evennia_ai.core.text.words import number
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.times import iso
+from evennia_ai.runtime import state
+
+ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")
+ORDER = (BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE)
+NAMES = {
+    BudgetSpan.EVER: "in all",
+    BudgetSpan.MONTH: "month",
+    BudgetSpan.DAY: "today",
+    BudgetSpan.MINUTE: "minute",
+}
+_UNITS = {Measure.TOKENS: " tok", Measure.COST: "", Measure.CALLS: " calls"}
+
+
+class CapRow(TypedDict):
+    """A cap and how much of it is used: tokens, calls, or US dollars."""
+
+    name: str
+    used: float
+    cap: float
+    granted: Annotated[float, note("The part of the cap that was added by hand.")]
+    resets_in_seconds: float | None
+    resets_at: Annotated[str | None, note("When that is (ISO 8601).")]
+    unpriced_calls: NotRequired[Annotated[int, note("Calls whose price nobody set.")]]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """Caps of an assistant and of the game.
+
+    Attributes:
+        all_games: those of all games that share the ledger; [] where none does.
+        players: the share of each in this month's tokens, 0 to 1.
+        unpriced: calls of this month whose price nobody set.
+    """
+
+    standings: list[CapRow]
+    game: list[CapRow]
+    players: Mapping[str, float]
+    unpriced: int
+    all_games: list[CapRow] = field(default_factory=list)
+
+
+def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Result[BudgetReport]:
+    """Use and caps of an assistant, by player, and those of the game; with None the game alone.
+
+    The shares of players are for staff only.
+
+    Args:
+        is_bench: with None: of the test bench, and those of the game.
+    """
+    now = _now(script)
+    try:
+        config = ledger.config_for(_own(script))
+        game = ledger.report(None, config, now)
+        every = ledger.report(None, config, now, is_all=True) if ledger.is_shared() else None
+        own = game
+        if script is not None or is_bench:
+            key = None if script is None else str(script.key)
+            own = ledger.report(key, config, now, is_bench=is_bench)
+    except ConfigurationError as error:
+        return Result.invalid(f"No model call is made: {error}.")
+    head = f"{_name(script, is_bench=is_bench):<14}{'used':>14}{'cap':>16}   resets"
+    lines = [head, *_rows(own, now)]
+    lines.append(f"  {'by player':<12} {_by_player(own.shares)}")
+    if own is not game:
+        lines += ["The whole game", *_rows(game, now)]
+    if every is not None:
+        lines += ["All games together", *_rows(every, now)]
+    if unpriced := own.unpriced[BudgetSpan.MONTH]:
+        lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
+    data = BudgetReport(
+        standings=[_as_data(standing, own, now) for standing in own.standings],
+        game=[_as_data(standing, game, now) for standing in game.standings],
+        players=own.shares,
+        unpriced=unpriced,
+        all_games=[] if every is None else [_as_data(s, every, now) for s in every.standings],
+    )
+    return Result(True, "\n".join(lines), data)
+
+
+def today_of(script: AssistantScript | None) -> str:
+    """Tokens used today, and how many may be, in a few words, or why that is unknown.
+
+    Args:
+        script: whose; None: those of the test bench.
+
+    Returns:
+        "?" where a setting is wrong, of which `status` tells by itself.
+    """
+    now, name = _now(script), None if script is None else str(script.key)
+    try:
+        config = ledger.config_for(_own(script))
+    except ConfigurationError as error:
+        return str(error) if script is None else "?"
+    try:
+        standing = ledger.today_of(name, config, now)
+    except ConfigurationError as error:
+        return str(error)
+    used, allowed = number(standing.used), number(standing.allowed)
+    return f"{used} of {allowed}" if standing.configured else used
+
+
+def _now(script: AssistantScript | None) -> float:
+    clock = reactor if script is None else script.clock
+    return float(clock.seconds())
+
+
+def _own(script: AssistantScript | None) -> Any:
+    return {} if script is None else state.read(script, "budget_config")
+
+
+def _name(script: AssistantScript | None, *, is_bench: bool = False) -> str:
+    if script is not None:
+        return str(script.key)
+    return "The test bench" if is_bench else "The whole game"
+
+
+def known_cost(shown: str, amount: float, unpriced: int) -> str:
+    """Money in words, where the price of so many calls is not known."""
+    if not unpriced:
+        return shown
+    return f"{shown} + unknown" if amount else "unknown"
+
+
+def _rows(report: ledger.Report, now: float) -> list[str]:
+    shown = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
+    shown.sort(key=lambda standing: ORDER.index(standing.cap.span))
+    return [_row(each, _unpriced(each, report), now) for each in shown]
+
+
+def _unpriced(standing: CapStanding, report: ledger.Report) -> int:
+    return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
+
+
+def _row(standing: CapStanding, unpriced: int, now: float) -> str:
+    cap = standing.cap
+    used = known_cost(_amount(cap, standing.used), standing.used, unpriced) + _UNITS[cap.measure]
+    allowed = _amount(cap, standing.allowed) if standing.configured else "no cap"
+    granted = f" ({_amount(cap, standing.granted)} of it added)" if standing.granted else ""
+    return f"  {NAMES[cap.span]:<12}{used:>14}{allowed:>16}   {_resets(cap.span, now)}{granted}"
+
+
+def _amount(cap: Cap, units: int) -> str:
+    amount = as_amount(cap.measure, units)
+    if cap.measure is Measure.COST:
+        # What was spent is never shown as less than it is.
+        return f"${math.ceil(amount * 100 - 1e-9) / 100:,.2f}"
+    return number(amount)
+
+
+def _resets(span: BudgetSpan, now: float) -> str:
+    if span is BudgetSpan.EVER:
+        return "never"
+    if span is BudgetSpan.MONTH:
+        day = datetime.fromtimestamp(start_of(span, now, 1), UTC)
+        return f"on {day.day} {day:%b}"
+    minutes = math.ceil((resets_in_seconds(span, now) or 0) / 60)
+    return f"in {minutes // 60:02}:{minutes % 60:02}"
+
+
+def _by_player(shares: Mapping[str, float]) -> str:
+    parts = [f"{_name_of(person)} {share:.0%}" for person, share in shares.items()]
+    return "   ".join(part.replace("%", " %") for part in parts) or "nobody yet"
+
+
+def _name_of(person: str) -> str:
+    if not person:
+        return "nobody (autonomous)"
+    being = find_being(person)
+    return str(being.key) if being is not None else person
+
+
+def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> CapRow:
+    measure, left = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
+    row: CapRow = {
+        "name": standing.name,
+        "used": as_amount(measure, standing.used),
+        "cap": as_amount(measure, standing.allowed),
+        "granted": as_amount(measure, standing.granted),
+        "resets_in_seconds": left,
+        "resets_at": iso(now + left) if left is not None else None,
+    }
+    if measure is Measure.COST:
+        row["unpriced_calls"] = _unpriced(standing, report)
+    return row
+
+
+def raise_budget(
+    script: AssistantScript | None, name: str, amount: str, by: str, *, is_bench: bool = False
+) -> Result:
+    """Add to a cap of an assistant, or with None of the whole game, until its period ends.
+
+    Args:
+        name: of the cap, such as `tokens_per_day`.
+        amount: as it was typed: tokens, US dollars or calls.
+        is_bench: with None: of the test bench.
+    """
+    whose = _name(script, is_bench=is_bench)
+    cap, more = CAPS.get(name), _read_amount(amount)
+    if cap is None:
+        return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
+    if more is None:
+        return Result.invalid(f"{amount!r} is not an amount; it must be a number above 0.")
+    scope, key = Scope.BENCH if is_bench else Scope.GAME, ""
+    if script is not None:
+        scope, key = Scope.ASSISTANT, script.key.casefold()
+    account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
+    try:
+        if not getattr(ledger.config_for(_own(script)).caps_of(scope), name):
+            return Result.invalid(f"{whose} has no cap {name}: there is nothing to raise.")
+        ledger.raise_cap(ledger.Raise(account, name, more, by))
+    except ConfigurationError as error:
+        return Result.invalid(f"That was not done: {error}.")
+    shown = _amount(cap, as_units(cap.measure, more))
+    until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
+    return Result(True, f"{whose}: {name} is raised by {shown}, {until}.")
+
+
+def _read_amount(text: str) -> float | None:
+    try:
+        amount = float(text.strip().lstrip("$").replace(",", ""))
+    except ValueError:
+        return None
+    return amount if math.isfinite(amount) and amount > 0 else None
+
+
+SPANS = {BudgetSpan.DAY: "today", BudgetSpan.MONTH: "month", BudgetSpan.EVER: "ever"}
+TASKS = ("tasks_attempted", "tasks_completed", "tasks_failed")
+SUMS = {"calls": "tool_calls", "errors": "tool_errors", "ms": "tool_ms"}
+MOST_EXECUTIONS = 200
+
+
+class Share(TypedDict):
+    """The part of this month's tokens that somebody caused."""
+
+    person: Annotated[str, note("Such as `*#3`; empty: the assistant itself.")]
+    name: str
+    share: Annotated[float, note("0 to 1.")]
+
+
+class Spent(TypedDict):
+    """Model calls of a span of time, and what they cost."""
+
+    calls: int
+    calls_under_way: int
+    prompt_tokens: int
+    completion_tokens: int
+    tokens: int
+    cost_dollars: float
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+
+
+class CapReport(TypedDict, total=False):
+    """The caps of an assistant and those of the game; nothing where the ledger cannot be read."""
+
+    standings: list[CapRow]
+    game: list[CapRow]
+    all_games: Annotated[list[CapRow], note("Empty where no other game shares the ledger.")]
+    unpriced_calls: Annotated[int, note("Calls of this month whose price nobody set.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Model calls, tokens and money that were used, of which caps, and what tools did."""
+
+    totals: Annotated[dict[str, Spent], note("`today`, `month` and `ever`.")]
+    by_player: list[Share]
+    tasks: dict[str, int]
+    tools: Annotated[dict[str, dict[str, int]], note("Sums for each tool.")]
+    executions: Annotated[list[dict[str, object]], note("The last tool calls, the oldest first.")]
+    budget: CapReport
+
+
+def usage(script: AssistantScript) -> Result[Usage]:
+    """Model calls, tokens and money that an assistant used up, and its tools.
+
+    Where the ledger cannot be read it is not ok, and tells of tasks and tools alone.
+    """
+    metrics = state.read(script, "metrics")
+    tools = _tools(metrics)
+    data = Usage(
+        totals={},
+        by_player=[],
+        tasks={name.removeprefix("tasks_"): metrics.get(name, 0) for name in TASKS},
+        tools=tools,
+        executions=state.read(script, "execution_log")[-MOST_EXECUTIONS:],
+        budget={},
+    )
+    standing = budget_of(script)
+    if not standing.ok:
+        return Result(False, standing.message, data, Problem.UNAVAILABLE)
+    found = standing.data
+    data = replace(
+        data,
+        totals=_totals(script, found),
+        by_player=_player_rows(found.players),
+        budget={
+            "standings": found.standings,
+            "game": found.game,
+            "all_games": found.all_games,
+            "unpriced_calls": found.unpriced,
+        },
+    )
+    ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
+    told = (
+        f"{script.key}: {ever['calls']:,} model calls, {ever['tokens']:,} tokens, "
+        f"{cost_text(ever)} in all; {calls:,} tool calls."
+    )
+    return Result(True, told, data)
+
+
+def cost_text(total: Spent) -> str:
+    """The cost of a row of `totals`, as people read it."""
+    cost = total["cost_dollars"]
+    return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
+
+
+def _totals(script: AssistantScript, budget: BudgetReport) -> dict[str, Spent]:
+    now, key = float(script.clock.seconds()), str(script.key).casefold()
+    rows = {row["name"]: row for row in budget.standings}
+    totals: dict[str, Spent] = {}
+    for span, word in SPANS.items():
+        cap = "cost_per_day" if span is BudgetSpan.DAY else "cost_per_month"
+        total = read_total(BudgetAccount(Scope.ASSISTANT, key, period_of(span, now)))
+        totals[word] = {
+            "calls": total.calls,
+            "calls_under_way": total.open_calls,
+            "prompt_tokens": total.prompt_tokens,
+            "completion_tokens": total.completion_tokens,
+            "tokens": total.used(Measure.TOKENS),
+            "cost_dollars": total.used(Measure.COST) / NANO,
+            "unpriced_calls": rows[cap]["unpriced_calls"],
+        }
+    return totals
+
+
+def _player_rows(shares: Mapping[str, float]) -> list[Share]:
+    rows: list[Share] = []
+    for person, share in shares.items():
+        being = find_being(person) if person else None
+        name = str(being.key) if being is not None else ""
+        rows.append({"person": person, "name": name, "share": round(share, 4)})
+    return rows
+
+
+def _tools(metrics: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Sums for each tool, by its name."""
+    names = sorted({name for key in SUMS.values() for name in metrics.get(key, {})})
+    return {
+        name: {short: metrics.get(key, {}).get(name, 0) for short, key in SUMS.items()}
+        for name in names
+    }

@@ -1,0 +1,180 @@
+"""Tokens and money by day, assistant, player, model and purpose, from the ledger's calls.
+
+The ledger keeps each call for 90 days; of what is older only the sums of months are left, which
+`budget` reads. Days are those of UTC, as the caps of a day are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from twisted.internet import reactor
+from typing_extensions import TypedDict
+
+from evennia_ai.budget.ledger.rows import tables_wanted
+from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
+from evennia_ai.core.safety.budget import DAY, Purpose
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.operations.budget.caps import known_cost
+from evennia_ai.operations.budget.days import COUNTED, spent_days
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.result import Result, note
+
+DAYS = 30
+MOST_ROWS = 50
+OTHERS = "all others"
+AUTONOMOUS = "nobody (by itself)"
+# A key that no assistant and no player has.
+BENCH = "=bench"
+THE_BENCH, THE_GAME = "the test bench", "the game itself"
+
+
+class SpentOn(TypedDict):
+    """Model calls that have something in common, and what they cost."""
+
+    key: Annotated[str, note("Of a player such as `*#3`; empty: nobody; `=bench`: the test bench.")]
+    name: Annotated[str, note("For people.")]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    tokens: int
+    cost_dollars: float
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+
+
+class SpentDay(SpentOn):
+    """The same of one day, whose date is its key."""
+
+    by_assistant: Annotated[dict[str, int], note("Tokens of each.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """All that was used in some days, seen from five sides; each side sums up to the same.
+
+    Attributes:
+        days: each day, the oldest first, also those without a call.
+        assistants, players, models, purposes: the most tokens first; of very many the rest is one.
+    """
+
+    days: list[SpentDay]
+    assistants: list[SpentOn]
+    players: list[SpentOn]
+    models: list[SpentOn]
+    purposes: list[SpentOn]
+    whole: SpentOn
+
+
+Sums = dict[str, int]
+
+
+def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
+    """The use of the last days, today among them.
+
+    Args:
+        days: 1 to 90.
+        assistant: the name of one; "": all of them.
+    """
+    if not 1 <= days <= KEPT_DAYS:
+        return Result.invalid(f"{days} days cannot be; the ledger keeps calls {KEPT_DAYS} days.")
+    now = reactor.seconds()
+    today = int(now) // DAY
+    first = today - days + 1
+    try:
+        with tables_wanted:
+            rows, people = spent_days.read(first, now, assistant.casefold())
+    except ConfigurationError as error:
+        return Result.unavailable(f"That cannot be told: {error}.")
+    _to_the_bench(rows, "assistant")
+    _to_the_bench(people, "person")
+    names = {str(script.key).casefold(): str(script.key) for script in list_assistants()}
+    names |= {"": THE_GAME, BENCH: THE_BENCH}
+    data = Spending(
+        days=_days(rows, range(first, today + 1), names),
+        assistants=_by(rows, "assistant", names),
+        players=_by(people, "person", _names_of_people(people)),
+        models=_by(rows, "model", {}),
+        purposes=_by(rows, "purpose", {}),
+        whole=_row("", "in all", _summed(rows)),
+    )
+    whole = data.whole
+    cost = known_cost(
+        f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], whole["unpriced_calls"]
+    )
+    told = f"{days} days: {whole['calls']:,} model calls, {whole['tokens']:,} tokens, {cost}."
+    return Result(True, told, data)
+
+
+def _to_the_bench(rows: Iterable[dict[str, Any]], column: str) -> None:
+    """Let what is tried on the test bench, which is nobody's in the ledger, be the bench's."""
+    for row in rows:
+        if row["purpose"] == Purpose.BENCH:
+            row[column] = BENCH
+
+
+def _summed(rows: Iterable[Mapping[str, Any]]) -> Sums:
+    sums = dict.fromkeys(COUNTED, 0)
+    for row in rows:
+        for name in COUNTED:
+            sums[name] += row[name] or 0
+    return sums
+
+
+def _row(key: str, name: str, sums: Sums) -> SpentOn:
+    return {
+        "key": key,
+        "name": name,
+        "calls": sums["calls"],
+        "prompt_tokens": sums["prompt"],
+        "completion_tokens": sums["completion"],
+        "tokens": sums["prompt"] + sums["completion"],
+        "cost_dollars": sums["cost"] / NANO,
+        "unpriced_calls": sums["unpriced"],
+    }
+
+
+def _grouped(rows: Iterable[Mapping[str, Any]], column: str) -> dict[Any, list[Mapping[str, Any]]]:
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row[column], []).append(row)
+    return found
+
+
+def _by(rows: Iterable[Mapping[str, Any]], column: str, names: Mapping[str, str]) -> list[SpentOn]:
+    """One side of it: a row for each value of a column, of very many one for the rest."""
+    grouped = _grouped(rows, column)
+    found = [_row(key, names.get(key, key), _summed(part)) for key, part in grouped.items()]
+    found.sort(key=lambda row: (-row["tokens"], row["name"]))
+    if len(found) <= MOST_ROWS:
+        return found
+    kept, rest = found[: MOST_ROWS - 1], {row["key"] for row in found[MOST_ROWS - 1 :]}
+    left = _summed(row for key in rest for row in grouped[key])
+    return [*kept, _row("", f"{OTHERS} ({len(rest)})", left)]
+
+
+def _days(
+    rows: Iterable[Mapping[str, Any]], numbers: range, names: Mapping[str, str]
+) -> list[SpentDay]:
+    grouped = _grouped(rows, "day")
+    found: list[SpentDay] = []
+    for number in numbers:
+        part = grouped.get(number * DAY, [])
+        date = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=number)).date().isoformat()
+        theirs = {row["name"]: row["tokens"] for row in _by(part, "assistant", names)}
+        found.append({**_row(date, date, _summed(part)), "by_assistant": theirs})
+    return found
+
+
+def _names_of_people(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Names of the players with the most tokens; the others are not looked up."""
+    sums = {person: _summed(part) for person, part in _grouped(rows, "person").items()}
+    used = {person: each["prompt"] + each["completion"] for person, each in sums.items()}
+    most = sorted(used, key=lambda person: -used[person])[:MOST_ROWS]
+    beings = {person: find_being(person) for person in most if person not in ("", BENCH)}
+    found = {person: str(being.key) for person, being in beings.items() if being is not None}
+    return {"": AUTONOMOUS, BENCH: THE_BENCH, **found}

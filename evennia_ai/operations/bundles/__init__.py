@@ -1,0 +1,1 @@
+"""Bundles: the file in which an assistant moves from game to game, written and read."""

@@ -1,0 +1,190 @@
+"""People and places of a file that moves an assistant: numbers on the way, ids in each game.
+
+Whoever is not said to be somebody of this game gets an id that nobody here has or can get. Words
+for such a one are reached by nobody but staff.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from secrets import token_hex
+
+from django.db.models import Q
+from django.db.models.functions import Lower
+from evennia.accounts.models import AccountDB
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.recollection import (
+    NOBODY,
+    NOWHERE,
+    WORLD,
+    person_audience,
+    place_audience,
+)
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.messages import incoming
+from evennia_ai.models import EntityProfile
+from evennia_ai.operations.bundles.file import OF_AUDIENCE, ref_of
+from evennia_ai.operations.bundles.parts import Who
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT
+from evennia_ai.runtime import state
+
+STRANGERS = "strangers"
+AWAY = "@away-"
+LONGEST_NAME = 100
+# Names in one statement: no database takes fewer.
+AT_ONCE = 5_000
+PERSONS = frozenset(OF_AUDIENCE)
+
+
+class Numbers:
+    """The numbers of an assistant's people and places, given in the order in which they are met."""
+
+    def __init__(self, script: AssistantScript) -> None:
+        self._strangers: Mapping[str, Mapping[str, str]] = state.read(script, STRANGERS)
+        named = EntityProfile.objects.filter(assistant=script.pk).values_list("entity", "name")
+        self._names = dict(named)
+        self._numbers: dict[str, int] = {}
+        self._channels: dict[str, str] = {}
+        self.who: list[dict[str, str]] = []
+
+    def person(self, person: str) -> int | None:
+        """The number of a person ("*#3"), None for nobody."""
+        if not person:
+            return None
+        audience = self._away_audience(person, "person") or person_audience(person)
+        return None if audience == NOBODY else self._number(audience, person)
+
+    def place(self, place: str) -> int | None:
+        """The number of a room ("#2") or of a channel by its name, None for none."""
+        if not place:
+            return None
+        if place.startswith(AWAY):
+            kind = self._strangers.get(place, {}).get("kind", "room")
+            return self._number(f"{kind}:{place[1:]}", place)
+        if place.startswith("#"):
+            audience = place_audience("", place)
+            return None if audience == NOWHERE else self._number(audience, place)
+        audience = place_audience("channel", place)
+        self._channels[audience] = place
+        return self._number(audience, place)
+
+    def audience(self, audience: str, person: str = "", place: str = "") -> str:
+        """An audience as the file has it.
+
+        Args:
+            person, place: of the same memory, which name whom it is for.
+        """
+        if audience == WORLD:
+            return WORLD
+        if audience in (NOBODY, NOWHERE):
+            return "nobody"
+        self.person(person)
+        self.place(place)
+        return f"{audience.partition(':')[0]}:{self._number(audience, '')}"
+
+    def _away_audience(self, given: str, kind: str) -> str:
+        return f"{kind}:{given[1:]}" if given.startswith(AWAY) else ""
+
+    def _number(self, audience: str, given: str) -> int:
+        if audience not in self._numbers:
+            self.who.append(self._who(audience, given))
+            self._numbers[audience] = len(self.who)
+        return self._numbers[audience]
+
+    def _who(self, audience: str, given: str) -> dict[str, str]:
+        scope, _, own = audience.partition(":")
+        stranger = self._strangers.get(f"@{own}")
+        if stranger is not None:
+            return {"kind": stranger["kind"], "name": stranger["name"]}
+        kind = own.partition("-")[0] if scope == "person" else scope
+        kind = kind if kind in PERSONS or scope != "person" else "mask"
+        return {"kind": kind, "name": one_line(self._name(kind, own, given), LONGEST_NAME)}
+
+    def _name(self, kind: str, own: str, given: str) -> str:
+        number = own.rpartition("-")[2]
+        if kind == "channel":
+            return given
+        being = None
+        if kind in ("account", "object", "room") and number.isdecimal():
+            being = incoming.find_being(f"*#{number}" if kind == "account" else f"#{number}")
+        if being is not None:
+            return str(being.key)
+        # Of an account that is gone only the name of its character is left, which its player chose:
+        # as an account's name it would point at whoever is called so in the other game.
+        return "" if kind == "account" else str(self._names.get(f"#{number}", ""))
+
+
+class Ids:
+    """The ids in this game of a file's people and places.
+
+    Args:
+        same: accounts of this game by the numbers of those that they are.
+    """
+
+    def __init__(self, who: Sequence[Who], same: Mapping[int, AccountDB]) -> None:
+        self._same = {number: incoming.id_of(account) for number, account in same.items()}
+        self.strangers: dict[str, dict[str, str]] = {}
+        self._away: dict[int, str] = {}
+        for number, each in enumerate(who, 1):
+            if number not in self._same:
+                self._away[number] = f"{AWAY}{token_hex(12)}"
+                self.strangers[self._away[number]] = {"kind": each.kind, "name": each.name}
+
+    def id_of(self, ref: int | None) -> str:
+        """The id of a person or a place, "" for none."""
+        return self._same.get(ref) or self._away[ref] if ref else ""
+
+    def audience_of(self, audience: str) -> str:
+        """An audience of the file as one of this game."""
+        ref = ref_of(audience)
+        if not ref:
+            return WORLD if audience == WORLD else NOBODY
+        if ref in self._same:
+            return person_audience(self._same[ref])
+        return f"{audience.partition(':')[0]}:{self._away[ref][1:]}"
+
+
+def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
+    """Accounts of this game that are called like one of a file, in the file's order.
+
+    Nobody says they are the same.
+    """
+    known = players(who)
+    found = accounts_named(who[number - 1].name for number in known.values())
+    return {number: found[name] for name, number in known.items() if name in found}
+
+
+def players(who: Sequence[Who]) -> dict[str, int]:
+    """The players of a file whose name no other of them has, by that in small letters."""
+    named = [
+        (_plain(each.name), number) for number, each in enumerate(who, 1) if each.kind == "account"
+    ]
+    count = Counter(name for name, _ in named)
+    return {name: number for name, number in named if name and count[name] == 1}
+
+
+def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
+    """The accounts of some names, in any case, by them in small letters; no assistant's own.
+
+    Of a name that two have, written differently, nobody can say whom it means: it is left out.
+    A statement for thousands of names, as each reads all accounts there are.
+    """
+    wanted = sorted({name.strip() for name in names} - {""})
+    found, twice = dict[str, AccountDB](), set[str]()
+    people = AccountDB.objects.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
+    people = people.alias(lower=Lower("username"))
+    for start in range(0, len(wanted), AT_ONCE):
+        some = wanted[start : start + AT_ONCE]
+        # SQLite knows the case of A to Z alone: other letters are found as they are written.
+        alike = Q(lower__in=[_plain(name) for name in some]) | Q(username__in=some)
+        for account in people.filter(alike):
+            name = _plain(str(account.username))
+            if found.setdefault(name, account) != account:
+                twice.add(name)
+    return {name: account for name, account in found.items() if name not in twice}
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()

@@ -1,0 +1,121 @@
+"""Knowledge of an assistant of another game, put into this one's database under ids of its own."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from evennia_ai import emergency
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.recollection import Recollection
+from evennia_ai.memory_store import rows
+from evennia_ai.models import CardFile, EntityProfile
+from evennia_ai.models.keys import new_key
+from evennia_ai.operations.bundles.parts import Bundle, MemoryLine, ProfileLine
+from evennia_ai.operations.bundles.people import STRANGERS, Ids
+from evennia_ai.runtime import state
+from evennia_ai.runtime.portions import Steps
+
+AT_ONCE = 25
+
+
+def storing(number: int, bundle: Bundle, ids: Ids) -> Steps[None]:
+    """Store memories and profiles, a few at a time, under the number of one that is on its way."""
+    keys = list[str]()
+    while len(keys) < len(bundle.memories):
+        keys += [new_key() for _ in range(min(1_000, len(bundle.memories) - len(keys)))]
+        yield
+    for first in range(0, len(keys), AT_ONCE):
+        _store_memories(number, keys, first, bundle.memories[first : first + AT_ONCE], ids)
+        yield
+    for first in range(0, len(bundle.profiles), AT_ONCE):
+        some = bundle.profiles[first : first + AT_ONCE]
+        EntityProfile.objects.bulk_create(_profile(number, line, keys, ids) for line in some)
+        yield
+
+
+def _store_memories(
+    number: int, keys: list[str], first: int, lines: Sequence[MemoryLine], ids: Ids
+) -> None:
+    """Store some memories under keys of this game; their vectors are made here."""
+    found = {
+        key: Recollection(
+            key=key,
+            kind=line.kind,
+            text=line.text,
+            audience=ids.audience_of(line.audience),
+            person=ids.id_of(line.person),
+            place=ids.id_of(line.place),
+            source_type=line.source_type,
+            trust=line.trust,
+            importance=line.importance,
+            importance_by=line.importance_by,
+            at=line.at,
+            tags=tuple(line.tags),
+            cites=tuple(keys[cited - 1] for cited in line.cites),
+            superseded_at=line.superseded_at,
+        )
+        for key, line in zip(keys[first : first + len(lines)], lines, strict=True)
+    }
+    named = list(zip(found, lines, strict=True))
+    with transaction.atomic():
+        terms = {key: line.terms for key, line in named if line.terms is not None}
+        rows.insert(number, found.values(), terms)
+        rows.note_consolidated(number, [key for key, line in named if line.is_consolidated])
+
+
+def _profile(number: int, line: ProfileLine, keys: list[str], ids: Ids) -> EntityProfile:
+    consolidated = keys[line.consolidated - 1 :][:1] if line.consolidated else []
+    return EntityProfile(
+        assistant=number,
+        entity=ids.id_of(line.who),
+        entity_type=line.entity_type,
+        name=line.name,
+        attributes=[
+            {"text": item.text, "audience": ids.audience_of(item.audience), "at": item.at}
+            for item in line.attributes
+        ],
+        favour=line.favour,
+        meetings=line.meetings,
+        first_at=line.first_at,
+        last_at=line.last_at,
+        consolidated=rows.newest(number, consolidated),
+    )
+
+
+def store(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
+    """Store the rest of what an assistant knows, in the transaction in which it is made."""
+    if (card := bundle.card) is not None:
+        picture = b64decode(card.picture)
+        CardFile.objects.create(
+            assistant=script.pk, chara=card.chara, ccv3=card.ccv3, picture=picture
+        )
+    _store_state(script, bundle, ids)
+    if bundle.manifest.stopped is not None:
+        why = f"as in {bundle.manifest.game}: {bundle.manifest.stopped}"
+        emergency.trigger_emergency_stop(script, why, is_alarm=False)
+
+
+def _store_state(script: AssistantScript, bundle: Bundle, ids: Ids) -> None:
+    def owned(value: Mapping[str, Any]) -> dict[str, Any]:
+        return {**value, "person": ids.id_of(value["person"])}
+
+    kept = bundle.state.model_dump(mode="json", exclude_unset=True)
+    projects = kept["projects"]
+    if slots := projects.get("slots"):
+        projects["slots"] = {name: owned(slot) for name, slot in slots.items()}
+    values = {
+        "current_goals": kept["goals"],
+        "notes": [owned(each) for each in kept["notes"]],
+        "projects": projects,
+        "unremembered": sorted(map(ids.id_of, kept["unremembered"])),
+        "muted_by": sorted(map(ids.id_of, kept["muted_by"])),
+        STRANGERS: ids.strangers,
+    }
+    state.write(script, **{name: value for name, value in values.items() if value})
+    if script.work is not None:
+        script.work.muted = set(values["muted_by"])
+        script.work.read_anew()

@@ -1,0 +1,384 @@
+"""An assistant put into a file that another game can read, with all that it knows.
+
+Every private word is in it, so that only an owner of the game makes one. What would give it rights,
+money or keys elsewhere, and what only this game knows the meaning of, stays.
+"""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from typing import Annotated, Any, TypeVar
+
+from django.conf import settings as game_settings
+from evennia.utils import logger
+from evennia.utils.dbserialize import deserialize
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
+
+from evennia_ai import audit, emergency
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.settings.assistant import AssistantSettings
+from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.settings.game import POWERS
+from evennia_ai.core.settings.memory import SleepSchedule
+from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn.autonomy import AutonomyConfig
+from evennia_ai.errors import ImportFileError
+from evennia_ai.memory_store import rows
+from evennia_ai.models import CardFile, EntityProfile, Memory
+from evennia_ai.operations.assistants.lifecycle import LONGEST_DESC, MOST_ALIASES, look_of
+from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.bundles import file, parts
+from evennia_ai.operations.bundles.parts import Bundle
+from evennia_ai.operations.bundles.people import Numbers
+from evennia_ai.operations.files.exports import save_given_back
+from evennia_ai.operations.naming import names_of, problem_of_name
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.operations.settings.rows import UNSET, own_of
+from evennia_ai.runtime import state
+from evennia_ai.runtime.game_thread import GameBusyError, Room
+from evennia_ai.runtime.portions import Steps, paced
+
+T = TypeVar("T")
+# Rows of one step: a few milliseconds.
+AT_ONCE = 50
+MOST_READINGS = 3
+# Each may take hundreds of megabytes.
+MOST_AT_ONCE = 2
+WAIT_SECONDS = 0.2
+BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
+_ROOM = Room()
+ENDING = "zip"
+VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
+# Rights, money, limits on what a task or an hour may cost, models with their keys, and names that
+# mean somebody or something of this game.
+LEFT_OUT = frozenset(
+    (
+        *("assistant_key", "enabled", *POWERS, OWN_BUDGET, "confirm_by", "trigger_permissions"),
+        *("trust_overrides", "channel_configs", "llm_provider", "llm_model", "llm_extra_params"),
+        *("llm_fallback_models", "compact_model", "max_agent_hops"),
+        *(SafetyConfig.NAME, AutonomyConfig.NAME),
+    )
+)
+# The same of a setting that otherwise goes along: the new game says how many turns a player may
+# cause, and the assistant how it gathers what is said, and how long it listens and waits.
+LEFT_OUT_OF = {
+    SleepSchedule.NAME: ("token_budget",),
+    HearingConfig.NAME: (
+        *("calls_per_player", "queued_per_player", "queued_turns", "pending_per_player"),
+        "cooldown_seconds",
+    ),
+}
+GONE = "{name} was deleted meanwhile."
+# Of its state, what a person may have taken back.
+KEPT = ("notes", "projects", "unremembered", "muted_by")
+LONGEST_GAME = 255
+NEVER_LISTS = ("never_rooms", "never_characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The outcome of an export.
+
+    Attributes:
+        path: of the file, "" where it was not written into the game.
+    """
+
+    path: str
+    bytes: int
+    memories: Annotated[int, note("With lore of its own.")]
+    people: int
+    left_out: Annotated[list[str], note("Settings, and parts of its look, that stay here.")]
+
+
+async def _moved(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:
+    while True:
+        try:
+            with _ROOM.place(MOST_AT_ONCE):
+                found: Result[T] = await paced(steps)
+                return found
+        except GameBusyError:
+            if not is_patient:
+                return Result.unavailable(BUSY)
+        await deferLater(reactor, WAIT_SECONDS)
+
+
+def moving(steps: Steps[Result[T]], *, is_patient: bool = False) -> Deferred[Result[T]]:
+    """Read, write or store a whole assistant: a little at a time, and few at one time.
+
+    Args:
+        is_patient: it waits for a place; else it is refused where there is none.
+    """
+    return Deferred.fromCoroutine(_moved(steps, is_patient))
+
+
+def export_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[bytes]]:
+    """An assistant as a file, on record; its data is the file."""
+
+    def steps() -> Steps[Result[bytes]]:
+        return (yield from _packing(script, by)).handing_on(lambda packed: packed[0])
+
+    return moving(steps())
+
+
+def _packing(script: AssistantScript, by: str) -> Steps[Result[tuple[bytes, Bundle]]]:
+    """The same, with all that is in the file, read as the other game will read it.
+
+    Nothing comes between its last look at what is known by then, and its end.
+    """
+    name = str(script.key)
+    try:
+        raw, bundle = yield from _packed(script)
+    except Exception as error:  # whatever a game's own code stored of it
+        return _unpackable(script, name, error)
+    if script.pk is None:
+        return Result.conflict(GONE.format(name=name))
+    with signed(by):
+        audit.record("assistant_exported", script, bytes=len(raw))
+    return Result(True, f"{name} with all it knows, {len(raw):,} bytes", (raw, bundle))
+
+
+def _unpackable(script: AssistantScript, name: str, error: Exception) -> Result[Any]:
+    if script.pk is None:
+        return Result.conflict(GONE.format(name=name))
+    if isinstance(error, ImportFileError):
+        return Result.unavailable(f"{name} cannot be put into a file: {error}.")
+    logger.log_trace(f"[assistant] {name} could not be put into a file")
+    told = one_line(repr(error), 200)
+    return Result.unavailable(
+        f"{name} cannot be put into a file: what is stored of it is not as it has to be "
+        f"({told}); the game's log says where."
+    )
+
+
+def save_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[Exported]]:
+    """Write an assistant into a new file of the game, for its owner's eyes alone."""
+
+    def steps() -> Steps[Result[Exported]]:
+        found = yield from _packing(script, by)
+        return _saved(script, *found.data) if found.ok else found.as_refusal()
+
+    return moving(steps())
+
+
+def _saved(script: AssistantScript, raw: bytes, bundle: Bundle) -> Result[Exported]:
+    saved = save_given_back(f"assistant-{script.key}", ENDING, raw)
+    if not saved.ok:
+        return saved.as_refusal()
+    data = Exported(
+        saved.data,
+        len(raw),
+        len(bundle.memories),
+        sum(each.kind == "account" for each in bundle.who),
+        bundle.manifest.left_out,
+    )
+    lacks = f" It does not take along: {', '.join(data.left_out)}." if data.left_out else ""
+    told = (
+        f"{script.key} and all it knows, private words too "
+        f"({counted(data.memories, 'memories')}), is in {data.path}. "
+        f"Whoever has that file can read it.{lacks}"
+    )
+    return Result(True, told, data)
+
+
+def _packed(script: AssistantScript) -> Steps[tuple[bytes, Bundle]]:
+    """The file, made again where something was forgotten or changed before it was whole.
+
+    Raises:
+        ImportFileError: that happened each time.
+    """
+    for _ in range(MOST_READINGS):
+        known = _known(script)
+        head, members = yield from _read(script)
+        raw = yield from file.writing(head, members)
+        bundle = yield from file.reading(raw)
+        if script.pk is None or _known(script) == known:
+            return raw, bundle
+    raise ImportFileError("what it remembers changes all the time; try again in a moment")
+
+
+def _known(script: AssistantScript) -> tuple[object, ...]:
+    """Another value when something was forgotten, corrected, muted, or drawn from its journal."""
+    kept = [deserialize(state.read(script, name)) for name in KEPT]
+    return rows.epoch(script.pk), rows.drawn(script.pk), kept
+
+
+def _read(script: AssistantScript) -> Steps[tuple[dict[str, Any], dict[str, bytes]]]:
+    numbers = Numbers(script)
+    memories, places = yield from _memories(script, numbers)
+    profiles = yield from _profiles(script, numbers, places)
+    kept = _state(script, numbers)
+    own, left_out = _settings(script)
+    members = {
+        parts.SETTINGS: file.json_of(own),
+        parts.STATE: file.json_of(kept),
+        parts.WHO: file.lines_of(numbers.who),
+        parts.MEMORIES: memories,
+        parts.PROFILES: profiles,
+        parts.RECORD: (yield from _record(script)),
+    }
+    card = CardFile.objects.filter(assistant=script.pk).first()
+    if card is not None:
+        told = {"chara": card.chara, "ccv3": card.ccv3}
+        told["picture"] = b64encode(bytes(card.picture)).decode()
+        members[parts.CARD] = file.json_of(told)
+    return _head(script, left_out), members
+
+
+def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
+    lockout, desc = emergency.lockout_of(script), str(look_of(script).get("desc", ""))
+    reason = lockout.reason if lockout is not None else ""
+    # Not those that Evennia made by itself when it counted: "an Ada", "two Adas".
+    body = str(script.obj.key) if script.obj is not None else ""
+    names = sorted({*names_of(script)} - {str(script.key), body})
+    aliases = [name for name in names if not problem_of_name(name)][:MOST_ALIASES]
+    cut = (("desc", len(desc) > LONGEST_DESC), ("aliases", aliases != names))
+    return {
+        "version": VERSION,
+        "game": one_line(str(game_settings.SERVERNAME), LONGEST_GAME),
+        "exported_at": float(script.clock.seconds()),
+        "name": str(script.key),
+        "desc": desc[:LONGEST_DESC],
+        "aliases": aliases,
+        "stopped": (reason or "stopped")[:2000] if state.is_stopped(script) else None,
+        "left_out": left_out + [f"a part of {name}" for name, is_cut in cut if is_cut],
+    }
+
+
+def going_along(name: str, value: Any) -> Any:
+    """The part of a setting's value that may travel."""
+    left_out = LEFT_OUT_OF.get(name, ())
+    if not left_out or not isinstance(value, Mapping):
+        return value
+    return {key: each for key, each in value.items() if key not in left_out}
+
+
+def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
+    own, left_out = dict[str, Any](), list[str]()
+    for name in AssistantSettings.model_fields:
+        value = own_of(script, name)
+        if value is UNSET or name in ("assistant_key", "enabled"):
+            continue
+        if name in LEFT_OUT:
+            left_out.append(name)
+        else:
+            plain = deserialize(value)
+            left_out += [f"{name}.{key}" for key in LEFT_OUT_OF.get(name, ()) if key in plain]
+            if (going := going_along(name, plain)) or not plain:
+                own[name] = going
+    if isinstance(memory := own.get("memory_config"), Mapping):
+        # Ids are of this game; words are tags, which the other game may have as well.
+        own["memory_config"] = {
+            name: [word for word in value if "#" not in word] if name in NEVER_LISTS else value
+            for name, value in memory.items()
+        }
+    return own, left_out
+
+
+def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, list[int]]]:
+    """Lines of all memories; and the numbers of their rows, in the order of the lines."""
+    lines, places, packed = dict[str, int](), list[int](), BytesIO()
+    found = rows.of(script.pk).order_by("id")
+    names = found.values_list("id", "key")
+    while some := list(names.filter(id__gt=places[-1] if places else 0)[:AT_ONCE]):
+        for number, key in some:
+            places.append(number)
+            lines[key] = len(places)
+        yield
+    for first in range(0, len(places), AT_ONCE):
+        some_rows = found.filter(id__in=places[first : first + AT_ONCE])
+        packed.write(file.lines_of(_memory(row, numbers, lines) for row in some_rows))
+        yield
+    return packed.getvalue(), places
+
+
+def _memory(row: Memory, numbers: Numbers, lines: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "kind": row.kind,
+        "text": row.text,
+        "audience": numbers.audience(row.audience, row.person, row.place),
+        "person": numbers.person(row.person),
+        "place": numbers.place(row.place),
+        "source_type": row.source_type,
+        "trust": float(row.trust),
+        "importance": row.importance,
+        "importance_by": row.importance_by,
+        "at": float(row.at),
+        "tags": list(row.tags),
+        # What is forgotten is cited no more.
+        "cites": [lines[key] for key in row.cites if key in lines],
+        "superseded_at": None if row.superseded_at is None else float(row.superseded_at),
+        "is_consolidated": row.is_consolidated,
+        "terms": row.terms,
+    }
+
+
+def _profiles(script: AssistantScript, numbers: Numbers, places: Sequence[int]) -> Steps[bytes]:
+    found = EntityProfile.objects.filter(assistant=script.pk).order_by("id")
+    there, packed = list(found.values_list("id", flat=True)), BytesIO()
+    for first in range(0, len(there), AT_ONCE):
+        some = found.filter(id__in=there[first : first + AT_ONCE])
+        packed.write(file.lines_of(_profile(row, numbers, places) for row in some))
+        yield
+    return packed.getvalue()
+
+
+def _profile(row: EntityProfile, numbers: Numbers, places: Sequence[int]) -> dict[str, Any]:
+    who = numbers.person(row.entity)
+    return {
+        "who": who,
+        "entity_type": row.entity_type,
+        "name": row.name,
+        "attributes": [
+            {
+                "text": str(item["text"]),
+                "audience": numbers.audience(str(item["audience"])),
+                "at": float(item["at"]),
+            }
+            for item in row.attributes
+        ],
+        "favour": float(row.favour),
+        "meetings": row.meetings,
+        "first_at": float(row.first_at),
+        "last_at": float(row.last_at),
+        # The line of the newest row that it was drawn from, or of the one before it.
+        "consolidated": bisect_right(places, row.consolidated),
+    }
+
+
+def _state(script: AssistantScript, numbers: Numbers) -> dict[str, Any]:
+    def read(name: str) -> Any:
+        return deserialize(state.read(script, name))
+
+    projects = dict(read("projects"))
+    if slots := projects.get("slots"):
+        projects["slots"] = {key: _of_person(slot, numbers) for key, slot in slots.items()}
+    wanted = {name: map(numbers.person, read(name)) for name in ("unremembered", "muted_by")}
+    return {
+        "goals": dict(read("current_goals")),
+        "notes": [_of_person(each, numbers) for each in read("notes")],
+        "projects": projects,
+        **{name: [ref for ref in refs if ref] for name, refs in wanted.items()},
+    }
+
+
+def _of_person(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+    """A note or a project, whose person is a number."""
+    return {**value, "person": numbers.person(str(value.get("person") or "")) or 0}
+
+
+def _record(script: AssistantScript) -> Steps[bytes]:
+    stream = StringIO()
+    for _ in complete_record().exporting(script, stream, AT_ONCE):
+        yield
+    return stream.getvalue().encode("utf-8", "replace")

@@ -1,0 +1,283 @@
+"""The hearing of an assistant: its settings, a message as it would be judged, and deafness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import evennia
+from evennia.objects.objects import DefaultCharacter
+from typing_extensions import TypedDict
+
+from evennia_ai.agent import hearing
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.perception import Heard
+from evennia_ai.core.hearing.rules import RULES
+from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.messages import incoming, outgoing
+from evennia_ai.messages.incoming import SPEECH_MARK
+from evennia_ai.operations.result import Result
+from evennia_ai.runtime import names, state
+from evennia_ai.runtime.assistant import Assistant
+
+# How the game sends what somebody says, whispers, pages or poses.
+LINES = {
+    "say": '{name} says, "{words}"',
+    "whisper": '{name} whispers: "|n{words}|n"',
+    "page": "|wAccount|n |c{name}|n |wpages:|n {words}",
+    "pose": "{name} {words}",
+}
+USUAL = ("say", "whisper")
+SHOWN = (
+    "interaction_enabled",
+    "enable_addressing",
+    "addressed_by",
+    "max_agent_hops",
+    "trigger_permissions",
+    "channel_configs",
+    "room_messages",
+    "trust_overrides",
+    "hearing_config",
+)
+
+
+class Talking(TypedDict):
+    """Somebody with whom an assistant is talking, where, and for how many seconds more."""
+
+    person: str
+    where: str
+    seconds: int
+
+
+class Quiet(TypedDict):
+    """A room in which an assistant is hushed, and for how many seconds more."""
+
+    room: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """The hearing of an assistant.
+
+    Attributes:
+        muted: names of those who do not want to be heard.
+        ignored: settings that cannot be read; None: all can.
+        silence: what keeps it from acting, or "".
+    """
+
+    settings: dict[str, object]
+    muted: list[str]
+    talking: list[Talking]
+    hushed: list[Quiet]
+    ignored: str | None
+    silence: str
+
+
+def settings_of(script: AssistantScript) -> dict[str, Any]:
+    """The settings of its hearing, by their names."""
+    return {name: state.read(script, name) for name in SHOWN}
+
+
+def hearing_of(script: AssistantScript) -> Result[Ears]:
+    """The hearing of an assistant: whom, how, and with whom it is talking."""
+    work = script.work
+    if work is None:
+        return _not_running(script)
+    now = script.clock.seconds()
+    data = Ears(
+        settings=settings_of(script),
+        muted=sorted(map(_name_of, work.muted)),
+        talking=[
+            {"person": _name_of(person), "where": _place(where), "seconds": round(until - now)}
+            for where, (person, _, until) in work.conversations.by_place.items()
+            if until > now
+        ],
+        hushed=[
+            {"room": _name_of(room), "seconds": round(until - now)}
+            for room, until in work.hushed.items()
+            if until > now
+        ],
+        ignored=work.ear_problem,
+        silence=script.silence,
+    )
+    return Result(True, f"{script.key}: {data.silence or 'hears and answers'}", data)
+
+
+def _not_running(script: AssistantScript) -> Result:
+    return Result.conflict(f"{script.key} is not running, so it hears nothing.")
+
+
+def _name_of(being_id: str) -> str:
+    being = incoming.find_being(being_id)
+    return str(being.key) if being is not None else being_id
+
+
+def _place(talk: str) -> str:
+    kind, _, place = talk.partition(" ")
+    return f"the channel {place}" if kind == "channel" else _name_of(place)
+
+
+class Judged(TypedDict):
+    """A verdict on a message that nobody said."""
+
+    source: str
+    outcome: str
+    rule: int
+    name: str
+    when: str
+    trust: float
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The verdicts on words by the ways to say them; what would keep it silent even so, or ""."""
+
+    verdicts: list[Judged]
+    silence: str
+
+
+def judge(script: AssistantScript, being: Being, words: str, kind: str = "") -> Result[Verdicts]:
+    """Judge a message of a person as it would be now. Nothing is sent, and nothing is changed.
+
+    Args:
+        being: who would say it.
+        kind: "say", "whisper", "page" or "pose"; "": a say and a whisper.
+    """
+    if script.work is None:
+        return _not_running(script)
+    if not words.strip():
+        return Result.invalid("There is nothing to judge: type what would be said.")
+    if kind and kind not in LINES:
+        return Result.invalid(
+            f"{kind!r} is not a way to say something; there are {', '.join(LINES)}."
+        )
+    kinds = (kind,) if kind else USUAL
+    verdicts = [v for one in kinds if (v := _judged(script, being, words, one)) is not None]
+    if not verdicts:
+        return Result.invalid("There are no words in that: nobody would hear anything.")
+    told = [
+        f"as a {v['source']}: {v['outcome']}, by rule {v['rule']} {v['name']} ({v['when']}), "
+        f"trust {v['trust']:g} ({v['because']})"
+        for v in verdicts
+    ]
+    now = obstacle(script)
+    lines = [
+        f"{script.key} would take this from {names.name_of(being, script.obj)}",
+        *(f"  {line}" for line in told),
+    ]
+    if now:
+        lines.append(f"  now nobody would be answered: {now}")
+    return Result(True, "\n".join(lines), Verdicts(verdicts, now))
+
+
+def heard_as(script: Assistant, being: Being, words: str, kind: str) -> Heard | None:
+    """A message as it would be heard from somebody; None where it has no words.
+
+    Args:
+        kind: one of LINES.
+    """
+    line = LINES[kind].format(name=names.name_of(being, script.obj), words=words)
+    options = {"type": kind, **({SPEECH_MARK: words} if kind == "page" else {})}
+    return incoming.read((line, options), being, script.obj)
+
+
+def _judged(script: Assistant, being: Being, words: str, kind: str) -> Judged | None:
+    """One verdict, by the way that a real message goes; whom it is talking with stays as it is."""
+    heard = heard_as(script, being, words, kind)
+    if heard is None:
+        return None
+    work = script.work
+    before = work.conversations
+    work.conversations = deepcopy(before)
+    try:
+        _, verdict = hearing.judge(script, heard, being)
+    finally:
+        work.conversations = before
+    rule = next(rule for rule in RULES if rule.name == verdict.name)
+    return {
+        "source": kind,
+        "outcome": verdict.outcome.value,
+        "rule": verdict.rule,
+        "name": verdict.name,
+        "when": rule.text,
+        "trust": verdict.trust,
+        "because": verdict.basis.explain(),
+    }
+
+
+def obstacle(script: Assistant) -> str:
+    """The obstacle that would keep it from answering although a message triggers, or ""."""
+    if script.silence:
+        return script.silence
+    room = script.obj.location
+    return f"it is hushed in {room.key}" if outgoing.is_hushed(script, room) else ""
+
+
+HOW = "evennia_ai.hear(caller.location, words, caller)"
+WHERE = "docs/hearing.md says more: A game's own say."
+
+
+def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> Result[Hearing]:
+    """Tell if an assistant hears people, by what it heard so far. Nothing is sent to anybody.
+
+    Args:
+        own_commands: the commands by which people speak that are not Evennia's own, by their key,
+            each with the path of its class.
+
+    Returns:
+        Not ok where it is deaf.
+    """
+    work, body = script.work, script.obj
+    if work is None or body is None:
+        return Result.invalid(f"{script.key} is not running, so it hears nothing.")
+    found = listened(work.decisions.newest(), list(_names(body)))
+    told = {
+        Hears.WELL: f"{script.key} hears what is said here.",
+        Hears.UNKNOWN: _unknown(script, own_commands),
+        Hears.NOTHING: _deaf(script, found, own_commands),
+    }[found.hears]
+    return Result(found.hears is not Hears.NOTHING, told, found)
+
+
+def _names(body: GameObject) -> Iterable[str]:
+    """Names of people whom it may have heard: those who are here, and who play now."""
+    here = body.location.contents if body.location is not None else ()
+    present = [being for being in here if isinstance(being, DefaultCharacter) and being is not body]
+    playing = (session.get_puppet() for session in evennia.SESSION_HANDLER.get_sessions())
+    online = [puppet for puppet in playing if puppet is not None]
+    for being in dict.fromkeys((*present, *online)):
+        if getattr(being, "assistant_script", None) is None:
+            yield from names.called(being, body)
+
+
+def _unknown(script: AssistantScript, own_commands: Mapping[str, str]) -> str:
+    if not own_commands:
+        return f"{script.key} hears Evennia's own commands; nobody has spoken here yet."
+    return (
+        f"Whether {script.key} hears what is said here is not known yet. {_named(own_commands)}. "
+        f"Say something here, and type this again."
+    )
+
+
+def _deaf(script: AssistantScript, found: Hearing, own_commands: Mapping[str, str]) -> str:
+    now = script.clock.seconds()
+    ago = timedelta(seconds=max(0, round(now - (found.newest_bare_at or now))))
+    some = "nothing" if not found.marked else "not all that is said"
+    whose = f" {_named(own_commands)}." if own_commands else ""
+    return (
+        f"{script.key}: I hear {some} when somebody speaks here. {found.bare} of what people said "
+        f"came as bare text (the newest {ago} ago), which tells neither who speaks nor how.{whose} "
+        f"What to do: in the command, right before its own msg, add {HOW} with the bare words, "
+        f'and of a whisper evennia_ai.hear(target, words, caller, "whisper"). {WHERE}'
+    )
+
+
+def _named(own_commands: Mapping[str, str]) -> str:
+    known = ", ".join(f"{key} ({path})" for key, path in own_commands.items())
+    return f"The game has commands of its own for speech: {known}"

@@ -1,0 +1,226 @@
+"""Answering an assistant's questions: may I do this, may I have more of that?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.python.failure import Failure
+from typing_extensions import TypedDict
+
+from evennia_ai import approvals
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.questions import Choice, Question, expected, match
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.toolspec import ToolResult
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.errors import StaleEpochError
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.operations.budget.caps import today_of
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.times import iso
+from evennia_ai.runtime import turns
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.tool_execution import execute_tool_call
+
+TAKE, DROP = "take", "drop"
+MOST_QUOTED = 40
+
+
+class Answerable(TypedDict):
+    """One answer that can be given."""
+
+    id: str
+    label: str
+    hotkey: Annotated[str, note("A letter that stands for it.")]
+
+
+class AskedQuestion(TypedDict):
+    """An open question."""
+
+    number: int
+    assistant: str
+    kind: str
+    prompt: str
+    detail: str
+    choices: list[Answerable]
+    because: Annotated[str, note("Whose words it was at, and how they came; not what they were.")]
+    asked_at: Annotated[str, note("When it was asked (ISO 8601).")]
+    until: Annotated[str | None, note("When it counts as a no (ISO 8601).")]
+    today: Annotated[str, note("Tokens it used today, in words; for staff.")]
+    is_stalled: Annotated[bool, note("Whoever was asked is not here.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The open questions that somebody may answer, the oldest first."""
+
+    questions: list[AskedQuestion]
+
+
+def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
+    """The open questions that this person may answer."""
+    found = [
+        (script, question)
+        for script in list_assistants()
+        if script.work is not None
+        for question in approvals.pending(script)
+        if approvals.may_answer(script, question, person, is_staff=is_staff)
+    ]
+    if not found:
+        return Result(True, "Nobody asks you anything.", Questions([]))
+    found.sort(key=lambda entry: entry[1].number)
+    lines: list[str] = []
+    shown: list[AskedQuestion] = []
+    for script, question in found:
+        is_stalled = _is_stalled(question, person)
+        question = approvals.as_seen(question, script, person)
+        lines.append(question.row(is_stalled=is_stalled))
+        name = name_before(script, person)
+        today = today_of(script) if is_staff else ""
+        shown.append(_as_data(question, name, today, is_stalled=is_stalled))
+    typed = "\nAnswer with: assistant answer <number> yes | no"
+    if any(item["is_stalled"] for item in shown):
+        typed += "\nOne that is stalled can also be taken or dropped: take | drop"
+    return Result(True, "\n".join(lines), Questions(shown)).with_typed(typed)
+
+
+def _as_data(question: Question, name: str, today: str, *, is_stalled: bool) -> AskedQuestion:
+    """A question without the words that the asker was at, which may have been said in private."""
+    asking, end = question.asking, question.expires_at or question.kept_until
+    return {
+        "number": question.number,
+        "assistant": name,
+        "kind": asking.kind,
+        "prompt": asking.prompt,
+        "detail": asking.detail,
+        "choices": [
+            {"id": each.id, "label": each.label, "hotkey": each.hotkey} for each in asking.choices
+        ],
+        "because": _because(question),
+        "asked_at": iso(question.asked_at),
+        "until": iso(end) if end else None,
+        "today": today,
+        "is_stalled": is_stalled,
+    }
+
+
+def _because(question: Question) -> str:
+    """The cause of a question: `Tom, by whisper`; "" where it came to it by itself."""
+    if question.for_name:
+        return f"a task for {question.for_name}"
+    event = Event.from_stored(question.event) if question.event else None
+    if event is None or not event.sender_name:
+        return ""
+    return f"{event.sender_name}, by {event.source}"
+
+
+def _is_stalled(question: Question, person: Being) -> bool:
+    is_asked = person_of(person) in question.people
+    return not (is_asked or approvals.asked_are_here(question.people))
+
+
+def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred[Result]:
+    """Answer a question; `take` makes this person the one who is asked, `drop` closes it.
+
+    On a yes a call is run at once, under the same locks as ever, and whoever asked for it is told
+    by the assistant itself. Where a turn waits for the answer, it goes on.
+
+    Args:
+        text: an answer's id, label or hotkey, in any case.
+        is_staff: whether this person may also answer calls that others were asked about.
+    """
+    entry = approvals.find(number)
+    if entry is None:
+        why = approvals.why_closed(number)
+        told = Result.invalid(f"No question {number} is open{f': {why}' if why else ''}.")
+        return succeed(told.with_typed(" List them with: assistant questions"))
+    script, question = entry
+    if not approvals.may_answer(script, question, person, is_staff=is_staff):
+        return succeed(Result.invalid(f"Question {number} was not put to you."))
+    choice = match(question.asking.choices, text)
+    if choice is not None:
+        return _answered(script, question, choice, person)
+    act = _ACTS.get(text.strip().casefold())
+    if act is not None and (is_staff or question.is_waited_for):
+        return succeed(act(script, question, person))
+    choices = expected(question.asking.choices)
+    said = one_line(text, MOST_QUOTED)
+    return succeed(
+        Result.invalid(
+            f"Question {number} is open still: {said!r} is not an answer. Answer one of: {choices}."
+        )
+    )
+
+
+def _take(script: AssistantScript, question: Question, person: Being) -> Result:
+    approvals.claim(script, question, person)
+    return Result(
+        True, f"It is you who is asked now:\n{approvals.as_seen(question, script, person).row()}"
+    )
+
+
+def _drop(script: AssistantScript, question: Question, person: Being) -> Result:
+    approvals.drop(script, question, person)
+    if not question.is_waited_for:
+        by = name_of(person, script.obj)
+        _tell_of_call(script, question, f"{by} dropped question {question.number}")
+    told = f"Question {question.number} is dropped; {name_before(script, person)} takes it as a no."
+    return Result(True, told)
+
+
+_ACTS: dict[str, Callable[[Any, Question, Any], Result]] = {TAKE: _take, DROP: _drop}
+
+
+def _answered(
+    script: AssistantScript, question: Question, choice: Choice, person: Being
+) -> Deferred[Result]:
+    name = name_before(script, person)
+    if script.silence:
+        return succeed(Result.invalid(f"{name} does nothing now: {script.silence}."))
+    if not question.is_waited_for:
+        return _settle_call(script, question, choice, person)
+    if approvals.give(script, question, choice, person):
+        return succeed(Result(True, f"{name} goes on with your {choice.id}."))
+    text = f"{name} is told {choice.id} as soon as it comes back to this."
+    return succeed(Result(True, text))
+
+
+def _settle_call(
+    script: Assistant, question: Question, choice: Choice, person: Being
+) -> Deferred[Result]:
+    number, by = question.number, name_of(person, script.obj)
+    approvals.close_call(script, question, choice.id, person)
+    if choice.id != "yes":
+        _tell_of_call(script, question, f"{by} said no to question {number}")
+        return succeed(Result(True, f"{name_before(script, person)} will not do it."))
+    turn = turns.by_hand(script, Event.from_stored(question.event))
+
+    def settle(result: ToolResult) -> Mapping[str, Any]:
+        outcome = "it was done" if result.success else "it could not be done"
+        told = f"{by} said yes to question {number}, and {outcome}: {result.text}"
+        is_wanted = turn.epoch == script.work.epoch
+        return approvals.settled(script, question, told if is_wanted else "")
+
+    def done(result: ToolResult) -> Result:
+        script.beat_soon()
+        return Result(result.success, f"{name_before(script, person)}: {result.text}")
+
+    running = execute_tool_call(script, approvals.call_of(question), turn, settle)
+
+    def cut_off(failure: Failure) -> Result:
+        failure.trap(CancelledError, StaleEpochError)
+        name = name_before(script, person)
+        return Result.conflict(f"{name} was stopped meanwhile; nobody knows whether it was done.")
+
+    return running.addCallbacks(done, cut_off)
+
+
+def _tell_of_call(script: Assistant, question: Question, text: str) -> None:
+    script.enqueue(approvals.notice(script, question, f"{text}: it was not done"))

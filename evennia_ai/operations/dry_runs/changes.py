@@ -1,0 +1,187 @@
+"""Changes on the second side of a dry run: a text of the prompt, the model, the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.settings.game import ATTRIBUTES, STATE
+from evennia_ai.core.settings.paths import schema_of_keys
+from evennia_ai.core.settings.schema import with_ids
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm import local
+from evennia_ai.operations.audit.log import audit_state
+from evennia_ai.operations.audit.undoing import is_whole
+from evennia_ai.operations.dry_runs.stand_in import StandIn
+from evennia_ai.operations.models.choosing import choose_model
+from evennia_ai.operations.models.prompts import bare_scene
+from evennia_ai.operations.result import Result
+from evennia_ai.runtime import state
+
+PERSONA = "persona"
+LONGEST_TEXT = 20_000
+# They say who an assistant is and whether it runs, not how it answers.
+NOT_OF_ANSWERS = ("assistant_key", "enabled", "budget_config")
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Changes, as somebody typed it; "" is left as it is.
+
+    Attributes:
+        part: "persona", or the number of a component, as of `texts_of`.
+        text: what stands there instead.
+        model: a provider and a model's name, or one of the two.
+        moment: a time, such as "2 days ago": the settings are those that held then.
+    """
+
+    part: str = ""
+    text: str = ""
+    model: str = ""
+    moment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Settings that take the place of an assistant's own.
+
+    Attributes:
+        told: what they are, in words; "": there are none.
+        is_of_past: they are those of an earlier moment, when what is said now was not said yet.
+        missing: settings of that moment that the record has not in full, which are as now.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    told: str = ""
+    is_of_past: bool = False
+    missing: tuple[str, ...] = ()
+
+    def stand_in(self, script: AssistantScript) -> StandIn:
+        """The assistant as it would be with them."""
+        return StandIn(script, self.values, has_talked=not self.is_of_past)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A text of the prompt that can be changed for a trial."""
+
+    part: str
+    name: str
+    text: str
+
+
+def texts_of(script: AssistantScript) -> Result[list[PromptText]]:
+    """The texts of an assistant's prompt as it answers, the persona first."""
+    try:
+        told = bare_scene(script, ContextType.TICK_EVENT, is_native=_is_native(script)).texts()
+    except ConfigurationError as error:
+        return Result.invalid(f"{script.key}'s prompt cannot be read: {error}")
+    texts = [PromptText(PERSONA, PERSONA, str(state.read(script, PERSONA)))]
+    texts += [PromptText(str(part.id), part.key, text) for part, text in told]
+    return Result(True, f"{len(texts)} texts", texts)
+
+
+def _is_native(script: AssistantScript) -> bool:
+    """True where its model knows tool calls, or there is none yet."""
+    try:
+        return bool(script.client().supports_tools)
+    except ConfigurationError:
+        return True
+
+
+def changes_of(script: AssistantScript, variant: Variant) -> Result[Changes]:
+    """The settings that a variant stands for, or what is wrong with it."""
+    values: dict[str, Any] = {}
+    told: list[str] = []
+    missing: tuple[str, ...] = ()
+    if variant.moment.strip():
+        past = _past(script, variant.moment.strip())
+        if not past.ok:
+            return past
+        values, missing = dict(past.data[0]), past.data[1]
+        told.append(f"the settings of {past.message}")
+    if variant.model.strip():
+        chosen = _model(variant.model)
+        if not chosen.ok:
+            return chosen
+        values |= chosen.data
+        told.append(chosen.message)
+    if variant.part:
+        problem = _edit(script, values, variant.part, variant.text)
+        if problem:
+            return Result.invalid(f"The other prompt: {problem}")
+        told.append(f"another {_name_of(script, variant.part)}")
+    if values and (problem := _problem_of_prompt(script, values)):
+        return Result.invalid(f"No prompt can be made like that: {problem}")
+    return Result(True, "", Changes(values, ", ".join(told), bool(variant.moment.strip()), missing))
+
+
+def _model(text: str) -> Result[Any]:
+    """The settings of another model; its message is what that is."""
+    chosen = choose_model(text)
+    if not chosen.ok:
+        return Result.invalid(f"The other model: {chosen.message}")
+    if chosen.data.provider == "local" and not local.has_weights():
+        return Result.conflict("The other model: the demo brain's file is not here yet.")
+    values = {"llm_provider": chosen.data.provider, "llm_model": chosen.data.model}
+    return Result(True, chosen.message, values)
+
+
+def _past(script: AssistantScript, moment: str) -> Result[Any]:
+    """Settings as they held at a moment, and the names of those that the record has not in full.
+
+    Its message is which version that was, and when.
+    """
+    found = audit_state(script, at=moment)
+    if not found.ok:
+        return found
+    known: Any = found.data.state["settings"]
+    values: dict[str, Any] = dict.fromkeys(set(ATTRIBUTES) - set(STATE) - set(NOT_OF_ANSWERS))
+    missing = []
+    for name, value in known.items():
+        if name not in values:
+            continue
+        if is_whole(value):
+            values[name] = with_ids(schema_of_keys((name,)), value)
+        else:
+            missing.append(name)
+            del values[name]
+    return Result(True, f"version {found.data.version}, {found.data.at}", (values, tuple(missing)))
+
+
+def _edit(script: AssistantScript, values: dict[str, Any], part: str, text: str) -> str:
+    """Put another text into the prompt; returns what is wrong with that, or ""."""
+    if len(text) > LONGEST_TEXT:
+        return f"it has {len(text):,} characters; up to {LONGEST_TEXT:,} can be tried"
+    if part == PERSONA:
+        values[PERSONA] = text
+        return ""
+    if not text.strip():
+        return "type the text to be tried, or choose none to change"
+    if part not in (each.part for each in texts_of(script).data or ()):
+        return f"there is no text {part!r} in it"
+    name, context = "context_configs", str(ContextType.TICK_EVENT)
+    stored = values[name] if values.get(name) is not None else state.read(script, name)
+    own = stored.get(context, {})
+    overrides = {**own.get("component_overrides", {}), int(part): text}
+    values[name] = {**stored, context: {**own, "component_overrides": overrides}}
+    return ""
+
+
+def _name_of(script: AssistantScript, part: str) -> str:
+    return next((text.name for text in texts_of(script).data if text.part == part), part)
+
+
+def _problem_of_prompt(script: AssistantScript, values: Mapping[str, Any]) -> str:
+    def read(name: str) -> Any:
+        value = values[name] if name in values else state.read(script, name)
+        return state.DEFAULTS[name] if value is None else value
+
+    try:
+        bare_scene(script, ContextType.TICK_EVENT, read)
+    except ConfigurationError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,113 @@
+"""The outcome of a turn that was only tried, as plain values for people and programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from evennia_ai.core.hearing.audience import way_of
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.turn.speech import ANSWERS
+from evennia_ai.engine.dry import Intent
+from evennia_ai.operations.dry_runs.turn import DryTurn
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.turns.explaining import row_of
+from evennia_ai.operations.turns.recorded import Recorded, seen
+from evennia_ai.operations.turns.traces import HeardRow, cost_of
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.tools.registry import SPECS
+
+SPEAKING = ANSWERS | {"emote"}
+MESSAGE = ("message",)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that it would do, or that would be kept from it.
+
+    Attributes:
+        told: to whom or what, and all else it was given, in words.
+        words: what it would say by it; "" where it says nothing.
+        would: it would be done; else `how` says why not.
+        how: in what other way it would be done; "": just so.
+    """
+
+    tool: str
+    told: str
+    words: str
+    would: bool
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrySide:
+    """One side of a trial.
+
+    Attributes:
+        title: with what it was tried, in words.
+        heard: the verdict on the message, its trust, and the steps after that.
+        would_answer: the message begins a turn.
+        ended: why the turn ended, in words.
+        deeds: what it would say and do, in order.
+        turn: all that its model was sent and gave; None where nothing was.
+        calls: of models.
+        seconds: how long it took.
+        cost: in words.
+    """
+
+    title: str
+    heard: HeardRow
+    would_answer: bool
+    ended: str
+    deeds: tuple[Deed, ...] = ()
+    turn: Recorded | None = None
+    calls: int = 0
+    seconds: float = 0.0
+    cost: str = ""
+
+
+def heard_row(record: DecisionTrace) -> HeardRow:
+    """The verdict on a message that whoever looks has typed."""
+    return row_of(record, is_staff=True, look=Look(record.heard.person))
+
+
+def side_of(
+    title: str, stand_in: Assistant, record: DecisionTrace, dry: DryTurn, ended: str
+) -> DrySide:
+    """One side, with all that its turn came to.
+
+    Args:
+        ended: why it broke off; "": as its loop says.
+    """
+    turn = dry.turn
+    spent = {"cost_nano": turn.spent.nano, "unpriced_calls": turn.spent.unpriced}
+    # Its prompt was made for whoever looks: nothing of it is masked.
+    look = Look(turn.event.face, is_revealing=True)
+    recorded = seen(stand_in, dry.record, look, is_tried=True) if dry.record is not None else None
+    return DrySide(
+        title,
+        heard_row(record),
+        True,
+        ended or (recorded["why"] if recorded is not None else ""),
+        tuple(map(_deed, dry.intents)),
+        recorded,
+        turn.model_calls,
+        stand_in.clock.seconds() - turn.began_seconds,
+        cost_of(spent),
+    )
+
+
+def _deed(intent: Intent) -> Deed:
+    call = intent.call
+    spec = SPECS.get(call.name)
+    speaks = spec is not None and call.name in SPEAKING
+    named = (way_of(spec).words or MESSAGE) if spec is not None and speaks else ()
+    spoken = next((name for name in named if name in call.arguments), "")
+    words = str(call.arguments[spoken]) if spoken else ""
+    rest = {name: value for name, value in call.arguments.items() if name != spoken}
+    told = ", ".join(f"{name}: {_as_text(value)}" for name, value in rest.items())
+    return Deed(call.name, told, words, intent.would, intent.how)
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,321 @@
+"""Dry runs: a message is tried on an assistant before anybody says it.
+
+It is judged, prepared and answered as a real one, by a real model, but nobody hears the answer,
+nothing is done and nothing is remembered. Beside it the same message may be tried with another text
+in the prompt, with another model, or with the settings of an earlier moment.
+
+Whose private words are in the prompt is whose the message is. As somebody else it is tried as by a
+stranger of that name, of whom nothing is known; to try it as that person takes `reveal`, which is
+recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from evennia.comms.models import ChannelDB
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.defer import TimeoutError as DeadlineError
+from twisted.python.failure import Failure
+
+from evennia_ai import audit
+from evennia_ai.agent import admission, hearing, warming
+from evennia_ai.agent.queueing import cooling_seconds
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget import ledger
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.perception import TRIGGER, Heard
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.text.words import number
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.errors import ConfigurationError, StaleEpochError
+from evennia_ai.messages import incoming
+from evennia_ai.operations.conversation.hearing import LINES, heard_as, obstacle
+from evennia_ai.operations.dry_runs import turn
+from evennia_ai.operations.dry_runs.changes import Changes, Variant, changes_of
+from evennia_ai.operations.dry_runs.results import DrySide, heard_row, side_of
+from evennia_ai.operations.dry_runs.speakers import Speaker, speaker_of
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.rights.acts import refusal
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.runtime import signals, state
+from evennia_ai.runtime.assistant import Assistant
+
+LONGEST_MESSAGE = 4_000
+LONGEST_SECONDS = 50.0
+MOST_AT_ONCE = 2
+# No account has this number: nothing is known of them, and nothing is private to them.
+STRANGER = "*#0"
+CHANNEL = "channel "
+NOW = "as it is now"
+OF_PAST = (
+    "Of that moment it has its own settings and prompt, and nothing else: what it remembers, its "
+    "lore, its goals, the game's settings, the tools and the world are as they are now, and of the "
+    "conversation it knows nothing."
+)
+_running: set[Deferred[Any]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A message to be tried.
+
+    Attributes:
+        words: what is said.
+        way: "say", "whisper", "page", "pose", or "channel " with its name.
+        person: the name of whoever says it; "": whoever tries it.
+    """
+
+    words: str
+    way: str = "whisper"
+    person: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The outcome of a trial.
+
+    Attributes:
+        person: the name by which the assistant knew who spoke.
+        is_stranger: the prompt held nothing that is private to that person.
+        notes: what whoever reads it has to know of what is not as it was.
+        sides: as the assistant is now, and as it would be.
+    """
+
+    person: str
+    way: str
+    is_stranger: bool
+    notes: tuple[str, ...] = ()
+    sides: tuple[DrySide, ...] = ()
+
+
+def ways(script: AssistantScript) -> list[str]:
+    """The ways by which a message can reach an assistant."""
+    body = script.obj
+    channels = ChannelDB.objects.get_subscriptions(body) if body is not None else ()
+    return ["whisper", "say", "page", "pose", *sorted(f"{CHANNEL}{each.key}" for each in channels)]
+
+
+def try_message(
+    script: AssistantScript,
+    visitor: Being,
+    trial: Trial,
+    variant: Variant | None = None,
+    *,
+    look: Look | None = None,
+    seconds: float = LONGEST_SECONDS,
+) -> Deferred[Result[DryRun]]:
+    """Try a message, and beside it the same with something else changed.
+
+    Whoever may not is told so: it takes control of the assistant and what its prompts take; another
+    text or model what it takes to set it up, a moment what its record takes.
+
+    Args:
+        visitor: who tries it.
+        variant: what is changed on the second side; None: there is none.
+        look: whether the private words of whoever speaks are asked for; None: they are not.
+        seconds: that it may take at most, LONGEST_SECONDS or less.
+    """
+    look = look or Look(incoming.person_of(visitor), by=str(visitor.key))
+    variant = variant or Variant()
+    if refused := _refused(script, visitor, variant, look):
+        return succeed(refused)
+    prepared = _prepared(script, visitor, trial, variant, look)
+    if isinstance(prepared, Result):
+        return succeed(prepared)
+    speaker, plans = prepared
+    _record(script, trial, speaker, plans, look)
+    with ledger.bench():
+        running = Deferred.fromCoroutine(_run(script, trial, speaker, plans, seconds))
+    if not running.called:
+        _until_it_ends(script, running)
+    return running.addErrback(_cut_off, script)
+
+
+def _refused(
+    script: AssistantScript, visitor: Being, variant: Variant, look: Look
+) -> Result[Any] | None:
+    """None where somebody may try that; else what is missing.
+
+    What comes of it shows the prompt, so each of its parts needs what it needs elsewhere.
+    """
+    acts = ["try messages"]
+    acts += ["show memories", "reveal"] if look.is_revealing else []
+    acts += ["audit"] if variant.moment.strip() else []
+    acts += ["configure"] if variant.model.strip() or variant.part else []
+    refusals = (refusal(act, visitor, script) for act in acts)
+    return next((each for each in refusals if each is not None), None)
+
+
+def _until_it_ends(script: AssistantScript, running: Deferred[Any]) -> None:
+    """Let a stop of the assistant cancel what is tried, as it cancels all else."""
+    beside = script.work.beside
+    for waiting in (beside, _running):
+        waiting.add(running)
+
+    def end(outcome: Any) -> Any:
+        for waiting in (beside, _running):
+            waiting.discard(running)
+        return outcome
+
+    running.addBoth(end)
+
+
+def _cut_off(failure: Failure, script: AssistantScript) -> Result[DryRun]:
+    failure.trap(CancelledError)
+    return Result.conflict(f"{script.key} was stopped meanwhile, and so was this.")
+
+
+def _prepared(
+    script: AssistantScript, visitor: Being, trial: Trial, variant: Variant, look: Look
+) -> Result[Any] | tuple[Speaker, list[tuple[str, Changes]]]:
+    """The speaker and the message of a trial, or why there is none."""
+    if problem := _problem(script, trial):
+        return problem
+    found = speaker_of(script, visitor, trial.person, look)
+    if not found.ok:
+        return found
+    speaker = found.data
+    if _heard(script, trial, speaker.being) is None:
+        return Result.invalid("There are no words in that: nobody would hear anything.")
+    changed = changes_of(script, variant)
+    if not changed.ok:
+        return changed
+    plans = [(NOW, Changes())]
+    if changed.data.told:
+        plans.append((f"with {changed.data.told}", changed.data))
+    return speaker, plans
+
+
+def _problem(script: AssistantScript, trial: Trial) -> Result[Any] | None:
+    name, size = script.key, len(trial.words)
+    if script.work is None or script.obj is None:
+        return Result.conflict(f"{name} is not running, or has no body; nothing can be tried.")
+    if state.is_stopped(script):
+        return Result.conflict(
+            f"{name} is stopped: nothing is sent to its model, from here neither. Clear the stop "
+            "first."
+        )
+    if not trial.words.strip():
+        return Result.invalid("There is nothing to try: type what would be said.")
+    if size > LONGEST_MESSAGE:
+        return Result.invalid(
+            f"That is {number(size)} characters; up to {number(LONGEST_MESSAGE)} can be tried."
+        )
+    if trial.way not in ways(script):
+        return Result.invalid(f"{trial.way!r} is not a way; there are {', '.join(ways(script))}.")
+    if len(_running) >= MOST_AT_ONCE:
+        return Result.unavailable(
+            f"{MOST_AT_ONCE} messages are being tried at this moment; try again when one has ended."
+        )
+    return None
+
+
+def _record(
+    script: AssistantScript,
+    trial: Trial,
+    speaker: Speaker,
+    plans: list[tuple[str, Changes]],
+    look: Look,
+) -> None:
+    """Record who tried something as whom, and that private words may have been shown by it."""
+    beside = ", ".join(title for title, _ in plans[1:]) or "nothing"
+    with signed(look.by):
+        audit.record("message_tried", script, person=speaker.name, way=trial.way, beside=beside)
+    if speaker.is_known and speaker.person != look.person:
+        look.may_see(person_audience(speaker.person))
+        look.note(script, "a message that is tried")
+
+
+async def _run(
+    script: AssistantScript,
+    trial: Trial,
+    speaker: Speaker,
+    plans: list[tuple[str, Changes]],
+    seconds: float,
+) -> Result[DryRun]:
+    """Each side after the other, with an equal part of the time."""
+    warming.give_way()
+    sides, part = [], min(seconds, LONGEST_SECONDS) / len(plans)
+    for title, changes in plans:
+        stand_in = cast(Assistant, changes.stand_in(script))
+        sides.append(await _side(script, stand_in, trial, speaker, title, part))
+    told = f"{script.key} was tried with a message by {trial.way}, as {speaker.name}."
+    notes = tuple(note for _, changes in plans for note in _notes(changes))
+    data = DryRun(speaker.name, trial.way, not speaker.is_known, notes, tuple(sides))
+    return Result(True, told, data)
+
+
+def _notes(changes: Changes) -> Iterator[str]:
+    if changes.is_of_past:
+        yield OF_PAST
+    if changes.missing:
+        yield f"The record has not all of {', '.join(changes.missing)}; that is as it is now."
+
+
+async def _side(
+    script: AssistantScript,
+    stand_in: Assistant,
+    trial: Trial,
+    speaker: Speaker,
+    title: str,
+    seconds: float,
+) -> DrySide:
+    heard = _heard(stand_in, trial, speaker.being)
+    assert heard is not None  # the same words were heard before anything was begun
+    heard = replace(heard, person=speaker.person)
+    heard, verdict = hearing.judge(stand_in, heard, speaker.being)
+    record = stand_in.work.decisions.add(stand_in.clock.seconds(), heard, verdict)
+    if verdict.outcome is not TRIGGER:
+        return DrySide(title, heard_row(record), False, "it would not answer that")
+    _note_obstacles(stand_in, record)
+    dry = turn.begin(stand_in, _event(stand_in, record, speaker))
+    ended = ""
+    running = Deferred.fromCoroutine(turn.run(dry, script, stand_in, speaker.is_named))
+    try:
+        await running.addTimeout(seconds, script.clock)
+    except DeadlineError:
+        ended = f"it was cut off after {seconds:g} seconds: no trial takes longer"
+    except CancelledError:
+        raise
+    except (ConfigurationError, StaleEpochError) as error:
+        ended = str(error)
+    except Exception as error:  # whatever it is, what came before it is shown
+        signals.log_fault(f"{script.key}: a trial failed, {type(error).__name__}", error)
+        ended = f"something failed inside the game ({type(error).__name__}); its log has more"
+    return side_of(title, stand_in, record, dry, ended)
+
+
+def _heard(script: Assistant, trial: Trial, being: Being) -> Heard | None:
+    """The message as it would be heard; None where it has no words."""
+    if trial.way in LINES:
+        return heard_as(script, being, trial.words, trial.way)
+    subscribed = ChannelDB.objects.get_subscriptions(script.obj)
+    named = trial.way.removeprefix(CHANNEL)
+    channel = next(each for each in subscribed if each.key == named)
+    return incoming.read_channel(trial.words, channel, being, {}, script.obj)
+
+
+def _event(stand_in: Assistant, record: DecisionTrace, speaker: Speaker) -> Event:
+    """The event that the message becomes; a stranger keeps no more than the name."""
+    event = admission.event_of(stand_in, record, record.heard)
+    if speaker.is_known:
+        return event
+    return replace(event, person=STRANGER, sender_id="", mask="", begun_by="")
+
+
+def _note_obstacles(stand_in: Assistant, record: DecisionTrace) -> None:
+    """Note what would keep it from answering a real message now; it is tried all the same."""
+    heard = record.heard
+    if why := obstacle(stand_in):
+        record.note("silent", f"a real message would not be answered now: {why}")
+    if seconds := cooling_seconds(stand_in, heard.person):
+        record.note("refused", f"{heard.sender_name} has to wait {number(round(seconds))} s more")
+    most = state.safety_config(stand_in).size.message_characters
+    if 0 < most < len(heard.body):
+        told = f"{number(len(heard.body))} characters, of {number(most)} that are read"
+        record.note("limit", told)

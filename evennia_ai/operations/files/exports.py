@@ -1,0 +1,207 @@
+"""Files that people ask for, for the eyes of the game's owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from io import StringIO
+from itertools import count
+from pathlib import Path
+from typing import TextIO
+
+from django.conf import settings
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit.archive import folder_of, policy
+from evennia_ai.audit.streams import id_of
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.conversation.talk import export_history
+from evennia_ai.operations.memory.own import export_known, person_id
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.rights.private_words import Look
+
+FOLDER = "ai_exports"
+# Events that are sent over the web at once: a megabyte, and most of a second of the game's thread.
+MOST_SENT = 5_000
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+_ONLY_OWNER, _FOLDER_OF_OWNER = 0o600, 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A file that was written, and how many things are in it; no path where there were none."""
+
+    path: str
+    count: int
+
+
+def save_history(script: AssistantScript, *, look: Look | None = None) -> Result[Saved]:
+    """Write an assistant's conversation, as chat messages, into a new file."""
+    found = export_history(script, look=look)
+    messages = found.data["messages"]
+    content = {"assistant": str(script.key), "messages": messages}
+    try:
+        at = datetime.fromtimestamp(script.clock.seconds(), UTC)
+        path = _write(f"history-{_slug(script.key)}-{at:%Y%m%d-%H%M%S}", content)
+    except OSError as error:
+        return Result.unavailable(
+            f"The conversation could not be written: {error.strerror or error}."
+        )
+    told = f"{script.key}'s conversation, {len(messages)} messages, is in {path}"
+    return Result(True, told, Saved(str(path), len(messages)))
+
+
+def save_known(
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
+) -> Result[Saved]:
+    """Write all that is kept of a person into a new file."""
+    found = export_known(script, being, by=by, look=look)
+    try:
+        path = _write(f"memories-{_slug(script.key)}-{_slug(person_id(being))}", asdict(found.data))
+    except OSError as error:
+        return Result.unavailable(f"It could not be written: {error.strerror or error}.")
+    data = Saved(str(path), len(found.data.memories))
+    return Result(True, f"{found.message} All of it is in {path}", data)
+
+
+def file_name(*parts: object, ending: str = "json") -> str:
+    """A name for a file that is sent, of words that are any, such as somebody's name."""
+    return f"{'-'.join(map(_slug, parts))}.{ending}"
+
+
+def as_file(content: object) -> bytes:
+    """Plain data as a file has it: JSON that people can read."""
+    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
+    return text.encode("utf-8", "replace")
+
+
+def _slug(name: object) -> str:
+    """A name as part of a file's name, wherever that file may be copied to."""
+    return _UNSAFE.sub("-", str(name).casefold()).strip("-")[:40] or "assistant"
+
+
+def _write(name: str, content: object) -> Path:
+    """Write plain data into a new file, as JSON.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    return write_new(_exports(), f"{name}.json", as_file(content))
+
+
+def write_new(folder: Path, name: str, content: bytes) -> Path:
+    """Write a new file and tell where it is; what is there already stays, and this gets a number.
+
+    Raises:
+        OSError: it cannot be written; nothing of it is left.
+    """
+    folder.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
+    wanted = folder / name
+    for number in count():
+        path = wanted.with_stem(f"{wanted.stem}{f'-{number}' if number else ''}")
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_OWNER)
+        except FileExistsError:
+            continue
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return path
+    raise AssertionError("count never ends")  # pragma: no cover
+
+
+def _exports() -> Path:
+    return Path(settings.GAME_DIR) / "server" / FOLDER
+
+
+def save_given_back(name: str, ending: str, content: bytes) -> Result[str]:
+    """Write what was brought in, or can be, into a new file: a card or a lore pack.
+
+    Args:
+        name: a part of the file's name, in whatever letters.
+
+    Returns:
+        data: its path.
+    """
+    try:
+        path = write_new(_exports(), f"{_slug(name)}.{ending}", content)
+    except OSError as error:
+        return Result.unavailable(f"The file could not be written: {error.strerror or error}.")
+    return Result(True, f"It is in {path}", str(path))
+
+
+def export_audit(script: AssistantScript) -> Result[Saved]:
+    """Write what the database has of an assistant's record into a file of JSON lines."""
+    try:
+        folder, record = folder_of(policy()), complete_record()
+        # The number keeps apart the files of two names that are written alike.
+        name = f"{_slug(script.key)}-{id_of(str(script.key)).hex[:8]}"
+        path = folder / f"{name}-export-{record.count(script):08}.jsonl"
+        events = _write_whole(path, lambda stream: record.export(script, stream))
+    except (ConfigurationError, OSError) as error:
+        return _unwritten(script, error)
+    told = f"{events} events of {script.key} are in {path}"
+    return Result(True, told, Saved(str(path), events))
+
+
+def audit_lines(script: AssistantScript) -> Result[str]:
+    """The events that the database has of an assistant, as lines of JSON, to be sent at once."""
+    record, stream = complete_record(), StringIO()
+    known = record.count(script) - record.oldest(script) + 1
+    if known > MOST_SENT:
+        return Result.unavailable(
+            f"The record of {script.key} has {known:,} events, and {MOST_SENT:,} can be sent at "
+            "once; have it written into a file of the game instead."
+        )
+    events = record.export(script, stream)
+    return Result(True, f"{events} events of {script.key}", stream.getvalue())
+
+
+def archive_audit(script: AssistantScript, *, by: str = "") -> Result[Saved]:
+    """Move what the game's policy does not keep out of the database, into a file."""
+    try:
+        moved = complete_record().archive(script)
+    except (ConfigurationError, OSError) as error:
+        return _unwritten(script, error)
+    if moved.path is None:
+        told = f"Nothing of {script.key}'s record is old enough to be archived."
+        return Result(True, told, Saved("", 0))
+    audit.record("record_archived", script, path=str(moved.path), events=moved.events, by=by)
+    told = f"{moved.events} events of {script.key} are in {moved.path} now."
+    return Result(True, told, Saved(str(moved.path), moved.events))
+
+
+def _unwritten(script: AssistantScript, error: Exception) -> Result:
+    return Result.unavailable(f"The record of {script.key} could not be written: {error}.")
+
+
+def _write_whole(path: Path, write: Callable[[TextIO], int]) -> int:
+    """Write a file that is there whole or not at all, for its owner alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _ONLY_OWNER)
+        with open(handle, "w", encoding="utf-8", errors="replace") as stream:
+            count = write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return count

@@ -1,0 +1,244 @@
+"""Lore packs: brought in whole or not at all, again without doubling anything, and given back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from django.db import transaction
+from twisted.internet import reactor
+from typing_extensions import TypedDict
+
+from evennia_ai import audit
+from evennia_ai.core.cards.lore_pack import (
+    LONGEST_PACK,
+    LorePack,
+    PackedLore,
+    check_name,
+    key_of,
+    read_pack,
+    written,
+)
+from evennia_ai.core.memory.lore_terms import PLAIN, LoreTerms
+from evennia_ai.core.memory.recollection import MemoryKind, Recollection
+from evennia_ai.core.text.words import counted
+from evennia_ai.errors import ImportFileError
+from evennia_ai.memory import lore
+from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
+from evennia_ai.operations.files.exports import save_given_back
+from evennia_ai.operations.files.imports import plain_of
+from evennia_ai.operations.memory.lore import MOST_LORE, audience_of, words_of_audience
+from evennia_ai.operations.memory.rows import cleaned
+from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.settings.changing import signed
+
+# The name under which lore goes out that staff wrote down here.
+OWN = "written-here"
+MOST_PROBLEMS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PackChange:
+    """The difference that a pack makes to the lore there is: numbers of entries."""
+
+    pack: str
+    added: int
+    changed: int
+    removed: Annotated[int, note("Those that came with this pack before, and are not in it now.")]
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packs:
+    """The packs there are, with the number of entries of each."""
+
+    packs: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The changes by which a pack becomes as it is in its file."""
+
+    new: list[tuple[Recollection, LoreTerms]]
+    other: list[tuple[str, dict[str, Any]]]
+    gone: list[str]
+    same: int
+
+
+class PackFile(TypedDict):
+    """A pack as its file has it."""
+
+    pack: str
+    entries: list[dict[str, object]]
+
+
+def read(raw: bytes) -> Result[LorePack]:
+    """The pack in a file of YAML or JSON, judged whole."""
+    try:
+        given = plain_of(raw, LONGEST_PACK)
+    except ImportFileError as error:
+        return Result(False, f"That is not a lore pack that can be taken: {error}.")
+    return read_given(given)
+
+
+def read_given(given: object) -> Result[LorePack]:
+    """A pack from plain data, judged whole."""
+    try:
+        pack = read_pack(given)
+    except ImportFileError as error:
+        return Result(False, f"That is not a lore pack that can be taken: {error}.")
+    return Result(True, f"The lore pack {pack.name}", pack)
+
+
+def import_pack(pack: LorePack, *, by: str = "", is_tried: bool = False) -> Result[PackChange]:
+    """Let the lore of a pack be as its file has it: entries are added, changed and removed.
+
+    Args:
+        is_tried: nothing is stored; the answer says what would be.
+    """
+    try:
+        plan = _plan(pack)
+    except ImportFileError as error:
+        return Result(False, f"The lore pack {pack.name} is not taken: {error}.")
+    data = PackChange(pack.name, len(plan.new), len(plan.other), len(plan.gone), plan.same)
+    if not is_tried:
+        with signed(by), transaction.atomic():
+            _carry_out(plan)
+            audit.record("lore_changed", audit.GAME, change="brought in", key=pack.name)
+    return Result(True, _told(data, is_tried=is_tried), data)
+
+
+def _told(data: PackChange, *, is_tried: bool) -> str:
+    verb = "would be" if is_tried else "are"
+    parts = f"{data.added} added, {data.changed} changed, {data.removed} removed"
+    return (
+        f"The lore pack {data.pack}: of its entries {verb} {parts}; {data.unchanged} stay as they "
+        "are."
+    )
+
+
+def _carry_out(plan: _Plan) -> None:
+    lore.insert(rows.SHARED, plan.new)
+    for key, columns in plan.other:
+        lore.change(key, **columns)
+    for key in plan.gone:
+        lore.remove(key)
+
+
+def _plan(pack: LorePack) -> _Plan:
+    """Compare a pack with what is there.
+
+    Raises:
+        ImportFileError: an entry is for nobody there is, or there would be too much lore.
+    """
+    there = {row.key: row for row in rows.of(rows.SHARED, kind=MemoryKind.LORE)}
+    plan, problems, met = _Plan([], [], [], 0), list[str](), set[str]()
+    for packed in pack.entries:
+        audience, place, problem = audience_of(packed.audience)
+        if problem:
+            problems.append(f"entry {packed.terms.entry!r}.audience: {problem}")
+            continue
+        key, terms = _key_and_terms(pack.name, packed, there)
+        met.add(key)
+        columns = _columns(packed, terms, audience, place)
+        row = there.get(key)
+        if row is None:
+            entry = lore.made(
+                columns["text"],
+                keywords=packed.keywords,
+                audience=audience,
+                at=reactor.seconds(),
+                importance=packed.importance,
+                key=key,
+                place=place,
+            )
+            plan.new.append((entry, terms))
+        elif any(getattr(row, name) != value for name, value in columns.items()):
+            plan.other.append((key, columns))
+    if problems:
+        raise ImportFileError("; ".join(problems[:MOST_PROBLEMS]))
+    if pack.name != OWN:  # staff write that one, and no file has the whole of it
+        book = lore.of_book(rows.SHARED, pack.name)
+        plan.gone.extend(row.key for row in book if row.key not in met)
+    if len(there) + len(plan.new) - len(plan.gone) > MOST_LORE:
+        raise ImportFileError(f"there would be more than {MOST_LORE:,} entries of lore")
+    return replace(plan, same=len(pack.entries) - len(plan.new) - len(plan.other))
+
+
+def _key_and_terms(
+    pack: str, packed: PackedLore, there: Mapping[str, Memory]
+) -> tuple[str, LoreTerms]:
+    """The key of an entry; one that was written here, went out and comes back keeps its own.
+
+    What another game wrote down for itself is written here from then on.
+    """
+    own, written_here = there.get(packed.terms.entry), replace(packed.terms, book="", entry="")
+    if own is not None and not lore.terms_of(own.terms).book:
+        return own.key, written_here
+    return key_of(pack, packed.terms.entry), written_here if pack == OWN else packed.terms
+
+
+def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) -> dict[str, Any]:
+    """The columns of an entry, as a row has them."""
+    return {
+        "text": cleaned(packed.text),
+        "tags": list(packed.keywords),
+        "audience": audience,
+        "place": place,
+        "importance": packed.importance,
+        "terms": None if terms == PLAIN else lore.stored(terms),
+    }
+
+
+# ---- out ---------------------------------------------------------------------------------------
+
+
+def list_packs() -> Result[Packs]:
+    """The packs there are."""
+    found: dict[str, int] = {}
+    for terms in rows.of(rows.SHARED, kind=MemoryKind.LORE).values_list("terms", flat=True):
+        name = lore.terms_of(terms).book or OWN
+        found[name] = found.get(name, 0) + 1
+    lines = [
+        f"  {name}: {counted(count, 'entries') if count > 1 else '1 entry'}"
+        for name, count in sorted(found.items())
+    ]
+    told = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
+    return Result(True, f"{told}\nOne by one: aimemory lore", Packs(found))
+
+
+def export_pack(name: str = OWN) -> Result[PackFile]:
+    """A pack as its file has it.
+
+    Args:
+        name: of a pack; OWN: all that was written down here.
+    """
+    try:
+        check_name(name)
+    except ImportFileError as error:
+        return Result(False, f"{error}.")
+    found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("id")
+    terms = ((row, lore.terms_of(row.terms)) for row in found)
+    entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
+    if not entries and name != OWN:
+        told = f"There is no lore pack {name}. {list_packs().message}"
+        return Result(False, told, problem=Problem.MISSING)
+    return Result(True, f"The lore pack {name}", {"pack": name, "entries": entries})
+
+
+def _packed(row: Memory, terms: LoreTerms) -> PackedLore:
+    named = replace(terms, entry=terms.entry or row.key)
+    whom = words_of_audience(row.audience, row.place)
+    return PackedLore(row.text, tuple(row.tags), whom, row.importance, named)
+
+
+def save_pack(name: str = OWN) -> Result[str]:
+    """Write a pack into a new file, as JSON. Its path is `data`."""
+    found = export_pack(name)
+    if not found.ok:
+        return found.as_refusal()
+    content = json.dumps(found.data, ensure_ascii=False, indent=1).encode()
+    return save_given_back(f"lore-{name}", "json", content).after(f"{found.message}.")

@@ -1,0 +1,257 @@
+"""Lore: what staff write down of the game's world, for all assistants, found by keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from evennia.utils.search import search_object
+from twisted.internet import reactor
+
+from evennia_ai import audit
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, faction_audience, place_audience
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import lore
+from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
+from evennia_ai.operations.memory.rows import (
+    LONGEST_LINE,
+    MOST_AT_ONCE,
+    Remembered,
+    audience_text,
+    cleaned,
+    problem_of_text,
+    rows_of,
+)
+from evennia_ai.operations.result import Result, number_of
+from evennia_ai.operations.settings.changing import signed
+
+LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20
+LONGEST_FACTION = 60
+MOST_LORE = 5_000
+ROOM, FACTION = "room ", "faction "
+AUDIENCES = "it is 'world', 'room #2' or 'faction <name>'"
+_ROOM = re.compile(r"#\d{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class AllLore:
+    """Lore as rows of memories: tags are the keywords, a place is a room's "#2" or a faction."""
+
+    lore: list[Remembered]
+
+
+@dataclass(frozen=True, slots=True)
+class LorePart:
+    """Some of the lore, the most important first, and how much there is of it in all."""
+
+    lore: list[Remembered]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneLore:
+    """A piece of lore as it is now."""
+
+    lore: Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedLore:
+    """The key of a piece of lore that is gone."""
+
+    key: str
+
+
+def list_lore() -> Result[AllLore]:
+    """All lore, the most important first."""
+    found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
+    listed = rows_of(found)
+    lines = [_line(row) for row in listed]
+    none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
+    return Result(True, "\n".join(lines) or none, AllLore(listed))
+
+
+def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) -> Result[LorePart]:
+    """The lore that has a text in it or among its keywords, the most important first.
+
+    Args:
+        text: in whatever case; "": all of it.
+        after: so many are left out.
+        limit: how many at most, 1 to 100.
+    """
+    if not 1 <= limit <= MOST_AT_ONCE:
+        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
+    known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
+    found = [
+        number
+        for number, told, tags in known.order_by("-importance", "pk").values_list(
+            "pk", "text", "tags"
+        )
+        if words in " ".join((told, *tags)).casefold()
+    ]
+    shown = found[max(0, after) : max(0, after) + limit]
+    listed = rows_of(known.filter(pk__in=shown).order_by("-importance", "pk"))
+    lines = [_line(row) for row in listed]
+    none = "No lore has these words." if found or text else "There is no lore yet."
+    return Result(True, "\n".join(lines) or none, LorePart(listed, len(found)))
+
+
+def show_lore(key: str | int) -> Result[OneLore]:
+    """One piece of lore, by its key or its number."""
+    entry = find_lore(key)
+    if entry is None:
+        return _missing(key)
+    (row,) = rows_of([entry])
+    return Result(True, _line(row), OneLore(row))
+
+
+def _line(row: Remembered) -> str:
+    whose = "" if row["audience"] == WORLD else f" ({audience_text(row['audience'], row['place'])})"
+    text = one_line(row["text"], LONGEST_LINE)
+    return f"{row['number']:>6}  {', '.join(row['tags'])}{whose}: {text}"
+
+
+def add_lore(
+    text: str, *, keywords: Sequence[str], audience: str = WORLD, importance: int = 5, by: str = ""
+) -> Result[OneLore]:
+    """Write down lore. It is told where one of its keywords is said, and a room's in that room.
+
+    Args:
+        audience: who may be told: "world", "room #2" or "faction <name>".
+    """
+    words, tags = cleaned(text), _keywords(keywords)
+    whom, place, problem = audience_of(audience)
+    if not 1 <= importance <= 10:
+        problem = problem or "importance must be a whole number from 1 to 10"
+    problem = problem_of_text(words) or _problem_of_keywords(tags, whom) or problem
+    if not problem and rows.of(rows.SHARED).count() >= MOST_LORE:
+        problem = f"there are {MOST_LORE} entries of lore already, and no room for more"
+    if problem:
+        return Result(False, f"No lore is added: {problem}.")
+    at = reactor.seconds()
+    with transaction.atomic():
+        key = lore.add(words, keywords=tags, audience=whom, at=at, importance=importance)
+        rows.change(rows.SHARED, key, place=place)
+    return _changed(key, "added", by)
+
+
+def change_lore(
+    key: str | int,
+    *,
+    text: str | None = None,
+    keywords: Sequence[str] | None = None,
+    audience: str | None = None,
+    importance: int | None = None,
+    by: str = "",
+) -> Result[OneLore]:
+    """Change lore.
+
+    Args:
+        key: its key, or its number.
+    """
+    entry = find_lore(key)
+    if entry is None:
+        return _missing(key)
+    whom, place, problem = (
+        (entry.audience, entry.place, "") if audience is None else audience_of(audience)
+    )
+    columns: dict[str, Any] = {"audience": whom, "place": place}
+    if text is not None:
+        columns["text"] = cleaned(text)
+        problem = problem or problem_of_text(columns["text"])
+    columns["tags"] = list(entry.tags) if keywords is None else _keywords(keywords)
+    if importance is not None:
+        columns["importance"] = importance
+        if not 1 <= importance <= 10:
+            problem = problem or "importance must be a whole number from 1 to 10"
+    problem = problem or _problem_of_keywords(
+        columns["tags"], whom, is_constant=lore.terms_of(entry.terms).is_constant
+    )
+    if problem:
+        return Result(False, f"Lore {entry.pk} is not changed: {problem}.")
+    lore.change(entry.key, **columns)
+    return _changed(entry.key, "changed", by)
+
+
+def remove_lore(key: str | int, *, by: str = "") -> Result[RemovedLore]:
+    """Remove lore."""
+    entry = find_lore(key)
+    if entry is None:
+        return _missing(key)
+    with signed(by):
+        lore.remove(entry.key)
+        audit.record("lore_changed", audit.GAME, change="removed", key=entry.key)
+    return Result(True, f"Lore {entry.pk} is removed.", RemovedLore(entry.key))
+
+
+def find_lore(key: str | int) -> Memory | None:
+    """Lore by its key, or by its number."""
+    number = number_of(key)
+    wanted: dict[str, Any] = {"key": key} if number is None else {"pk": number}
+    found: Memory | None = rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
+    return found
+
+
+def _changed(key: str, change: str, by: str) -> Result[OneLore]:
+    with signed(by):
+        audit.record("lore_changed", audit.GAME, change=change, key=key)
+    entry = find_lore(key)
+    (row,) = rows_of([entry] if entry is not None else [])
+    return Result(True, f"Lore {row['number']} is {change}.", OneLore(row))
+
+
+def _keywords(given: Sequence[str]) -> list[str]:
+    """Keywords in the order they were given, each once."""
+    words = (one_line(str(word), LONGEST_KEYWORD + 1) for word in given)
+    return list(dict.fromkeys(filter(None, words)))
+
+
+def _problem_of_keywords(tags: Sequence[str], audience: str, *, is_constant: bool = False) -> str:
+    if not (tags or is_constant or audience.startswith("room:")):
+        return "it needs a keyword by which it is found"
+    if len(tags) > MOST_KEYWORDS:
+        return f"it has {len(tags)} keywords; at most {MOST_KEYWORDS} can be"
+    if any(len(tag) > LONGEST_KEYWORD for tag in tags):
+        return f"a keyword has at most {LONGEST_KEYWORD} characters"
+    if wordless := [tag for tag in tags if not re.search(r"\w", tag)]:
+        return f"the keyword {wordless[0]!r} has no letter or digit by which it is found"
+    return ""
+
+
+def words_of_audience(audience: str, place: str) -> str:
+    """The words that `audience_of` reads, of lore that is stored."""
+    if audience == WORLD:
+        return WORLD
+    return f"{ROOM if audience.startswith('room:') else FACTION}{place}"
+
+
+def audience_of(words: str) -> tuple[str, str, str]:
+    """The audience, the place that is kept with it, and what is wrong, or ""."""
+    given = " ".join(words.split())
+    kind = given.casefold()
+    if kind == WORLD:
+        return WORLD, "", ""
+    if kind.startswith(ROOM):
+        return _room(given[len(ROOM) :].strip())
+    if kind.startswith(FACTION) and (name := given[len(FACTION) :].strip()):
+        if len(name) <= LONGEST_FACTION:
+            return faction_audience(name), name, ""
+        return "", "", f"the name of a faction has at most {LONGEST_FACTION} characters"
+    return "", "", f"{one_line(words, 60)!r} says not who may be told; {AUDIENCES}"
+
+
+def _room(number: str) -> tuple[str, str, str]:
+    if _ROOM.fullmatch(number):
+        found = [place for place in search_object(number) if place.location is None]
+        if found:
+            return place_audience("", number), number, ""
+    return "", "", f"there is no room {one_line(number, 40)!r}; give its #number"
+
+
+def _missing(key: str | int) -> Result:
+    told = f"There is no lore {one_line(str(key), 40)}"
+    return Result.missing(told).with_typed(": aimemory lore")

@@ -1,0 +1,316 @@
+"""Memories of an assistant, for whoever looks after it.
+
+What is private to somebody is masked; to reveal it is recorded, without its words.
+Its condition, its index and its nights are in `upkeep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from django.db.models import Q, QuerySet
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.recollection import (
+    WORLD,
+    MemoryKind,
+    Recollection,
+    SourceType,
+    person_audience,
+)
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.persona import about_itself
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.memory import consent, forgetting, indexing, keeping, reaching, recalling
+from evennia_ai.memory.forgetting import theirs
+from evennia_ai.memory_store import rows
+from evennia_ai.models import Memory
+from evennia_ai.models.keys import new_key
+from evennia_ai.operations.memory.rows import (
+    MOST_AT_ONCE,
+    Corrected,
+    Forgotten,
+    ForgottenThing,
+    FoundMemories,
+    FoundMemory,
+    KeptMemory,
+    MemoryPage,
+    OneRemembered,
+    Remembered,
+    audience_text,
+    cleaned,
+    left_with,
+    line_of,
+    note_viewed,
+    over,
+    problem_of_text,
+    rows_of,
+)
+from evennia_ai.operations.result import Result, number_of
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.runtime import services
+
+# So many are looked at for each that is told: private ones are left out.
+SOUGHT = 4
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def list_memories(
+    script: AssistantScript,
+    *,
+    person: str = "",
+    kind: str = "",
+    text: str = "",
+    before: int | None = None,
+    limit: int = 20,
+    look: Look | None = None,
+) -> Result[MemoryPage]:
+    """An assistant's memories, the newest first.
+
+    Args:
+        person: only what this person ("*#3") said, or what is private to them.
+        kind: only of this kind: journal, fact or insight.
+        text: only those with this text in them, in whatever case.
+        before: only those with a lower number: the `next` of an earlier answer.
+        limit: how many at most, 1 to 100.
+    """
+    if kind and kind not in tuple(MemoryKind):
+        return Result.invalid(f"{kind!r} is not a kind; there are: {', '.join(MemoryKind)}.")
+    if not 1 <= limit <= MOST_AT_ONCE:
+        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can.")
+    look = look or Look()
+    found = _chosen(script, person, kind, text, look)
+    count = found.count()
+    page = found if before is None else found.filter(pk__lt=before)
+    shown = list(page.order_by("-pk")[: limit + 1])
+    is_more = len(shown) > limit
+    listed = look.rows(rows_of(shown[:limit]))
+    note_viewed(script, listed, person)
+    look.note(script, "memories")
+    data = MemoryPage(listed, count, listed[-1]["number"] if is_more else None)
+    lines = [*(line_of(row) for row in listed), *look.hint()] or ["  nothing"]
+    head = f"{script.key} remembers {count} of that kind:" if (kind or person or text) else ""
+    return Result(True, "\n".join([head or f"{script.key} remembers {count}:", *lines]), data)
+
+
+def _chosen(
+    script: AssistantScript, person: str, kind: str, text: str, look: Look
+) -> QuerySet[Memory]:
+    found = rows.of(script.pk, **({"kind": kind} if kind else {}))
+    if person:
+        found = found.filter(theirs(person))
+    return searchable(found, look).filter(text__icontains=text) if text else found
+
+
+def show_memory(
+    script: AssistantScript, key: str | int, *, look: Look | None = None
+) -> Result[OneRemembered]:
+    """One memory, with why it is believed, what it came from and what came of it.
+
+    Args:
+        key: its key, or its number.
+
+    Returns:
+        data: "memory", a row; "cites" and "cited_by", lists of rows.
+    """
+    memory = find_memory(script, key)
+    if memory is None:
+        return missing(script, key)
+    drawn = rows.of(script.pk, kind__in=(MemoryKind.FACT, MemoryKind.INSIGHT)).exclude(cites=[])
+    cited_by = [row for row in drawn if memory.key in row.cites]
+    cited = rows.of(script.pk, key__in=memory.cites)
+    look = look or Look()
+    (row,) = look.rows(rows_of([memory]))
+    data = OneRemembered(
+        memory=row, cites=look.rows(rows_of(cited)), cited_by=look.rows(rows_of(cited_by))
+    )
+    look.note(script, "memories")
+    return Result(True, "\n".join([*_details(row, data), *look.hint()]), data)
+
+
+def _details(row: Remembered, data: OneRemembered) -> list[str]:
+    of_whom = f", of {row['person_name'] or 'somebody who is gone'}" if row["person"] else ""
+    lines = [
+        f"{row['number']}: {row['text']}{over(row)}",
+        f"  kind       {row['kind']}, {row['at'][:19].replace('T', ' ')}",
+        f"  source     {row['source_type']}{of_whom}",
+        f"  told to    {audience_text(row['audience'], row['place'])}",
+        f"  trust      {row['trust']:g}",
+        f"  importance {row['importance']} of 10 ({row['importance_by']})",
+        f"  tags       {', '.join(row['tags']) or 'none'}",
+        f"  key        {row['key']}",
+    ]
+    for title, others in (("drawn from", data.cites), ("led to", data.cited_by)):
+        lines += [f"  {title:<10} {line_of(each).strip()}" for each in others]
+    return lines
+
+
+def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
+    """A memory by its key, or by its number."""
+    wanted, number = Q(key=str(key)), number_of(key)
+    if number is not None:
+        wanted |= Q(pk=number)
+    found: Memory | None = rows.of(script.pk).filter(wanted).first()
+    return found
+
+
+def search_memories(
+    script: AssistantScript, query: str, *, limit: int = 10, look: Look | None = None
+) -> Deferred[Result[FoundMemories]]:
+    """The memories most alike to a text, of whomever; by words where the store cannot be asked.
+
+    What is private is found only where it is revealed: that it is found would tell of it.
+    """
+    words = cleaned(query)
+    if problem := problem_of_text(words):
+        return succeed(Result.invalid(f"{problem}."))
+    if not 1 <= limit <= MOST_AT_ONCE:
+        return succeed(Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_AT_ONCE} can."))
+    look = look or Look()
+    sought = limit if look.is_revealing else min(MOST_AT_ONCE, SOUGHT * limit)
+    looking = recalling.everything(script, words, limit=sought)
+    return looking.addCallback(lambda found: _found(script, words, found, limit, look))
+
+
+def _found(
+    script: AssistantScript, words: str, found: list[Recollection] | None, limit: int, look: Look
+) -> Result[FoundMemories]:
+    note, problem = "", ""
+    similar: dict[str, float | None] = {}
+    if found is None:
+        problem = indexing.problem(script) or services.memory().problem or "it did not answer"
+        note = f"The store cannot be asked now ({problem}); these have the words in them.\n"
+        known = searchable(rows.of(script.pk), look).filter(text__icontains=words)
+        for each in known.order_by("-pk")[:limit]:
+            similar[each.key] = None
+    else:
+        similar |= {memory.key: memory.similarity for memory in found}
+    found_rows = searchable(rows.of(script.pk, key__in=list(similar)), look)
+    kept = {each.key: each for each in found_rows}
+    shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
+    listed: list[FoundMemory] = [{**row, "similarity": similar[row["key"]]} for row in shown]
+    look.note(script, "memories")
+    lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in listed]
+    if not lines:
+        has_any = rows.of(script.pk).exists()
+        lines = [f"{script.key} remembers nothing {'like that' if has_any else 'yet'}."]
+    return Result(True, note + "\n".join(lines), FoundMemories(listed, problem))
+
+
+def searchable(found: QuerySet[Memory], look: Look) -> QuerySet[Memory]:
+    """The rows that may be found by their words: of private ones, only those that may be seen."""
+    if look.is_revealing:
+        return found
+    is_open = ~Q(audience__startswith="person:")
+    return found.filter(is_open | Q(audience=person_audience(look.person)))
+
+
+def _percent(similarity: float | None) -> str:
+    return "" if similarity is None else f"{similarity:>5.0%} "
+
+
+def missing(script: AssistantScript, key: str | int) -> Result:
+    """There is no such memory."""
+    told = Result.missing(f"{script.key} has no memory {one_line(str(key), 40)}")
+    return told.with_typed(f": aimemory {script.key} list")
+
+
+ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
+OF_ITSELF = "it tells of the assistant itself, which belongs in its persona and not in its memory"
+
+
+def add_memory(
+    script: AssistantScript,
+    text: str,
+    *,
+    kind: str = MemoryKind.FACT,
+    importance: int = 5,
+    trust: float = 0.9,
+    tags: Sequence[str] = (),
+    by: str = "",
+) -> Result[KeptMemory]:
+    """Let an assistant know something, which it may tell everybody."""
+    words = cleaned(text)
+    given = (str(kind) in ADDED, f"{kind!r} is not a kind to add; there are: {', '.join(ADDED)}")
+    checks = (
+        (not problem_of_text(words), problem_of_text(words)),
+        given,
+        (_is_whole(importance, 1, 10), "importance must be a whole number from 1 to 10"),
+        (_is_part(trust), "trust must be a number from 0 to 1"),
+        (not about_itself(words, consent.names_of(script)), OF_ITSELF),
+    )
+    if problem := next((told for is_right, told in checks if not is_right), ""):
+        return Result.invalid(f"{script.key} remembers nothing new: {problem}.")
+    memory = Recollection(
+        key=new_key(),
+        kind=str(kind),
+        text=words,
+        audience=WORLD,
+        source_type=SourceType.DIRECT,
+        trust=float(trust),
+        importance=importance,
+        importance_by="manual",
+        at=script.clock.seconds(),
+        tags=tuple(one_line(str(tag), 40) for tag in tags)[:20],
+    )
+    with signed(by):
+        keeping.keep(script, [memory], fact("memories_kept", count=1, why="given by hand"))
+    added = find_memory(script, memory.key)
+    assert added is not None
+    (row,) = rows_of([added])
+    return Result(True, f"{script.key} knows that now, as number {row['number']}.", KeptMemory(row))
+
+
+def _is_whole(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_part(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def correct_memory(
+    script: AssistantScript, key: str | int, text: str, *, by: str = ""
+) -> Result[Corrected]:
+    """Put a memory right. What said it as it was, and was concluded from that, is forgotten."""
+    memory = find_memory(script, key)
+    if memory is None:
+        return missing(script, key)
+    words = cleaned(text)
+    of_itself = OF_ITSELF if about_itself(words, consent.names_of(script)) else ""
+    if problem := problem_of_text(words) or of_itself:
+        return Result.invalid(f"{script.key}: nothing is changed: {problem}.")
+    with signed(by):
+        reached = reaching.correct(script, memory, text=words)
+    changed = find_memory(script, memory.key)
+    assert changed is not None
+    (row,) = rows_of([changed])
+    data = Corrected(reached.memories, **asdict(reached), memory=row)
+    told = f"{script.key}: number {memory.pk} is put right. {left_with(reached)}"
+    return Result(True, told.rstrip(), data)
+
+
+def forget_memory(
+    script: AssistantScript, key: str | int, *, by: str = ""
+) -> Result[ForgottenThing]:
+    """Forget one memory, with what says the same, and what was concluded from it."""
+    memory = find_memory(script, key)
+    if memory is None:
+        return missing(script, key)
+    with signed(by):
+        reached = reaching.forget(script, memory, why="by hand")
+    data = ForgottenThing(1 + reached.memories, **asdict(reached))
+    told = f"{script.key} forgot number {memory.pk}. {left_with(reached)}"
+    return Result(True, told.rstrip(), data)
+
+
+def forget_all(script: AssistantScript, *, by: str = "") -> Result[Forgotten]:
+    """Forget all that this assistant remembers, its profiles, notes and projects among it."""
+    with signed(by):
+        count = forgetting.forget_all(script)
+    return Result(True, f"{script.key} forgot all memories: {count}.", Forgotten(count))

@@ -1,0 +1,97 @@
+"""The last nights of an assistant, each with what was made of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit import Entry
+from evennia_ai.audit.reading import AssistantApplication
+from evennia_ai.memory_store import rows
+from evennia_ai.operations.audit.log import complete_record
+from evennia_ai.operations.memory.rows import Remembered, rows_of
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.rights.private_words import Look
+
+MOST_NIGHTS, MOST_PIECES = 10, 100
+BEGUN, ENDED = "fell_asleep", "night_completed"
+MADE = ("memories_kept", "ReflectionRecorded")
+
+
+class Made(NamedTuple):
+    """Something that a night concluded, and what it rests on."""
+
+    memory: Remembered
+    sources: list[Remembered]
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """A night whose work was done."""
+
+    version: Annotated[int, note("Of the record, at its end.")]
+    began: Annotated[str, note("When it fell asleep (ISO 8601), or empty.")]
+    ended: Annotated[str, note("When the work was done (ISO 8601).")]
+    summary: str
+    made: Annotated[list[Made], note("Facts and insights that are still there.")]
+    gone: Annotated[int, note("Those that were made then, and are forgotten or let go since.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Nights:
+    """Some nights, the newest first."""
+
+    nights: list[Night]
+
+
+def list_nights(
+    script: AssistantScript, *, limit: int = 5, look: Look | None = None
+) -> Result[Nights]:
+    """The last nights of an assistant that came to their end, the newest first.
+
+    Args:
+        limit: how many at most, 1 to 10.
+    """
+    if not 1 <= limit <= MOST_NIGHTS:
+        return Result.invalid(f"{limit} cannot be shown at once; 1 to {MOST_NIGHTS} can.")
+    look, record = look or Look(), complete_record()
+    ends = record.page(script, limit=limit, events=(ENDED,))
+    data = Nights([_night(script, record, end, look) for end in ends])
+    look.note(script, "memories")
+    lines = [f"{night.ended[:16].replace('T', ' ')}: {night.summary}" for night in data.nights]
+    none = f"{script.key} has not come to the end of a night yet."
+    return Result(True, "\n".join([*lines, *look.hint()]) or none, data)
+
+
+def _night(script: AssistantScript, record: AssistantApplication, end: Entry, look: Look) -> Night:
+    begins = record.page(script, before=end.version, limit=1, events=(BEGUN,))
+    first = begins[0].version if begins else 0
+    pieces = record.page(script, before=end.version, limit=MOST_PIECES, events=MADE)
+    keys = _keys(piece for piece in pieces if piece.version > first)
+    made = _made(script, keys, look)
+    return Night(
+        end.version,
+        begins[0].at.isoformat(timespec="seconds") if begins else "",
+        end.at.isoformat(timespec="seconds"),
+        str(end.details.get("summary", "")),
+        made,
+        len(keys) - len(made),
+    )
+
+
+def _keys(pieces: Iterable[Entry]) -> list[str]:
+    """The keys of what was made, as the record has them; older records have none."""
+    found = (piece.details.get("keys") for piece in pieces)
+    return list(dict.fromkeys(str(key) for keys in found if isinstance(keys, list) for key in keys))
+
+
+def _made(script: AssistantScript, keys: Sequence[str], look: Look) -> list[Made]:
+    there = list(rows.of(script.pk, key__in=keys).order_by("pk"))
+    wanted = {key for memory in there for key in memory.cites}
+    sources = {row["key"]: row for row in rows_of(rows.of(script.pk, key__in=wanted))}
+    return [
+        Made(row, look.rows(sources[key] for key in row["cites"] if key in sources))
+        for row in look.rows(rows_of(there))
+    ]

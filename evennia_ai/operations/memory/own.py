@@ -1,0 +1,396 @@
+"""A person's own rights: to read what an assistant remembers of them, mend it, and be forgotten.
+
+They read only what is theirs: what they said or caused, what is private to them, and what was made
+of it. Staff do the same for another by giving that being, and themselves as `by`, on record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+
+from evennia_ai import audit
+from evennia_ai.agent import tracing
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import TASK
+from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
+from evennia_ai.core.safety.audit_events import fact
+from evennia_ai.core.safety.persona import about_itself
+from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn.conversation import PRIVATE_TO, is_of
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.memory import consent, forgetting, reaching
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming
+from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.operations.memory.memories import OF_ITSELF
+from evennia_ai.operations.memory.profiles import attributes_of
+from evennia_ai.operations.memory.rows import (
+    Export,
+    Forgotten,
+    ForgottenThing,
+    Known,
+    KnownThing,
+    Names,
+    cleaned,
+    left_with,
+    over,
+    problem_of_text,
+    row_of_own,
+    rows_of,
+)
+from evennia_ai.operations.result import Result, note, number_of
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.operations.turns.traces import exported
+from evennia_ai.runtime import state, turns
+from evennia_ai.runtime.names import name_of
+from evennia_ai.runtime.rights import name_before
+from evennia_ai.runtime.turns import aside
+from evennia_ai.tasks import store as tasks
+
+# What a person says of themselves is believed no more than this once they mended it by hand.
+MENDED_TRUST = 0.6
+_I = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
+MOST_KNOWN = 1_000
+MAY_LAST = "What was said just now may still be in the talk."
+ORDER = {MemoryKind.FACT: 1, MemoryKind.INSIGHT: 2, MemoryKind.JOURNAL: 3}
+KEPT = (
+    "What stays: that you want not to be heard or remembered, where you said so; sums of what you "
+    "used, and the numbers in the record, which hold no word of yours; what was said aloud to "
+    "all, shortened, in that record; and what waits for an answer."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenPerson(Forgotten):
+    """The number of memories of somebody that were forgotten, and what is not."""
+
+    kept: Annotated[str, note("What is not forgotten, and why.")]
+
+
+def person_id(being: Being | str) -> str:
+    """The person that a being (a character, an account, or an id) stands for."""
+    return being if isinstance(being, str) else incoming.person_of(being)
+
+
+def _name(script: AssistantScript, being: Being | str, by: str) -> str:
+    """The assistant's name before whoever reads: a person, or staff who look for one."""
+    return name_before(script, None if by or isinstance(being, str) else being)
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def what_is_known(
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
+) -> Result[Known]:
+    """An assistant's memories of a person: facts first, then entries of its journal.
+
+    Args:
+        by: whoever looks, where that is not the person.
+        look: who looks; None: the person.
+    """
+    person = person_id(being)
+    look = look or Look("" if by else person)
+    known: list[KnownThing] = [
+        {**row, "text": look.words(row["text"], person if row["is_private"] else None)}
+        for row in _known(script, person)
+    ]
+    look.note(script, "memories")
+    if by:
+        with signed(by):
+            audit.record("memory_viewed", script, person=person, count=len(known))
+    is_remembered = person not in state.read(script, "unremembered")
+    data = Known(known[:MOST_KNOWN], len(known), is_remembered)
+    lines = [*_lines(_name(script, being, by), data, is_own=not by), *look.hint()]
+    return Result(True, "\n".join(lines), data)
+
+
+def _known(script: AssistantScript, person: str) -> list[KnownThing]:
+    profile = _profile(script, person)
+    found: list[KnownThing] = [
+        {
+            "number": number_of_attribute(item["text"]),
+            "kind": "attribute",
+            "text": item["text"],
+            "at": item["at"],
+            "superseded": "",
+            "is_private": item["audience"] != WORLD,
+        }
+        for item in (attributes_of(profile) if profile is not None else ())
+    ]
+    theirs = sorted(_theirs(script, person), key=lambda row: (ORDER.get(row.kind, 4), -row.pk))
+    return [*found, *map(row_of_own, theirs)]
+
+
+def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
+    found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
+    theirs: QuerySet[Memory] = found.filter(forgetting.theirs(person)).order_by("-pk")
+    return theirs
+
+
+def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
+    found = EntityProfile.objects.filter(assistant=script.pk, entity=person)
+    profile: EntityProfile | None = found.first()
+    return profile
+
+
+def number_of_attribute(text: str) -> str:
+    """The number of an attribute, which has no row of its own: "a" and a part of its hash."""
+    return f"a{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
+    whom = "you" if is_own else "them"
+    head = f"{name} remembers of {whom}, {counted(data.count, 'things')}:"
+    if not data.known:
+        head = f"{name} remembers nothing of {whom}."
+    lines = [
+        f"{row['number']:>9}  {one_line(row['text'], 500)}"
+        f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
+        for row in data.known
+    ]
+    if not data.is_remembered:
+        lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
+    if is_own:
+        lines.append(
+            f"To correct or drop one: assistant memory correct <number> = <text>, "
+            f"assistant forget <number>. All: assistant forget everything {name}. "
+            f"To be remembered no more: assistant memory off {name}"
+        )
+    return [head, *lines]
+
+
+def export_known(
+    script: AssistantScript, being: Being | str, *, by: str = "", look: Look | None = None
+) -> Result[Export]:
+    """All that is kept of a person, as plain data.
+
+    Args:
+        by: whoever asks, where that is not the person.
+        look: who looks; None: the person.
+    """
+    person, work = person_id(being), script.work or state.rebuild(script)
+    forms = forgetting.forms_of(person)
+    look = look or Look("" if by else person)
+    profile = _profile(script, person)
+    notes = [note for note in state.read(script, "notes") if note["person"] == person]
+    known = work.senders.as_stored().get(person, [0, 0])
+    data = Export(
+        assistant=_name(script, being, by),
+        person=person,
+        is_remembered=person not in state.read(script, "unremembered"),
+        is_muted=person in work.muted,
+        profile=_exported(profile, look) if profile is not None else None,
+        memories=look.rows(rows_of(_theirs(script, person))),
+        notes=[_note(note, look, person) for note in notes],
+        conversation=[
+            _said(message, look, person) for message in work.history if is_of(message, forms)
+        ],
+        heard=[_heard(record, look) for record in work.decisions.newest(person=person)],
+        traced=exported(script, person, look),
+        company={"answered": known[0], "refused": known[1]},
+    )
+    look.note(script, "export")
+    with signed(by):
+        audit.record("memories_exported", script, person=person)
+    told = f"{data.assistant} remembers {counted(len(data.memories), 'things')} of {person}."
+    return Result(True, told, data)
+
+
+def _note(note: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
+    owner = person if note["is_private"] else None
+    return {"number": note["number"], "text": look.words(note["text"], owner)}
+
+
+def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
+    owner = person if PRIVATE_TO in message else None
+    content = message.get("content")
+    told = look.words(content, owner) if content else content
+    return {"role": message["role"], "content": told}
+
+
+def _heard(record: DecisionTrace, look: Look) -> dict[str, Any]:
+    owner = record.heard.person if record.heard.source in PRIVATE else None
+    return {"number": record.number, "text": look.words(record.heard.body, owner)}
+
+
+def _exported(profile: EntityProfile, look: Look) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "favour": profile.favour,
+        "meetings": profile.meetings,
+        "attributes": look.rows(attributes_of(profile)),
+    }
+
+
+# ---- mending -----------------------------------------------------------------------------------
+
+
+def correct_known(
+    script: AssistantScript, being: Being | str, number: str | int, text: str, *, by: str = ""
+) -> Result[ForgottenThing]:
+    """Put right what is remembered of a person; what of theirs says it as it was is forgotten.
+
+    Args:
+        number: as `what_is_known` gives it.
+    """
+    person, words = person_id(being), cleaned(text)
+    name, own = _met_as(script, being), _name(script, being, by)
+    # Whoever mends it says "I" of themselves, and not of the assistant.
+    of_itself = about_itself(_I.sub(name or "somebody", words), consent.names_of(script))
+    if problem := problem_of_text(words) or (OF_ITSELF if of_itself else ""):
+        return Result.invalid(f"{own}: nothing is changed: {problem}.")
+    if _I.search(words):
+        words = f"{name_as_data(name)} says: {quote(words)}"
+    memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
+    with signed(by):
+        if memory is not None:
+            # What was open to all is believed by all: a person's own word is theirs alone.
+            whom = person_audience(person) if memory.audience == WORLD else memory.audience
+            mended = {"text": words, "trust": min(memory.trust, MENDED_TRUST), "audience": whom}
+            reached = reaching.correct(script, memory, person=person, **mended)
+        elif attribute is not None:
+            reached = reaching.correct_attribute(script, *attribute, words)
+        else:
+            return _unknown(own, number)
+    told = f"{own} remembers that now: {words}\n{left_with(reached)}".rstrip()
+    return Result(True, told, ForgottenThing(reached.memories, **asdict(reached)))
+
+
+def forget_known(
+    script: AssistantScript, being: Being | str, number: str | int, *, by: str = ""
+) -> Result[ForgottenThing]:
+    """Forget one thing that is remembered of a person, with all of theirs that says it.
+
+    That is the entries it was drawn from, what says the same, and what was concluded from any.
+    """
+    person, name = person_id(being), _name(script, being, by)
+    memory, attribute = _own(script, person, number), _own_attribute(script, person, number)
+    with signed(by):
+        if memory is not None:
+            reached = reaching.forget(script, memory, why="asked for", person=person)
+        elif attribute is not None:
+            reached = reaching.forget_attribute(script, *attribute, why="asked for")
+        else:
+            return _unknown(name, number)
+    told = " ".join(filter(None, (f"{name} forgot that.", left_with(reached), MAY_LAST)))
+    return Result(True, told, ForgottenThing(1 + reached.memories, **asdict(reached)))
+
+
+def _met_as(script: AssistantScript, being: Being | str) -> str:
+    """The assistant's name for a person: as it sees them, as it met them, or as all know them."""
+    if not isinstance(being, str) and not incoming.id_of(being).startswith("*"):
+        return name_of(being, script.obj)
+    profile = _profile(script, person_id(being))
+    return profile.name if profile is not None else Names().of(person_id(being))
+
+
+def _own(script: AssistantScript, person: str, number: str | int) -> Memory | None:
+    """A memory of that number, if it is this person's."""
+    wanted = number_of(number)
+    if wanted is None:
+        return None
+    found = rows.of(script.pk, pk=wanted).exclude(kind=MemoryKind.LORE)
+    own: Memory | None = found.filter(forgetting.theirs(person)).first()
+    return own
+
+
+def _own_attribute(
+    script: AssistantScript, person: str, number: str | int
+) -> tuple[EntityProfile, str] | None:
+    """The profile of a person and the attribute of that number, if there is such a one."""
+    profile, wanted = _profile(script, person), str(number).casefold()
+    texts = [str(item["text"]) for item in profile.attributes] if profile is not None else []
+    found = next((text for text in texts if number_of_attribute(text) == wanted), None)
+    return None if profile is None or found is None else (profile, found)
+
+
+def _unknown(name: str, number: str | int) -> Result:
+    told = f"{name} remembers nothing of you by the number {one_line(str(number), 30)}."
+    return Result.missing(told).with_typed(f" See: assistant memory {name}")
+
+
+# ---- being forgotten ---------------------------------------------------------------------------
+
+
+def set_remembered(
+    script: AssistantScript, being: Being | str, is_remembered: bool, *, by: str = ""
+) -> Result:
+    """Let nothing new of a person be remembered, or again all. What is remembered already stays."""
+    person, name = person_id(being), _name(script, being, by)
+    unremembered = set(state.read(script, "unremembered"))
+    if (person not in unremembered) is is_remembered:
+        now = "remembers what you do" if is_remembered else "remembers nothing new of you"
+        return Result.conflict(f"{name} {now} already.")
+    told = fact("remembering_changed", person=person, is_remembered=is_remembered)
+    with signed(by):
+        state.write(script, told, unremembered=sorted(unremembered ^ {person}))
+    if is_remembered:
+        return Result(True, f"{name} remembers what you do again.")
+    done = Result(True, f"{name} remembers nothing new of you. What is known already stays")
+    forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
+    return done.with_typed(f"; to drop that too: {forget}. Back: {back}")
+
+
+def forget_everything(
+    script: AssistantScript, being: Being | str, *, with_waiting: bool = False, by: str = ""
+) -> Result[ForgottenPerson]:
+    """Forget a person everywhere: memories, profile, notes, talk, summaries, and the trace.
+
+    An answer that is under way for them is dropped first.
+
+    Args:
+        with_waiting: drop also what they said that nobody answered yet.
+    """
+    person = person_id(being)
+    with signed(by):
+        _drop_under_way(script, person, with_waiting=with_waiting)
+        count = forgetting.forget_person(script, person, tracing.forget, tasks.forget)
+    whom, name = "you" if not by else "them", _name(script, being, by)
+    told = f"{name} forgot {whom}: {counted(count, 'memories')}, and all talk with {whom}. {KEPT}"
+    return Result(True, told, ForgottenPerson(count, KEPT))
+
+
+def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:
+    """Let nothing be written of a person by what is under way.
+
+    A turn of somebody else that holds what they were overheard to say begins anew, unless others
+    noticed some of it; a summary that is being made, and a step of sleep, is made later.
+    """
+    work = script.work
+    if work is None:
+        return
+    theirs = {item["id"] for item in work.inbox if item.get("person") == person}
+    noted = state.read(script, "current_tool_call") or {}
+    busy = theirs.intersection({*work.busy, *noted.get("events", ())})
+    name = forgetting.name_of(script, person)
+    is_named = name.is_in(str(noted))
+    holds_words = is_named or any(item.person == person for item in work.overheard)
+    if busy or (work.in_flight and holds_words):
+        state.bump_epoch(script)
+        # What was cut off is counted in a moment; of its words only how long they were.
+        work.unkept[:] = [forgetting.without_words(each) for each in work.unkept]
+    for beside in filter(None, (work.compacting, work.resting)):
+        beside.cancel()
+    if noted and (busy or holds_words):
+        turns.recover(script, is_final=True)
+        state.write(script, current_tool_call=None)
+    aside.void(script, lambda item: item["id"] in theirs or name.is_in(str(item)))
+    gone = [
+        item
+        for item in work.inbox
+        if item["id"] in (theirs if with_waiting else busy) and item["kind"] != TASK
+    ]
+    if gone:
+        state.discard(script, gone)
+    script.beat_soon()

@@ -1,0 +1,283 @@
+"""Rows of memory, as people and programs are shown them: plain data, and lines of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.recollection import MemoryKind, is_private
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
+from evennia_ai.memory.reaching import Reached
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.models import Memory
+from evennia_ai.operations.result import note
+from evennia_ai.operations.times import iso
+
+LONGEST_TEXT = 1000
+LONGEST_LINE = 300
+LONGEST_NAME = 60
+MOST_AT_ONCE = 100
+
+
+class Remembered(TypedDict):
+    """One thing that an assistant remembers."""
+
+    key: Annotated[str, note("By which it is found.")]
+    number: Annotated[int, note("The later it was remembered the higher.")]
+    kind: Annotated[str, note("`journal`, `fact` or `insight`.")]
+    text: str
+    audience: Annotated[str, note("Who may be told: `world`, or such as `person:account-3`.")]
+    person: Annotated[str, note("Who said or caused it, such as `account-3`.")]
+    person_name: str
+    place: str
+    trust: Annotated[float, note("How far it is believed, 0 to 1.")]
+    importance: Annotated[int, note("1 to 10.")]
+    importance_by: str
+    source_type: str
+    at: Annotated[str, note("When (ISO 8601).")]
+    tags: list[str]
+    cites: Annotated[list[str], note("Keys of what it was concluded from.")]
+    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
+    is_consolidated: Annotated[bool, note("It was thought over in sleep.")]
+    is_indexed: Annotated[bool, note("It can be found by its meaning.")]
+
+
+class FoundMemory(Remembered):
+    """Something that was found."""
+
+    similarity: Annotated[float | None, note("0 to 1; null: found by its words.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """Some of the memories, the newest first."""
+
+    memories: list[Remembered]
+    count: Annotated[int, note("How many there are in all.")]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+
+
+@dataclass(frozen=True, slots=True)
+class OneRemembered:
+    """One memory, what it came from and what came of it."""
+
+    memory: Remembered
+    cites: Annotated[list[Remembered], note("What it was concluded from.")]
+    cited_by: Annotated[list[Remembered], note("What was concluded from it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemories:
+    """Memories that were found, the most alike first."""
+
+    memories: list[FoundMemory]
+    problem: Annotated[str, note("Why the store could not be asked, or empty.")]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMemory:
+    """A memory as it is now."""
+
+    memory: Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The number of memories that were forgotten."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenThing(Forgotten):
+    """The number of memories that were forgotten, and what left with the one that was meant."""
+
+    facts: Annotated[int, note("Facts that said the same.")]
+    entries: Annotated[int, note("Entries of the journal that said it.")]
+    insights: Annotated[int, note("Conclusions that were drawn from it.")]
+    attributes: Annotated[int, note("Points of a profile that said it.")]
+    kept: Annotated[int, note("Facts from the same entries that say something else, and stay.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(ForgottenThing):
+    """A memory as it is now, and how many were forgotten that said it as it was."""
+
+    memory: Remembered
+
+
+class KnownThing(TypedDict):
+    """One thing that is remembered of somebody; its number is never used again for another."""
+
+    number: str
+    kind: str
+    text: str
+    at: str
+    superseded: Annotated[str, note("Since when it holds no more (ISO 8601), or empty.")]
+    is_private: Annotated[bool, note("Nobody else is told.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The memories that an assistant has of somebody."""
+
+    known: list[KnownThing]
+    count: Annotated[int, note("How many there are in all.")]
+    is_remembered: Annotated[bool, note("Something more may be remembered.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """All that is stored of somebody."""
+
+    assistant: str
+    person: Annotated[str, note("Such as `account-3`.")]
+    is_remembered: bool
+    is_muted: bool
+    profile: dict[str, object] | None
+    memories: list[Remembered]
+    notes: list[dict[str, object]]
+    conversation: Annotated[list[dict[str, object]], note("The part of the talk that was theirs.")]
+    heard: list[dict[str, object]]
+    traced: Annotated[list[dict[str, object]], note("What the trace keeps of their messages.")]
+    company: dict[str, object]
+
+
+class Names:
+    """Names of beings by their ids, each looked up once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {"": ""}
+
+    def of(self, being_id: str) -> str:
+        """A being's name, "" of one that is gone."""
+        if being_id not in self._known:
+            being = find_being(being_id)
+            name = one_line(str(being.key), LONGEST_NAME) if being is not None else ""
+            self._known[being_id] = name
+        return self._known[being_id]
+
+
+def row_of(memory: Memory, names: Names) -> Remembered:
+    """All that is told of one memory. Its "number" is never another's, also when it is gone."""
+    return {
+        "key": memory.key,
+        "number": memory.pk,
+        "kind": memory.kind,
+        "text": memory.text,
+        "audience": memory.audience,
+        "person": memory.person,
+        "person_name": names.of(memory.person),
+        "place": memory.place,
+        "trust": memory.trust,
+        "importance": memory.importance,
+        "importance_by": memory.importance_by,
+        "source_type": memory.source_type,
+        "at": iso(memory.at),
+        "tags": list(memory.tags),
+        "cites": list(memory.cites),
+        "superseded": since(memory),
+        "is_consolidated": memory.is_consolidated,
+        "is_indexed": bool(memory.indexed_as) or memory.kind == MemoryKind.LORE,
+    }
+
+
+def since(memory: Memory) -> str:
+    """The time since when it holds no more, "" where it holds."""
+    return "" if memory.superseded_at is None else iso(memory.superseded_at)
+
+
+def over(row: Remembered | KnownThing) -> str:
+    """The mark in a line of a memory that holds no more."""
+    return f" (no longer so since {row['superseded'][:10]})" if row["superseded"] else ""
+
+
+def row_of_own(memory: Memory) -> KnownThing:
+    """A memory as it is told to whoever it is about."""
+    return {
+        "number": str(memory.pk),
+        "kind": memory.kind,
+        "text": memory.text,
+        "at": iso(memory.at),
+        "superseded": since(memory),
+        "is_private": is_private(memory.audience),
+    }
+
+
+def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
+    """The same of several."""
+    names = Names()
+    return [row_of(memory, names) for memory in memories]
+
+
+def left_with(reached: Reached) -> str:
+    """A sentence on what left with a memory that was forgotten or put right; "" of nothing."""
+    counts = (
+        (reached.facts, "fact", "facts"),
+        (reached.entries, "entry of its journal", "entries of its journal"),
+        (reached.insights, "conclusion", "conclusions"),
+        (reached.attributes, "point of a profile", "points of a profile"),
+    )
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    if not told:
+        return ""
+    stays = f"; {counted(reached.kept, 'facts')} from there that said something else stayed"
+    listed = f"{', '.join(told[:-1])} and {told[-1]}" if told[1:] else told[0]
+    return f"With it went {listed}{stays if reached.kept else ''}."
+
+
+def audience_text(audience: str, place: str = "") -> str:
+    """The audience of a memory, in words."""
+    kind, _, whose = audience.partition(":")
+    if kind == "person":
+        sort, _, number = whose.partition("-")
+        name = Names().of(f"*#{number}" if sort == "account" else f"#{number}")
+        return f"private to {name or 'somebody who is gone'}"
+    if kind == "room":
+        name = Names().of(f"#{whose.rpartition('-')[2]}")
+        return f"said in {name or 'a room that is gone'}"
+    if kind == "channel":
+        return f"said on {place or 'a channel'}"
+    return f"known to {place or 'a faction'}" if kind == "faction" else "open to all"
+
+
+def line_of(row: Remembered) -> str:
+    """One memory as it is listed for staff."""
+    who = f" {row['person_name']}" if row["person_name"] else ""
+    private = " (private)" if is_private(row["audience"]) else ""
+    text = one_line(row["text"], LONGEST_LINE)
+    return f"{row['number']:>6}  {row['at'][:10]}  {row['kind']}{who}{private}: {text}{over(row)}"
+
+
+def cleaned(text: str) -> str:
+    """A typed text as it is remembered: one line."""
+    return one_line(str(text), LONGEST_TEXT + 1)
+
+
+def problem_of_text(text: str) -> str:
+    """The reason why a cleaned text cannot be remembered, or ""."""
+    if not text:
+        return "there is nothing to remember"
+    if len(text) > LONGEST_TEXT:
+        return f"a memory has at most {LONGEST_TEXT} characters"
+    return ""
+
+
+def note_viewed(
+    script: AssistantScript, rows: Sequence[Mapping[str, Any]], person: str = ""
+) -> None:
+    """Record whose memories somebody looked at, where they asked for all that is somebody's.
+
+    Args:
+        person: whose were asked for; "" for nobody's in particular.
+    """
+    owners = (row["person"] or person for row in rows if person)
+    for owner, count in Counter(owners).items():
+        audit.record("memory_viewed", script, person=owner, count=count)

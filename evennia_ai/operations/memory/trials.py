@@ -1,0 +1,206 @@
+"""Trials of a memory: what would be recalled, and which lore told, if somebody said something.
+
+Nothing is stored, noted or paid by whoever is named: a person is only whom it is tried as.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.memory.lore_terms import Condition
+from evennia_ai.core.memory.recollection import is_private
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import lore, recalling
+from evennia_ai.memory.recalling import Weighed
+from evennia_ai.memory_store import rows
+from evennia_ai.messages import incoming
+from evennia_ai.operations.memory.memories import searchable
+from evennia_ai.operations.memory.rows import (
+    Remembered,
+    audience_text,
+    cleaned,
+    line_of,
+    problem_of_text,
+    rows_of,
+)
+from evennia_ai.operations.result import Result, note
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.runtime import names, turns
+
+FULL = "there is no room left: four are told, or what its book's budget allows"
+
+
+class TriedMemory(Remembered):
+    """A memory that was found, with what it weighs, all 0 to 1."""
+
+    score: Annotated[float, note("By which the best are told.")]
+    meaning: Annotated[float | None, note("How alike it is; null: nobody knows.")]
+    words: Annotated[float, note("How well it fits by its words.")]
+    why_not: Annotated[str, note("Why it would not be told, or empty: it would.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTrial:
+    """The memories that a text would bring up, those that would be told first."""
+
+    memories: list[TriedMemory]
+    problem: Annotated[str, note("Why nothing could be looked for, or empty.")]
+
+
+@dataclass(frozen=True, slots=True)
+class TriedLore:
+    """A piece of lore that a text has to do with."""
+
+    number: int
+    text: Annotated[str, note("As it would be told.")]
+    keywords: Annotated[list[str], note("Those that are said.")]
+    is_told: bool
+    why: Annotated[str, note("Why it is told, or is not.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LoreTrial:
+    """The lore that a text would bring up, and that of which only something stands in the way."""
+
+    lore: list[TriedLore]
+
+
+def try_recall(
+    script: AssistantScript,
+    text: str,
+    being: Being,
+    *,
+    is_aloud: bool = False,
+    look: Look | None = None,
+) -> Deferred[Result[RecallTrial]]:
+    """The memories that would be told if somebody said this to an assistant where it is now.
+
+    What is private is found only where it is revealed: that it is found would tell of it.
+
+    Args:
+        is_aloud: said before all who are there; else whispered.
+        look: who looks, which need not be who says it.
+    """
+    words = cleaned(text)
+    if problem := problem_of_text(words) or _absence(script):
+        return succeed(Result.invalid(f"Nothing is tried: {problem}."))
+    look, turn = look or Look(), _turn(script, words, being, is_aloud=is_aloud)
+
+    def told(outcome: tuple[list[Weighed] | None, str]) -> Result[RecallTrial]:
+        found, problem = outcome
+        listed = _rows(script, found or [], look)
+        look.note(script, "memories")
+        count = sum(not row["why_not"] for row in listed)
+        lines = [f"{row['score']:>5.0%} {line_of(row)}" for row in listed if not row["why_not"]]
+        head = f"{script.key} would be told {counted(count, 'memories')}."
+        if found is None:
+            head = f"{script.key} could not look for anything: {problem}."
+        return Result(True, "\n".join([head, *lines]), RecallTrial(listed, problem))
+
+    return recalling.weigh(script, turn).addCallback(told)
+
+
+def _rows(script: AssistantScript, found: Sequence[Weighed], look: Look) -> list[TriedMemory]:
+    by_key = {each.memory.key: each for each in found}
+    kept = {row.key: row for row in searchable(rows.of(script.pk, key__in=list(by_key)), look)}
+    shown = look.rows(rows_of(kept[key] for key in by_key if key in kept))
+    return [
+        {
+            **row,
+            "score": by_key[row["key"]].score,
+            "meaning": by_key[row["key"]].meaning,
+            "words": by_key[row["key"]].words,
+            "why_not": by_key[row["key"]].why_not,
+        }
+        for row in shown
+    ]
+
+
+def try_lore(
+    script: AssistantScript, text: str, being: Being, *, is_aloud: bool = True
+) -> Result[LoreTrial]:
+    """The lore that would be told if somebody said this to an assistant where it is now.
+
+    What was said before it is not looked through.
+
+    Args:
+        is_aloud: said before all who are there; else whispered.
+    """
+    words = cleaned(text)
+    if problem := problem_of_text(words) or _absence(script):
+        return Result.invalid(f"Nothing is tried: {problem}.")
+    turn = _turn(script, words, being, is_aloud=is_aloud)
+    try:
+        found = lore.tried(script, words, recalling.seeker_of(script, turn), turn)
+    except ConfigurationError as error:
+        return Result.invalid(f"Nothing can be tried: {error}.")
+    keys = [each.entry.key for each in found]
+    both = (rows.of(owner, key__in=keys) for owner in (rows.SHARED, script.pk))
+    numbers = {row.key: row.pk for part in both for row in part}
+    listed = [
+        TriedLore(numbers.get(each.entry.key, 0), each.text, [*each.said], each.is_told, _why(each))
+        for each in found
+        if not (each.is_for_others and is_private(each.entry.audience))
+    ]
+    count = sum(each.is_told for each in listed)
+    head = f"{script.key} would be told {counted(count, 'pieces')} of lore."
+    lines = [f"{each.number:>6}  {each.text} ({each.why})" for each in listed if each.is_told]
+    return Result(True, "\n".join([head, *lines]), LoreTrial(listed))
+
+
+def _why(tried: lore.Tried) -> str:
+    if tried.is_told:
+        if tried.said:
+            return f"said is {', '.join(tried.said)}"
+        is_of_place = tried.entry.audience.startswith("room:")
+        return "it belongs to this place" if is_of_place else "it needs no word"
+    if tried.is_for_others:
+        whose = audience_text(tried.entry.audience, tried.entry.place)
+        return f"it is not for those who would hear it: {whose}"
+    if not tried.is_named:
+        return "its further keywords are not as they have to be"
+    return f"not so is: {'; '.join(map(_told, tried.unmet))}" if tried.unmet else FULL
+
+
+def _told(condition: Condition) -> str:
+    if condition.quest:
+        return f"the quest {condition.quest} is {condition.state}"
+    if condition.tag:
+        return f"the {condition.of} has the tag {condition.tag}"
+    value = "" if condition.value is None else f" {condition.value!r}"
+    return f"the {condition.of} has the attribute {condition.attribute}{value}"
+
+
+def _absence(script: AssistantScript) -> str:
+    if script.obj is None:
+        return f"{script.key} has no body"
+    return "" if script.work is not None else f"{script.key} is not running"
+
+
+def _turn(script: AssistantScript, words: str, being: Being, *, is_aloud: bool) -> Turn:
+    """The turn that these words of somebody's would begin."""
+    place = script.obj.location
+    event = Event(
+        id="tried",
+        kind="message",
+        source="say" if is_aloud else "whisper",
+        sender_id=incoming.id_of(being),
+        sender_name=names.name_of(being, script.obj),
+        body=words,
+        trust=0.9,
+        rule=3,
+        hops=0,
+        at=script.clock.seconds(),
+        person=incoming.person_of(being),
+        place=place.dbref if place is not None else "",
+    )
+    return turns.of_events(script, event)

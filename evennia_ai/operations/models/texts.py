@@ -1,0 +1,242 @@
+"""The texts an assistant lives by, read and written one at a time, as an editor wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.text.difference import Piece, difference
+from evennia_ai.core.text.plain_data import LONGEST_VALUE
+from evennia_ai.core.turn.compaction import DEFAULT_COMPACTION_PROMPT
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.outgoing import FAILURE_LINE, THINKING_LINES
+from evennia_ai.operations.models import prompts
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.settings.changing import update_settings
+from evennia_ai.prompts.registry import PromptRegistry
+from evennia_ai.runtime import state
+
+LINES = "thinking_lines"
+OF_SETTINGS = (
+    "persona",
+    "system_prompt",
+    "system_prompt_native",
+    "compact_prompt",
+    "failure_line",
+    LINES,
+)
+# What holds while nothing is set, to begin with.
+OURS = {
+    "compact_prompt": DEFAULT_COMPACTION_PROMPT,
+    "failure_line": FAILURE_LINE,
+    LINES: "\n".join(THINKING_LINES),
+}
+TEMPLATE, COMPONENT, OVERRIDE = "template", "component", "context component"
+TEXTS = (*OF_SETTINGS, TEMPLATE, COMPONENT, OVERRIDE)
+HOW = {
+    TEMPLATE: "a template needs its key: one word",
+    COMPONENT: "a component needs its number, and a name where it is new: 250 mood",
+    OVERRIDE: "a text of a context needs the context and a component's number: tick_event 250",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EditedText:
+    """A text as it stands, "" where nothing is there yet, and its name for people."""
+
+    text: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDifference:
+    """A text that somebody wrote, beside what it is now.
+
+    Attributes:
+        name: what it is called.
+        before: what it is now.
+        mark: of what it is now, for `set_text`.
+        pieces: both in one, in order.
+        is_same: nothing would change.
+    """
+
+    name: str
+    before: str
+    mark: str
+    pieces: tuple[Piece, ...]
+    is_same: bool
+
+
+def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedText]:
+    """A text of an assistant as it stands now.
+
+    Args:
+        what: one of TEXTS.
+        key: which template ("stern"), component ("250", or "250 mood" where it is new) or text of
+            a context ("tick_event 250").
+    """
+    problem = _problem(what, key)
+    if problem is not None:
+        return problem
+    if what in OF_SETTINGS:
+        stored = state.read(script, what)
+        text = "\n".join(map(str, stored)) if what == LINES else str(stored or "")
+        return _found(script, what.replace("_", " "), text or OURS.get(what, ""))
+    try:
+        text = _READERS[what](script, key)
+    except ConfigurationError as error:
+        return Result.invalid(f"The prompts of {script.key} cannot be read: {error}")
+    return _found(script, f"{what} {key}", text)
+
+
+def text_difference(
+    script: AssistantScript, what: str, key: str, text: str
+) -> Result[TextDifference]:
+    """The difference of a text that somebody wrote to what it is now; nothing is stored.
+
+    Args:
+        what, key: as for `text_of`.
+    """
+    found = text_of(script, what, key)
+    if not found.ok:
+        return found.as_refusal()
+    data = found.data
+    if len(text) > LONGEST_VALUE:
+        return Result.invalid(
+            f"The text has {len(text):,} characters; it must have at most {LONGEST_VALUE:,}."
+        )
+    pieces = difference(data.text, text)
+    is_same = data.text == text
+    told = "is as it is now: nothing would change" if is_same else "would change as shown"
+    shown = TextDifference(data.name, data.text, _mark_of(data.text), pieces, is_same)
+    return Result(True, f"{script.key}, {data.name}: it {told}.", shown)
+
+
+def set_text(
+    script: AssistantScript,
+    what: str,
+    key: str,
+    text: str,
+    *,
+    before: str | None = None,
+    by: str = "",
+) -> Result:
+    """Store a text of an assistant; one that no prompt can be made with is refused.
+
+    Args:
+        what, key: as for `text_of`.
+        text: an empty one lets the default hold again, where there is one.
+        before: the mark of what it was when somebody looked; where it is another now, nothing is
+            stored. None: whatever it was.
+    """
+    problem = _problem(what, key)
+    if problem is not None:
+        return problem
+    now = text_of(script, what, key) if before is not None else None
+    if now is not None and now.ok and _mark_of(now.data.text) != before:
+        return Result.conflict(
+            f"Nothing is changed: somebody has changed the {now.data.name} meanwhile. Look at the "
+            "difference to what it is now."
+        )
+    if what in OF_SETTINGS:
+        return update_settings(script, {what: _as_stored(what, text)}, by=by)
+    if not text.strip():
+        return Result.invalid(f"Nothing is changed: a {what} needs words.")
+    return _WRITERS[what](script, key, text)
+
+
+def _mark_of(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _found(script: AssistantScript, name: str, text: str) -> Result[EditedText]:
+    return Result(True, f"{script.key}, {name}", EditedText(text, name))
+
+
+def _problem(what: str, key: str) -> Result | None:
+    """The problem with the name of a text, or None."""
+    if what not in TEXTS:
+        return Result.invalid(f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
+    words = key.split()
+    is_right = {
+        TEMPLATE: len(words) == 1,
+        COMPONENT: len(words) in (1, 2) and _is_number(words[0]),
+        OVERRIDE: len(words) == 2 and words[0] in tuple(ContextType) and _is_number(words[1]),
+    }
+    if is_right.get(what, True):
+        return None
+    return Result.invalid(f"{key!r} will not do: {HOW[what]}.")
+
+
+def _is_number(word: str) -> bool:
+    return word.isdecimal() and len(word) <= 9
+
+
+def _as_stored(what: str, text: str) -> Any:
+    if what == LINES:
+        return [line.strip() for line in text.split("\n") if line.strip()]
+    return text.strip() or (None if what == "compact_prompt" else "")
+
+
+# ---- of prompts --------------------------------------------------------------------------------
+
+
+def _registry(script: AssistantScript) -> PromptRegistry:
+    own = (state.read(script, "prompt_components"), state.read(script, "prompt_templates"))
+    return PromptRegistry.read(prompts.game_prompts(), *own)
+
+
+def _template(script: AssistantScript, key: str) -> str:
+    found = _registry(script).templates.get(key)
+    return found.content if found is not None else ""
+
+
+def _component(script: AssistantScript, key: str) -> str:
+    found = _registry(script).components.get(int(key.split()[0]))
+    return found.content if found is not None else ""
+
+
+def _override(script: AssistantScript, key: str) -> str:
+    context, number = key.split()
+    own = state.read(script, "context_configs").get(context, {})
+    texts = own.get("component_overrides", {}) if isinstance(own, Mapping) else {}
+    return str(texts.get(int(number), "")) or _component(script, number)
+
+
+def _set_component(script: AssistantScript, key: str, text: str) -> Result:
+    number, _, name = key.partition(" ")
+    known = _registry_or_none(script)
+    found = known.components.get(int(number)) if known is not None else None
+    name = name.strip() or (found.key if found is not None else "")
+    if not name:
+        return Result.invalid(f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
+    return prompts.set_component(script, int(number), name, text)
+
+
+def _registry_or_none(script: AssistantScript) -> PromptRegistry | None:
+    try:
+        return _registry(script)
+    except ConfigurationError:
+        return None  # what is stored is wrong, which storing this may mend
+
+
+def _set_override(script: AssistantScript, key: str, text: str) -> Result:
+    context, number = key.split()
+    value = f"{number} = {text}"
+    return prompts.set_context(script, context, "component_overrides", value)
+
+
+_READERS: dict[str, Callable[[Any, str], str]] = {
+    TEMPLATE: _template,
+    COMPONENT: _component,
+    OVERRIDE: _override,
+}
+_WRITERS: dict[str, Callable[[Any, str, str], Result]] = {
+    TEMPLATE: prompts.set_template,
+    COMPONENT: _set_component,
+    OVERRIDE: _set_override,
+}

@@ -1,0 +1,240 @@
+"""The things that assistants depend on: models, stores, MCP servers, versions.
+
+Each is a row in words: how it is, and what to do where it is not well. Nothing is asked over the
+network here; `models.choosing.check_model` does that.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+from django.conf import settings
+from django.db import connection
+from typing_extensions import TypedDict
+
+from evennia_ai.audit import archive
+from evennia_ai.core.text.words import number
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.models import missing_tables
+from evennia_ai.operations.memory.upkeep import FAILED, NO_STORE, OFF, condition_of
+from evennia_ai.operations.models.endpoints import all_uses
+from evennia_ai.operations.monitoring import health as monitoring
+from evennia_ai.operations.monitoring import shared_ledger, workers
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.operations.times import as_shown
+from evennia_ai.resilience import CircuitBreakerState
+from evennia_ai.runtime import services
+
+GOOD, QUIET, BAD = "good", "quiet", "bad"
+LEVELS = (GOOD, QUIET, BAD)
+MOST_ARCHIVES = 10
+PACKAGES = ("evennia-ai", "evennia", "django", "mem0ai", "mcp", "xllamacpp")
+_MEGABYTE = 1_000_000
+
+
+class Part(TypedDict):
+    """A thing that assistants depend on."""
+
+    name: str
+    level: Annotated[str, one_of(LEVELS, "`quiet`: not there, as was set.")]
+    told: Annotated[str, note("How it is, in words.")]
+    advice: Annotated[str, note("What to do, or empty.")]
+
+
+class ArchiveRow(TypedDict):
+    """A file with a part of a record."""
+
+    name: str
+    at: Annotated[str, note("When it was written, by the game's clock.")]
+    bytes: int
+
+
+class Installed(TypedDict):
+    """A package, or Python itself."""
+
+    name: str
+    version: Annotated[str, note("Empty: it is not installed.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """All of it."""
+
+    parts: list[Part]
+    archives: Annotated[list[ArchiveRow], note("The newest first.")]
+    versions: list[Installed]
+
+
+def equipment() -> Result[Equipment]:
+    """The things that the game's assistants depend on, as they are now."""
+    stores = [*_memory(), *_workers(), *_database(), *_ledger()]
+    parts = [*_models(), *stores, *_servers(), *_agents()]
+    unwell = [part["name"] for part in parts if part["level"] == BAD]
+    told = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
+    return Result(True, told, Equipment(parts, _archives(), _versions()))
+
+
+def _part(name: str, level: str, told: str, advice: str = "") -> Part:
+    return {"name": name, "level": level, "told": told, "advice": advice}
+
+
+# ---- models ------------------------------------------------------------------------------------
+
+
+def _models() -> Iterator[Part]:
+    """The game's model and its stand-ins, and the models that assistants have of their own."""
+    advice = "Correct that in server/conf/settings.py or secret_settings.py, then: evennia reload"
+    try:
+        game = services.endpoint()
+        yield _part("The game's model", GOOD, game.describe(), game.notice)
+        yield from _endpoints()
+    except ConfigurationError as error:
+        game = None
+        yield _part("The game's model", BAD, f"It is not set up: {error}.", advice)
+    try:
+        for place, each in enumerate(services.fallbacks() if game is not None else (), 1):
+            yield _part(f"Stand-in {place}", GOOD, each.describe())
+    except ConfigurationError as error:
+        yield _part("Stand-ins", BAD, f"They are not set up: {error}.", advice)
+    for script in list_assistants():
+        try:
+            own = script.endpoint()
+        except ConfigurationError as error:
+            told = f"assistant config {script.key} set llm_model <name>, or unset it"
+            yield _part(f"The model of {script.key}", BAD, f"{error}.", told)
+            continue
+        if own != game:
+            yield _part(f"The model of {script.key}", GOOD, own.describe())
+
+
+def _endpoints() -> Iterator[Part]:
+    """The addresses of models that have several."""
+    for use in all_uses():
+        is_asked = use.state == CircuitBreakerState.CLOSED
+        told = use.told() if is_asked else f"Its breaker is {use.state}: {use.told()}"
+        advice = (
+            "" if is_asked else "The others are asked meanwhile, and it is tried again by itself."
+        )
+        yield _part(f"Endpoint {use.base_url}", GOOD if is_asked else BAD, told, advice)
+
+
+# ---- stores ------------------------------------------------------------------------------------
+
+
+def _memory() -> Iterator[Part]:
+    memory = services.memory()
+    now, status = condition_of(*monitoring.running()), memory.status()
+    if now.state == OFF:
+        yield _part(
+            "Memory store", QUIET, "It is off: memories are found by their words alone.", NO_STORE
+        )
+        return
+    kept, waiting = status["store"], status["waiting"]
+    told = f"{kept}, read by {status['embeddings'] or 'nothing yet'}; {waiting} requests wait."
+    if now.state == FAILED:
+        advice = "Until it is fixed, memories are kept, and not found by their meaning."
+        yield _part("Memory store", BAD, f"{told} {now.problem}", advice)
+    else:
+        yield _part("Memory store", GOOD, told, memory.notice)
+
+
+def _workers() -> Iterator[Part]:
+    """Workers where they are set; in most games they are not, and nothing is said."""
+    row = workers.workers_row()
+    if row["state"] == workers.OFF:
+        return
+    told = workers.in_words({**row, "problem": ""})
+    level = BAD if row["state"] == workers.FAILED else GOOD
+    yield _part("Workers", level, f"{told}.", row["problem"])
+
+
+def _database() -> Iterator[Part]:
+    vendor, health = connection.vendor, monitoring.health().data
+    files = monitoring.database_files()
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    told = f"{vendor}, {size / _MEGABYTE:,.1f} MB" if files else vendor
+    if health.database == FAILED:
+        yield _part("Database", BAD, f"{told}: it does not answer.", "See the server's log.")
+        return
+    if missing := missing_tables():
+        told = f"{told}: it has no tables {', '.join(missing)}."
+        yield _part("Database", BAD, told, "Type: evennia migrate")
+    elif health.database != monitoring.OK:
+        yield _part("Database", BAD, f"{told}: it is slow.", "See if its disk is full or busy.")
+    else:
+        yield _part("Database", GOOD, told)
+    for path in monitoring.readable_by_others():
+        # Where the game's files are is nobody's business.
+        name = Path(path).name
+        told = f"Other users of the machine may read {name}; passwords are in it."
+        yield _part("Database file", BAD, told, f"Type where it is: chmod 600 {name}")
+
+
+def _ledger() -> Iterator[Part]:
+    """The ledger where several games share it; most have their own, and nothing is said."""
+    if (found := shared_ledger.condition()) is not None:
+        told, trouble = found
+        yield _part("Shared ledger", BAD if trouble else GOOD, told, trouble)
+
+
+def _servers() -> Iterator[Part]:
+    try:
+        found = services.remote_servers().status()
+    except ConfigurationError as error:
+        yield _part("MCP servers", BAD, f"{error}.", "See EVENNIA_AI_MCP_SERVERS in docs/mcp.md")
+        return
+    for each in found:
+        level = GOOD if each["state"] == "connected" and not each["problem"] else BAD
+        told = f"{each['state']}, {number(each['tools'])} tools; breaker {each['breaker']}"
+        if each["left_out"]:
+            told += f"; left out: {', '.join(each['left_out'])}"
+        advice = "" if level == GOOD else "It is tried again by itself."
+        yield _part(
+            f"MCP server {each['name']}", level, f"{told}. {each['problem']}".strip(), advice
+        )
+
+
+def _agents() -> Iterator[Part]:
+    for each in services.remote_specialists().status():
+        is_good = each["state"] in ("ready", "not known yet") and each["breaker"] == "closed"
+        told = f"{each['state']}; breaker {each['breaker']}. {each['problem']}".strip()
+        advice = "See: assistant tools held" if each["state"] == "held" else ""
+        yield _part(f"Remote specialist {each['name']}", GOOD if is_good else BAD, told, advice)
+
+
+# ---- files and packages ------------------------------------------------------------------------
+
+
+def _archives() -> list[ArchiveRow]:
+    """The newest files into which records were put."""
+    try:
+        folder = archive.folder_of(archive.policy())
+        files = [(path.stat(), path.name) for path in folder.glob("*.jsonl*") if path.is_file()]
+    except (ConfigurationError, OSError):
+        return []
+    files.sort(key=lambda each: -each[0].st_mtime)
+    return [
+        {"name": name, "at": as_shown(stat.st_mtime), "bytes": stat.st_size}
+        for stat, name in files[:MOST_ARCHIVES]
+    ]
+
+
+def _versions() -> list[Installed]:
+    found: list[Installed] = [{"name": "Python", "version": platform.python_version()}]
+    for name in PACKAGES:
+        try:
+            found.append({"name": name, "version": version(name)})
+        except PackageNotFoundError:
+            found.append({"name": name, "version": ""})
+    engine = settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
+    return [*found, {"name": engine, "version": _database_version()}]
+
+
+def _database_version() -> str:
+    return ".".join(map(str, connection.get_database_version()))

@@ -1,0 +1,396 @@
+"""Health of all assistants, and Prometheus metrics.
+
+No secrets, no names of persons and no words: who reads it need not be staff. All but
+`count_request` is called in the reactor's thread.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.db import DatabaseError, connection
+from evennia.scripts.models import ScriptDB
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+from twisted.internet import reactor
+
+from evennia_ai import approvals, emergency
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.core.safety.budget import BudgetAccount, Total
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.settings.budget import Scope
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import OTHERS
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.memory.upkeep import FAILED, Condition, condition_of
+from evennia_ai.operations.models.endpoints import EndpointUse, all_uses, calls_of, in_flight_of
+from evennia_ai.operations.monitoring.counts import BUCKETS_SECONDS, Observed, observed
+from evennia_ai.operations.monitoring.database_files import database_files as database_files
+from evennia_ai.operations.monitoring.database_files import readable_by_others as readable_by_others
+from evennia_ai.operations.monitoring.workers import OFF, WorkersRow, workers_row
+from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.resilience import CircuitBreakerState
+from evennia_ai.runtime import ability, services, state
+from evennia_ai.runtime.assistant import Assistant
+
+METRICS_TYPE = CONTENT_TYPE_LATEST
+OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"
+SILENT, UNABLE, PAUSED = "silent", "unable", "paused"
+STATES = (*(each.value for each in State), SILENT, UNABLE, PAUSED)
+HALTED = (State.STOPPED.value, State.SAFETY_LOCKOUT.value)
+SLOW_SECONDS = 0.5
+MOST_ASSISTANTS = 1_000
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")
+
+
+def running() -> list[Assistant]:
+    """The assistants that this process runs, as they are in memory."""
+    scripts = ScriptDB.get_all_cached_instances()
+    return [s for s in scripts if isinstance(s, AssistantScript) and s.work is not None and s.pk]
+
+
+def condition(script: Assistant) -> str:
+    """The condition of an assistant, a word of STATES."""
+    found = emergency.state_of(script).value
+    if found in HALTED:
+        return found
+    if script.work is not None and script.work.is_closing:
+        return PAUSED
+    if not state.read(script, "enabled"):
+        return SILENT
+    if not script.silence:
+        return found
+    # A body that the game lets lie is not the fault of the assistant's.
+    is_of_body = script.obj is not None and bool(ability.inability(script.obj))
+    return SILENT if is_of_body else UNABLE
+
+
+# ---- health ------------------------------------------------------------------------------------
+
+
+HEALTH = [OK, DEGRADED, STOPPED]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The health of the assistants, without a name or a secret."""
+
+    status: Annotated[str, one_of(HEALTH)]
+    assistants: Annotated[dict[str, int], note("How many by what they do.")]
+    waiting: Annotated[int, note("Messages that nobody answered yet.")]
+    questions: Annotated[int, note("Open questions.")]
+    breakers: Annotated[int, note("Those that are not closed.")]
+    database: Annotated[str, note("`ok`, `slow` or `failed`.")]
+    model: Annotated[str, note("`ok` or `not set up`.")]
+    memory: Annotated[str, note("`ok`, `off` or `failed`.")]
+    workers: Annotated[str, note("`ok`, `off` or `failed`.")]
+    reasons: Annotated[list[str] | None, note("For staff only.")] = None
+    endpoints: Annotated[list[EndpointUse] | None, note("For staff only.")] = None
+
+
+def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) -> Result[Health]:
+    """The health of the assistants of this game, found out cheaply.
+
+    Args:
+        with_reasons: say why not, with the names of assistants and services: for staff.
+        slow_seconds: from when on the database counts as slow.
+    """
+    scripts = running()
+    found = [(script, condition(script)) for script in scripts]
+    counts = Counter(word for _, word in found)
+    database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
+    # The tables of memories are in it too, and are not asked where it does not answer.
+    memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
+    problem, workers = _problem_of_model(), workers_row()
+    reasons = [
+        *(f"{script.key}: {script.silence}" for script, word in found if word == UNABLE),
+        *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
+        *(
+            f"{server}: {len(tools)} tools are held back"
+            for server, tools in services.remote_servers().held().items()
+        ),
+        *(f"{agent}: its card is held back" for agent in services.remote_specialists().held()),
+        *([f"the database is {database}"] if database != OK else ()),
+        *([f"the model is not set up: {problem}"] if problem else ()),
+        *([f"workers: {workers['problem']}"] if workers["problem"] else ()),
+        *([f"memories: {memory.problem}"] if memory.problem and memory.state == FAILED else ()),
+    ]
+    status = DEGRADED if reasons else OK
+    if scripts and all(counts[name] == 0 for name in STATES if name not in HALTED):
+        status = STOPPED
+    data = Health(
+        status=status,
+        assistants={name: counts[name] for name in STATES},
+        waiting=sum(len(script.work.inbox) for script in scripts),
+        questions=sum(len(approvals.pending(script)) for script in scripts),
+        breakers=len(unwell),
+        database=database,
+        model="not set up" if problem else OK,
+        memory=memory.state,
+        workers=workers["state"],
+        reasons=reasons if with_reasons else None,
+        endpoints=all_uses() if with_reasons else None,
+    )
+    halted = sum(counts[name] for name in HALTED)
+    return Result(True, f"{status}: {len(scripts)} assistants, {halted} of them stopped", data)
+
+
+def _database(slow_seconds: float) -> str:
+    began = time.perf_counter()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return FAILED
+    return "slow" if time.perf_counter() - began >= slow_seconds else OK
+
+
+def _problem_of_model() -> str:
+    try:
+        services.endpoint()
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+# ---- metrics -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """The source of the metrics of one moment.
+
+    Attributes:
+        total: what the ledger counted for the whole game; None where it cannot be read.
+    """
+
+    scripts: list[Assistant]
+    total: Total | None
+    seen: Observed
+    work: WorkersRow
+
+
+Labels = tuple[str, ...]
+Samples = Mapping[Labels, float]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric: a counter when its name ends so, else a gauge.
+
+    Attributes:
+        read: gives the values by their labels.
+    """
+
+    text: str
+    labels: Labels
+    read: Callable[[Scrape], Samples]
+
+
+def _by_assistant(count: Callable[[Assistant], float]) -> Callable[[Scrape], Samples]:
+    def read(scrape: Scrape) -> Samples:
+        sums: dict[Labels, float] = {}
+        for script in scrape.scripts:
+            key = (str(script.key),)
+            if key not in sums and len(sums) >= MOST_ASSISTANTS:
+                key = (OTHERS,)
+            sums[key] = sums.get(key, 0) + count(script)
+        return sums
+
+    return read
+
+
+def _of_ledger(**counts: Callable[[Total], int]) -> Callable[[Scrape], Samples]:
+    """Counters of the ledger, by what stands for a label; a lone one has none."""
+
+    def read(scrape: Scrape) -> Samples:
+        if (total := scrape.total) is None:
+            return {}
+        values = {name: scrape.seen.rise(name, count(total)) for name, count in counts.items()}
+        return {(name,) if len(counts) > 1 else (): value for name, value in values.items()}
+
+    return read
+
+
+def _seen(name: str) -> Callable[[Scrape], Samples]:
+    """Counts of this process."""
+
+    def read(scrape: Scrape) -> Samples:
+        counted = dict(getattr(scrape.seen, name))
+        return {key if isinstance(key, tuple) else (key,): n for key, n in counted.items()}
+
+    return read
+
+
+def _conditions(scrape: Scrape) -> Samples:
+    counts = Counter(map(condition, scrape.scripts))
+    return {(name,): counts[name] for name in STATES}
+
+
+def _breaker_states(_scrape: Scrape) -> Samples:
+    stats = services.pool().breakers.get_all_stats().values()
+    return {
+        (one_line(_CREDENTIALS.sub("//", item["name"]), 200), each.value): each == item["state"]
+        for item in stats
+        for each in CircuitBreakerState
+    }
+
+
+def _jobs(scrape: Scrape) -> Samples:
+    """Jobs for workers by their state; none where workers are not set."""
+    work = scrape.work
+    if work["state"] == OFF:
+        return {}
+    return {
+        ("waiting",): work["waiting"],
+        ("running",): work["running"],
+        ("stalled",): work["stalled"],
+    }
+
+
+def _of_work(scrape: Scrape, value: int) -> Samples:
+    return {} if scrape.work["state"] == OFF else {(): value}
+
+
+def _lag(_scrape: Scrape) -> Samples:
+    """Seconds by which the latest of what should have run by now is late."""
+    now = reactor.seconds()
+    return {(): max([0.0, *(now - call.getTime() for call in reactor.getDelayedCalls())])}
+
+
+METRICS: dict[str, MetricRow] = {
+    "evennia_ai_assistants": MetricRow("assistants by what they do", ("state",), _conditions),
+    "evennia_ai_inbox_events": MetricRow(
+        "messages and tasks that wait",
+        ("assistant",),
+        _by_assistant(lambda script: len(script.work.inbox)),
+    ),
+    "evennia_ai_questions_open": MetricRow(
+        "questions that nobody answered yet",
+        ("assistant",),
+        _by_assistant(lambda script: len(approvals.pending(script))),
+    ),
+    "evennia_ai_consecutive_errors": MetricRow(
+        "ticks in a row that failed",
+        ("assistant",),
+        _by_assistant(lambda script: state.read(script, "consecutive_errors")),
+    ),
+    "evennia_ai_tool_breakers_unwell": MetricRow(
+        "tools of an assistant whose breaker is not closed",
+        ("assistant",),
+        _by_assistant(lambda script: len(script.work.breakers.degraded())),
+    ),
+    "evennia_ai_breaker_state": MetricRow(
+        "1 for the state that a breaker of the game is in", ("breaker", "state"), _breaker_states
+    ),
+    "evennia_ai_endpoint_calls_in_flight": MetricRow(
+        "model calls under way at each of several endpoints", ("endpoint",), in_flight_of
+    ),
+    "evennia_ai_endpoint_calls_total": MetricRow(
+        "model calls begun at each of several endpoints", ("endpoint",), calls_of
+    ),
+    "evennia_ai_model_calls_in_flight": MetricRow(
+        "model calls under way, of all server processes",
+        (),
+        lambda scrape: {} if scrape.total is None else {(): scrape.total.open_calls},
+    ),
+    "evennia_ai_model_calls_total": MetricRow(
+        "model calls that were sent and are over",
+        (),
+        _of_ledger(calls=lambda total: total.calls - total.open_calls),
+    ),
+    "evennia_ai_model_tokens_total": MetricRow(
+        "tokens of these calls",
+        ("kind",),
+        _of_ledger(
+            prompt=lambda total: total.prompt_tokens,
+            completion=lambda total: total.completion_tokens,
+        ),
+    ),
+    "evennia_ai_model_cost_dollars_total": MetricRow(
+        "US dollars of these calls, as far as their prices are known",
+        (),
+        lambda scrape: {
+            key: nano / NANO
+            for key, nano in _of_ledger(cost=lambda total: total.cost_nano)(scrape).items()
+        },
+    ),
+    "evennia_ai_ticks_total": MetricRow("ticks by what they came to", ("outcome",), _seen("ticks")),
+    "evennia_ai_tool_calls_total": MetricRow("calls of tools", ("tool",), _seen("tools")),
+    "evennia_ai_tool_errors_total": MetricRow("those that failed", ("tool",), _seen("errors")),
+    "evennia_ai_tool_seconds_total": MetricRow("seconds they took", ("tool",), _seen("seconds")),
+    "evennia_ai_emergency_stops_total": MetricRow(
+        "emergency stops and lockouts", ("cause",), _seen("stops")
+    ),
+    "evennia_ai_limits_total": MetricRow(
+        "limits that were reached", ("kind", "decision"), _seen("limits")
+    ),
+    "evennia_ai_api_requests_total": MetricRow(
+        "requests to the API", ("method", "endpoint", "status"), _seen("requests")
+    ),
+    "evennia_ai_worker_jobs": MetricRow("jobs for workers, by how they stand", ("state",), _jobs),
+    "evennia_ai_workers": MetricRow(
+        "workers at work", (), lambda scrape: _of_work(scrape, scrape.work["workers"])
+    ),
+    "evennia_ai_worker_jobs_given_up_total": MetricRow(
+        "jobs that ended every worker that began them",
+        (),
+        lambda scrape: _of_work(scrape, scrape.work["given_up"]),
+    ),
+    "evennia_ai_reactor_lag_seconds": MetricRow(
+        "how late the server is with what is due", (), _lag
+    ),
+}
+TICKS = "evennia_ai_tick_duration_seconds"
+TICKS_TEXT = "how long ticks took, from their begin to their end"
+
+
+class _Metrics(Collector):
+    """Reads everything when it is asked."""
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics as they are now."""
+        scrape = Scrape(running(), _read_ledger(), observed(), workers_row())
+        for name, row in METRICS.items():
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            family = kind(name, row.text, labels=row.labels)
+            for labels, value in row.read(scrape).items():
+                family.add_metric(labels, value)
+            yield family
+        yield _tick_durations(scrape.seen)
+
+
+def _read_ledger() -> Total | None:
+    try:
+        return read_total(BudgetAccount(Scope.GAME, "", ""))
+    except (DatabaseError, ConfigurationError):
+        return None  # as long as it is away or has no tables
+
+
+def _tick_durations(seen: Observed) -> Metric:
+    counts = [sum(seen.buckets[: place + 1]) for place in range(len(seen.buckets))]
+    ends = [*map(str, BUCKETS_SECONDS), "+Inf"]
+    buckets = list(zip(ends, counts, strict=True))
+    return HistogramMetricFamily(TICKS, TICKS_TEXT, buckets=buckets, sum_value=seen.tick_seconds)
+
+
+_REGISTRY = CollectorRegistry(auto_describe=False)
+_REGISTRY.register(_Metrics())
+
+
+def metrics() -> bytes:
+    """All metrics in the text format of Prometheus, of the type METRICS_TYPE."""
+    return generate_latest(_REGISTRY)

@@ -1,0 +1,1 @@
+"""Agents elsewhere: tasks that they give by A2A, and specialists that are given some."""

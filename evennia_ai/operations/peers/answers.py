@@ -1,0 +1,98 @@
+"""Tasks of peers gone on with: a question that is open is answered, and a task is called off."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred, succeed
+
+from evennia_ai import approvals, audit
+from evennia_ai.approvals import store as questions
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.typed_objects import Account
+from evennia_ai.models import PeerTask
+from evennia_ai.operations.conversation.questions import answer as answer_question
+from evennia_ai.operations.peers import states
+from evennia_ai.operations.peers.tasks import Given, follow
+from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.rights.acts import is_staff
+from evennia_ai.tasks import peer_store, programs, task_waits
+from evennia_ai.tasks.programs import Reason
+
+IS_OVER = "Task {number} is over, it is {state}; give another one."
+NOT_ASKED = "Task {number} is being worked on, and asks you nothing."
+ANSWERED = "Question {question} of task {number} is already answered: {why}."
+SENT_BEFORE = "Message {message!r} was already answered; a new one needs an id of its own."
+OTHER_QUESTION = "Question {given} is already answered or was never asked; {open} is open."
+CALLED_OFF = "the peer called it off"
+
+
+def answer(
+    script: AssistantScript, account: Account, task: PeerTask, given: Given
+) -> Deferred[Result[PeerTask]]:
+    """Answer the question that a task waits for.
+
+    Whether this account may is decided as for everybody: a limit is for who runs the assistant.
+    """
+    follow(task)
+    refused = _no_answer(task, given)
+    if refused is not None:
+        return succeed(refused)
+    # To allow something dangerous takes the word for it, not a text that reads like one.
+    is_plain = task.state == peer_store.INPUT_REQUIRED
+    text = given.choice or (given.text if is_plain else "")
+    number = task.question
+    if not text:
+        told = f"Question {number} needs its answer as metadata: choice_id."
+        return succeed(Result.invalid(told))
+    running = answer_question(number, account, text, is_staff=is_staff(account))
+    return running.addCallback(_answered, task, given, number)
+
+
+def _no_answer(task: PeerTask, given: Given) -> Result | None:
+    """None where an answer of that kind may be given now."""
+    if task.state in peer_store.FINAL:
+        if given.choice and task.question:
+            return Result.conflict(_already(task))
+        return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
+    if any(word["id"] == given.id for word in peer_store.said(task)[1:]):
+        return Result.conflict(SENT_BEFORE.format(message=given.id[:64]))
+    if task.state not in peer_store.ASKING:
+        asked = _already(task) if task.question else NOT_ASKED.format(number=task.pk)
+        return Result.conflict(asked)
+    if given.question and given.question != task.question:
+        told = OTHER_QUESTION.format(given=given.question, open=task.question)
+        return Result.conflict(told)
+    return None
+
+
+def _already(task: PeerTask) -> str:
+    why = questions.why_closed(task.question) or "nobody waits for it any more"
+    return ANSWERED.format(question=task.question, number=task.pk, why=why)
+
+
+def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:
+    if questions.find(number) is not None:  # it is open still: that was not an answer to it
+        return Result(False, outcome.message, problem=outcome.problem or Problem.INVALID)
+    peer_store.say(task, given.as_word())
+    if task.state == peer_store.AUTH_REQUIRED:
+        states.end(task, peer_store.COMPLETED, outcome.message)
+    elif task.state not in peer_store.FINAL:
+        states.move(task, peer_store.WORKING)
+    follow(task)
+    return Result(True, outcome.message, task)
+
+
+def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[PeerTask]:
+    """Call a task off: what is under way for it is dropped."""
+    follow(task)
+    if task.state in peer_store.FINAL:
+        return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
+    if task.state == peer_store.AUTH_REQUIRED:
+        entry = questions.find(task.question)
+        if entry is not None:
+            approvals.drop(*entry, account)
+    states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
+    wait = task_waits.by_id(task.request)
+    if isinstance(wait, programs.Request):
+        task_waits.give_up(wait, wait.refusal(CALLED_OFF, Reason.STOPPED))
+    audit.record("peer_canceled", script, by=str(account.key), task=task.pk)
+    return Result(True, f"Task {task.pk} is called off.", task)

@@ -1,0 +1,391 @@
+"""Tasks of peers, agents elsewhere that ask by A2A: begun, asked for, answered, called off, ended.
+
+A task is a request that outlasts a restart, as a program makes one by a name of its own. What a
+peer sees of it follows from that and from the questions that are open about it: `follow` looks, and
+writes down what is new. It is called whenever either may have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4
+
+from evennia.accounts.models import AccountDB
+
+from evennia_ai import approvals, audit
+from evennia_ai.agent import requests
+from evennia_ai.agent.requests import NoAnswerError
+from evennia_ai.approvals import store as questions
+from evennia_ai.approvals.people import task_of
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.safety.questions import Question
+from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.core.text.words import number as in_words
+from evennia_ai.core.typed_objects import Account
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import person_of
+from evennia_ai.models import PeerTask, PendingTask
+from evennia_ai.operations.conversation.talk import PROBLEMS
+from evennia_ai.operations.naming import list_assistants
+from evennia_ai.operations.peers import states
+from evennia_ai.operations.peers.overview import used_today
+from evennia_ai.operations.peers.states import no_further
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.rights.acts import is_staff, refusal
+from evennia_ai.runtime.rights import forms_of
+from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, store, task_waits
+
+LOCK = "peer"
+ALL = "*"
+PREFIX = "a2a:"
+NOT_YOURS = "You may not ask {name}: its lock {lock!r} lets you not."
+NO_TASK = "You have no task {number!r} with {name}."
+TOO_MANY = "{count} of your tasks are under way with this game; wait until one is over."
+USED_UP = (
+    "Your account has used {used} tokens today, of {cap} with which agents elsewhere may begin; "
+    "give it tomorrow (UTC), or ask the game's owner for more: peer_tokens_per_day in "
+    "EVENNIA_AI_A2A_CONFIG."
+)
+NOT_KNOWN = (
+    "What your account has used today is not known now, as the game's ledger cannot be read; try "
+    "again later."
+)
+SENT_BEFORE = (
+    "Message {message!r} was sent before, and what came of it is kept no more; a new one needs an "
+    "id of its own."
+)
+ALL_BUSY = "{count} tasks of peers are under way with this game; try again later."
+GONE = "{name} gives no answer: the game does not know this task any more"
+TAKES = "(They take no plain text, but: {modes}. Attach what they need.)"
+NOT_RUNNING = "{name} gives no answer: it is not running"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A message of a peer's.
+
+    Attributes:
+        id: the peer's own for it.
+        text: its words.
+        context: the thread that it belongs to; "" for a new one.
+        is_order: it wants something done in the world, not only an answer.
+        choice: the answer to a question, by its id; "" where the words are the answer.
+        question: the number of what it answers; 0: whatever is open.
+        metadata: as it was sent.
+        modes: the media types that the peer takes; none: all.
+    """
+
+    id: str
+    text: str
+    context: str = ""
+    is_order: bool = False
+    choice: str = ""
+    question: int = 0
+    metadata: dict[str, Any] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
+
+    def as_word(self) -> dict[str, Any]:
+        """The same as it is kept."""
+        kept: dict[str, Any] = {"id": self.id, "role": "user", "text": self.text}
+        if self.metadata:
+            kept["metadata"] = self.metadata
+        return {**kept, "modes": list(self.modes)} if self.modes else kept
+
+    @property
+    def words(self) -> str:
+        """The same as the assistant reads it, with what else than text they take."""
+        if peer_parts.is_taken(peer_parts.TEXT, self.modes):
+            return self.text
+        return f"{self.text}\n{TAKES.format(modes=', '.join(self.modes))}"
+
+
+# ---- who may ask whom --------------------------------------------------------------------------
+
+
+def is_open(script: AssistantScript, config: A2aConfig) -> bool:
+    """True where an assistant has a card: by a lock of its body, or by the setting."""
+    if script.obj is None:
+        return False
+    named = {name.casefold() for name in config.assistants}
+    is_named = ALL in named or str(script.key).casefold() in named
+    return is_named or bool(script.obj.locks.get(LOCK))
+
+
+def open_assistants(config: A2aConfig) -> list[AssistantScript]:
+    """The assistants that have a card, by name."""
+    return [script for script in list_assistants() if is_open(script, config)]
+
+
+def may_ask(script: AssistantScript, account: Account) -> bool:
+    """True where an account passes the lock of an assistant's body, if that has one."""
+    body = script.obj
+    if not body.locks.get(LOCK):
+        return True
+    return any(body.access(form, LOCK) for form in forms_of(account))
+
+
+# ---- giving a task -----------------------------------------------------------------------------
+
+
+def begin(
+    script: AssistantScript,
+    account: Account,
+    given: Given,
+    config: A2aConfig,
+    storing: Callable[[PeerTask], None] | None = None,
+) -> Result[PeerTask]:
+    """Give an assistant a task, once: by a message that was sent before it is the one of before.
+
+    Args:
+        storing: of a new one: stores what belongs to it, in the same transaction.
+    """
+    number, before = _number_of_new(script, account, given)
+    if before is not None:
+        return Result(True, f"{script.key} has it already.", before)
+    at = states.now()
+    refused = _refusal(script, account, given, config, number)
+    if refused is not None:
+        return refused
+    task = PeerTask(
+        id=number,
+        assistant=script.id,
+        account=account.pk,
+        context=given.context or str(uuid4()),
+        is_order=given.is_order,
+        state=peer_store.WORKING,
+        words=json.dumps([given.as_word()], ensure_ascii=False),
+        made_at=at,
+        changed_at=at,
+    )
+
+    def store_all(event: Event) -> None:
+        task.request, task.number = event.id, event.number
+        peer_store.begin(task)
+        if storing is not None:
+            storing(task)
+
+    refused = _ask(script, account, given, config, number, store_all)
+    if refused is not None:
+        return refused
+    audit.record("peer_asked", script, by=str(account.key), task=number, number=task.number)
+    return Result(True, f"{script.key} has it.", task)
+
+
+def _ask(
+    script: AssistantScript,
+    account: Account,
+    given: Given,
+    config: A2aConfig,
+    number: str,
+    storing: Callable[[Event], None],
+) -> Result | None:
+    """Put it into the inbox. Returns why it may not go there."""
+    try:
+        begun = requests.begin(
+            script,
+            given.words,
+            account,
+            config.task_seconds,
+            is_order=given.is_order,
+            name=f"{PREFIX}{number}",
+            hops=remote_tasks.hops_of(given.metadata),
+            storing=storing,
+        )
+    except NoAnswerError as error:
+        return Result(False, f"{error}.", problem=PROBLEMS[error.reason])
+    except Exception:  # it is in no inbox, so nobody would end it
+        peer_store.remove(number)
+        raise
+    begun.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
+    return None
+
+
+def number_of(script: AssistantScript, account: Account, given: Given) -> str:
+    """The id of the task of a message: always the same, however often it is sent.
+
+    Peers use an id for other words too, which are another message.
+    """
+    said = [account.pk, script.id, given.id, given.context, given.text, given.is_order]
+    named = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+    return str(UUID(bytes=sha256(named).digest()[:16], version=4))
+
+
+def _number_of_new(
+    script: AssistantScript, account: Account, given: Given
+) -> tuple[str, PeerTask | None]:
+    """The id of the task of a message, and the task of before where it is that one still.
+
+    An order is so for good. A question that was answered is asked anew.
+    """
+    number = number_of(script, account, given)
+    before = peer_store.find(number)
+    if before is None:
+        return number, None
+    follow(before)
+    if before.is_order or before.state not in peer_store.FINAL:
+        return number, before
+    return str(uuid4()), None
+
+
+def may_begin(
+    script: AssistantScript, account: Account, given: Given, config: A2aConfig
+) -> Result | None:
+    """None where a task is begun by that message, or was."""
+    number, before = _number_of_new(script, account, given)
+    return None if before is not None else _refusal(script, account, given, config, number)
+
+
+def _refusal(
+    script: AssistantScript, account: Account, given: Given, config: A2aConfig, number: str
+) -> Result | None:
+    name = f"{PREFIX}{number}"
+    if store.find(script.id, person_of(account), name) is not None:
+        return Result.conflict(SENT_BEFORE.format(message=given.id))
+    if not may_ask(script, account):
+        lock = str(script.obj.locks.get(LOCK))
+        return Result.forbidden(NOT_YOURS.format(name=script.key, lock=lock))
+    if given.is_order and (refused := refusal("tell", account, script)) is not None:
+        return refused
+    if (refused := no_further(script, given.metadata)) is not None:
+        return refused
+    mine = peer_store.count_unfinished(account=account.pk)
+    if 0 < config.tasks_per_peer <= mine:
+        return Result.unavailable(TOO_MANY.format(count=mine))
+    cap = config.peer_tokens_per_day
+    if cap and (refused := _used_up(account, cap)) is not None:
+        return refused
+    of_all = peer_store.count_unfinished()
+    if 0 < config.tasks_at_once <= of_all:
+        return Result.unavailable(ALL_BUSY.format(count=of_all))
+    return None
+
+
+def _used_up(account: Account, cap: int) -> Result | None:
+    try:
+        used = used_today(account.pk)
+    except ConfigurationError:  # without the ledger no model could answer either
+        return Result.unavailable(NOT_KNOWN)
+    told = USED_UP.format(used=in_words(used), cap=in_words(cap))
+    return Result.unavailable(told) if used >= cap else None
+
+
+def find(script: AssistantScript, account: Account, number: str) -> Result[PeerTask]:
+    """A task that an account gave an assistant; one of somebody else's is none."""
+    task = peer_store.find(number, account=account.pk, assistant=script.id)
+    if task is None:
+        return Result.missing(NO_TASK.format(number=number[:64], name=script.key))
+    return Result(True, task.state, task)
+
+
+# ---- what became of it -------------------------------------------------------------------------
+
+
+def follow_all(assistant: str = "") -> None:
+    """Look at every task that is not over, of one assistant or of all."""
+    for task in peer_store.unfinished():
+        script = _script_of(task)
+        if not assistant or script is None or str(script.key) == assistant:
+            follow(task)
+
+
+def follow(task: PeerTask) -> None:
+    """Look what became of a task, and write down what is new."""
+    if task.state in peer_store.FINAL:
+        return
+    script = _script_of(task)
+    pending = PendingTask.objects.filter(pk=task.request).first()
+    if script is None or pending is None:
+        name = "it" if script is None else script.key
+        states.end(task, peer_store.FAILED, f"{GONE.format(name=name)}.")
+    elif pending.state == store.OPEN:
+        _follow_open(script, task, pending)
+    elif pending.state == store.FAILED:
+        states.end(task, peer_store.FAILED, f"{pending.answer}.")
+    else:
+        _follow_answered(script, task, pending)
+
+
+def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
+    """The assistant has it, unless a kill cut it off and nobody takes it up again."""
+    account = account_of(task)
+    if script.work is None:
+        if pending.ends_at < states.now():
+            states.end(task, peer_store.FAILED, f"{NOT_RUNNING.format(name=script.key)}.")
+        return
+    if task_waits.by_id(task.request) is None and account is not None:
+        found = programs.find(script, account, f"{PREFIX}{task.pk}")
+        if found is not None and found.state == store.FAILED:
+            states.end(task, peer_store.FAILED, f"{found.answer}.")
+        return
+    question = _open_question(task, account, is_call=False)
+    if question is None:
+        if task.state != peer_store.WORKING:
+            states.move(task, peer_store.WORKING)
+    elif task.question != question.number or task.state != peer_store.INPUT_REQUIRED:
+        states.ask(task, peer_store.INPUT_REQUIRED, question)
+
+
+def _follow_answered(script: AssistantScript, task: PeerTask, pending: PendingTask) -> None:
+    """It has reported, and perhaps somebody has to allow what it wants to do."""
+    calls = [each for each in questions.stored(script) if each.call and _is_of(each, task)]
+    if any(each.choice for each in calls):
+        return  # it is being done
+    question = _open_question(task, account_of(task), is_call=True)
+    if question is not None:
+        if task.question != question.number or task.state != peer_store.AUTH_REQUIRED:
+            states.ask(task, peer_store.AUTH_REQUIRED, question)
+        return
+    closed = questions.why_closed(task.question) if task.question else ""
+    was_asked = task.state == peer_store.AUTH_REQUIRED and closed
+    answer = str(pending.answer)
+    text = f"{answer} (question {task.question}: {closed})" if was_asked else answer
+    is_talk = pending.reason == store.TALK and not (task.is_order or task.question)
+    states.end(task, peer_store.COMPLETED, text, is_talk=is_talk)
+
+
+def _is_of(question: Question, task: PeerTask) -> bool:
+    return bool(task_of(question) == task.request)
+
+
+def _open_question(task: PeerTask, account: Any, *, is_call: bool) -> Question | None:
+    """The oldest open question about a task that its peer may answer."""
+    if account is None:
+        return None
+    for script, question in questions.everywhere():
+        is_meant = bool(question.call) is is_call and _is_of(question, task)
+        if is_meant and approvals.may_answer(script, question, account, is_staff=is_staff(account)):
+            return question
+    return None
+
+
+def _script_of(task: PeerTask) -> AssistantScript | None:
+    found = (script for script in list_assistants() if script.id == task.assistant)
+    return next(found, None)
+
+
+def account_of(task: PeerTask) -> Account | None:
+    """The account that gave a task; None: it is gone."""
+    account: Account | None = AccountDB.objects.filter(pk=task.account).first()
+    return account
+
+
+# ---- who waits ----------------------------------------------------------------------------------
+
+
+def account_waiting(request: str) -> Account | None:
+    """The account whose task has that event, while it is not over; None: it is not a peer's."""
+    task = peer_store.by_request(request) if request else None
+    if task is None or task.state in peer_store.FINAL:
+        return None
+    return account_of(task)
+
+
+def is_waiting(person: str) -> bool:
+    """True where a person has a task that is not over."""
+    number = person.removeprefix(peer_store.ACCOUNT)
+    return number.isdecimal() and bool(peer_store.count_unfinished(account=int(number)))

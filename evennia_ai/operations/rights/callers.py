@@ -1,0 +1,79 @@
+"""Callers from the web: whether an account may ask at all, and for which assistant."""
+
+from __future__ import annotations
+
+from evennia.accounts.accounts import DefaultAccount, DefaultGuest
+from evennia.accounts.models import AccountDB
+
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.typed_objects import Account
+from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.rights.acts import ACTS, OF_THE_BODY, is_staff, refusal
+
+LONGEST_KEY = 200
+NOT_YOURS = "You may not do that: it needs a right that you do not have."
+
+
+def account_of(pk: int, address: str) -> Result[Account]:
+    """The account that asks, or why it may not; gone or switched off, it is `missing`.
+
+    Args:
+        pk: the number of the account.
+        address: the network address that it comes from.
+    """
+    account: Account | None = AccountDB.objects.filter(pk=pk).first()
+    if account is None or not account.is_active:
+        return Result.missing("This account is gone, or switched off.")
+    if DefaultAccount.is_banned(username=str(account.username), ip=address):
+        return Result.forbidden("You are banned from this game.")
+    if isinstance(account, DefaultGuest):
+        return Result.forbidden("Guests may not do this from the web.")
+    if account.attributes.get("assistant_body"):
+        return Result.forbidden("Assistants may not do this from the web.")
+    return Result(True, "", account)
+
+
+def find_allowed(act: str, person: Account, key: str | None) -> Result[AssistantScript | None]:
+    """The assistant of that name, if the person may do that to it; None where none is named.
+
+    Whoever may not see assistants is told the same whether there is one or not; but what everybody
+    may do for himself is done by a name, as in the game.
+    """
+    if act and (key is None or ACTS[act] not in OF_THE_BODY):
+        refused = refusal(act, person)
+        if refused is not None:
+            return refused
+    if key is None:
+        return Result(True, "", None)
+    if not act or ACTS[act] not in OF_THE_BODY:
+        return _find(key, person)
+    found = _find(key, person, is_told=is_staff(person))
+    if not found.ok:
+        return found
+    refused = refusal(act, person, found.data)
+    if refused is None:
+        return found
+    return refused if is_staff(person) else Result(False, NOT_YOURS, problem=refused.problem)
+
+
+def _find(key: str, person: Account, *, is_told: bool = True) -> Result[AssistantScript | None]:
+    known = key.isprintable() and len(key) <= LONGEST_KEY
+    script = assistant_for(key, person, find_assistant) if known else None
+    if script is not None:
+        return Result(True, "", script)
+    if not is_told:
+        return Result.forbidden(NOT_YOURS)
+    return Result.missing(f"There is no assistant named {key[:60]!r}.")
+
+
+def find_all_allowed(act: str, person: Account) -> tuple[list[AssistantScript], list[str]]:
+    """The assistants that a person may do an act to, and the names of the others."""
+    mine: list[AssistantScript] = []
+    refused: list[str] = []
+    for script in list_assistants():
+        if refusal(act, person, script) is None:
+            mine.append(script)
+        else:
+            refused.append(str(script.key))
+    return mine, refused

@@ -1,0 +1,159 @@
+"""Access tokens of programs: what their owners can do with them, and whoever owns the game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from evennia.accounts.accounts import DefaultGuest
+from evennia.utils import logger
+from typing_extensions import TypedDict
+
+from evennia_ai.core.typed_objects import Account
+from evennia_ai.models import AccessToken, TokenScope
+from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.operations.rights import token_store
+
+NO_TOKENS = "This game keeps no tokens: token_days in EVENNIA_AI_API_CONFIG is 0."
+SCOPES = [scope.value for scope in TokenScope]
+SCOPE = (
+    "`read` changes and reveals nothing; `usual` does so by MCP, and by REST all that the account "
+    "may; `write` does that by both."
+)
+CAN = {
+    TokenScope.READ: "With it one can only read.",
+    TokenScope.USUAL: "By MCP one can only read with it.",
+    TokenScope.WRITE: "Whoever has it can change by MCP too what you may change.",
+}
+NOT_MIGRATED = "This game has no table for tokens yet; its owner has to type: evennia migrate"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A new token, to be sent as `Authorization: Token <token>`."""
+
+    token: Annotated[str, note("It is told this once.")]
+    number: int
+    ends_at: Annotated[str, note("When it is worth nothing any more.")]
+
+
+class KeptToken(TypedDict):
+    """A token that is good, without the token itself."""
+
+    number: int
+    name: Annotated[str, note("What it is for.")]
+    begins: Annotated[str, note("Its first characters.")]
+    made_at: str
+    ends_at: str
+    scope: Annotated[str, one_of(SCOPES, SCOPE)]
+    used_at: Annotated[str | None, note("When it was last used, to the hour.")]
+    is_this: Annotated[bool, note("It is the one that you sent.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of an account, the newest first."""
+
+    tokens: list[KeptToken]
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """The number of tokens that are worth nothing any more."""
+
+    count: int
+
+
+def refusal_of(account: Account) -> Result | None:
+    """None where an account may have tokens; else why not."""
+    if not token_store.config().token_days:
+        return Result.missing(NO_TOKENS)
+    if token_store.missing_tables():
+        return Result.unavailable(NOT_MIGRATED)
+    if isinstance(account, DefaultGuest):
+        return Result.forbidden("Guests have no tokens.")
+    if account.attributes.get("assistant_body"):
+        return Result.forbidden("Assistants have no tokens.")
+    return None
+
+
+def make_token(
+    account: Account, name: str = "", *, address: str = "", scope: str = TokenScope.USUAL.value
+) -> Result[Token]:
+    """Make a token for an account.
+
+    Args:
+        name: what it is for, in the owner's words.
+        address: where it was asked for from; "" in the game.
+        scope: a word of SCOPES.
+    """
+    if scope not in SCOPES:
+        return Result.invalid(f"A token has no {scope!r}; it has one of: {', '.join(SCOPES)}.")
+    refused = refusal_of(account)
+    if refused is not None:
+        return refused
+    chosen = TokenScope(scope)
+    key, row = token_store.make(account, name.strip(), address, chosen)
+    logger.log_sec(f"Token {row.pk} of the API ({chosen}) was made for {account.key}.")
+    ends = _moment(row.ends_at)
+    told = (
+        f"Your token, which is shown this once: {key}\nIt is number {row.pk}, and good until"
+        f" {ends[:10]} or until you change your password. {CAN[chosen]}"
+    )
+    return Result(True, told, Token(key, row.pk, ends))
+
+
+def list_tokens(account: Account, *, current: int | None = None) -> Result[Tokens]:
+    """The tokens of an account that are good, the newest first.
+
+    Args:
+        current: the number of the one that asks.
+    """
+    if token_store.missing_tables():
+        return Result.unavailable(NOT_MIGRATED)
+    rows = [_row(row, current) for row in token_store.of_account(account).order_by("-pk")]
+    lines = [_line(row) for row in rows]
+    return Result(True, "\n".join(lines) or "No tokens.", Tokens(rows))
+
+
+def revoke_token(account: Account, number: int, *, by: str) -> Result[Revoked]:
+    """Let one token of an account be worth nothing from now on."""
+    mine = AccessToken.objects.filter(account_id=account.pk, pk=number)
+    if not token_store.end(list(mine.values_list("pk", flat=True))):
+        return Result.missing(f"{account.key} has no token of number {number}.")
+    logger.log_sec(f"Token {number} of the API, of {account.key}, was revoked by {by}.")
+    return Result(True, f"Token {number} of {account.key} is worth nothing any more.", Revoked(1))
+
+
+def revoke_tokens(account: Account, *, by: str) -> Result[Revoked]:
+    """Let all tokens of an account be worth nothing from now on."""
+    mine = AccessToken.objects.filter(account_id=account.pk)
+    count = token_store.end(list(mine.values_list("pk", flat=True)))
+    if count:
+        logger.log_sec(f"All {count} tokens of the API, of {account.key}, were revoked by {by}.")
+    return Result(True, f"{count} tokens of {account.key} were revoked.", Revoked(count))
+
+
+def _row(row: AccessToken, current: int | None) -> KeptToken:
+    return {
+        "number": row.pk,
+        "name": row.name,
+        "begins": row.begins,
+        "made_at": _moment(row.made_at),
+        "ends_at": _moment(row.ends_at),
+        "scope": row.scope,
+        "used_at": _moment(row.used_at) if row.used_at else None,
+        "is_this": row.pk == current,
+    }
+
+
+def _line(row: KeptToken) -> str:
+    used = f"used {row['used_at'][:10]}" if row["used_at"] else "never used"
+    name = f" {row['name']!r}" if row["name"] else ""
+    days = f"made {row['made_at'][:10]}, good until {row['ends_at'][:10]}"
+    return f"{row['number']:>4}  {row['begins']}...{name}  ({row['scope']})  {days}, {used}"
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

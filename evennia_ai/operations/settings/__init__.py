@@ -1,0 +1,1 @@
+"""Settings of an assistant: shown as rows, checked, and changed."""

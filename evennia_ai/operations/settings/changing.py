@@ -1,0 +1,287 @@
+"""Looking at what an assistant's settings are, and changing them: everything is judged first.
+
+Whoever may configure an assistant (the act `configure`) may set everything here but what
+`act_to_configure` names: what it may do to the game itself needs the right of an owner. Its own
+caps are among what may be set: those that the game sets they can only make tighter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic.json_schema import JsonSchemaValue
+from typing_extensions import TypedDict
+
+from evennia_ai import approvals, audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.audit.acting import actor
+from evennia_ai.core.safety.audit_events import Fact
+from evennia_ai.core.settings.assistant import check_setting
+from evennia_ai.core.settings.game import ATTRIBUTES, POWERS
+from evennia_ai.core.settings.paths import (
+    SECRETS_BELONG,
+    Keys,
+    locate,
+    schema_of_keys,
+    sounds_secret,
+)
+from evennia_ai.core.settings.schema import kind_of, parse, with_ids
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.plain_data import plain
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.operations.result import Result
+from evennia_ai.operations.settings.checks import problem_of
+from evennia_ai.operations.settings.rows import (
+    UNSET,
+    EditedValue,
+    SettingRow,
+    all_keys,
+    overruled,
+    own_of,
+    row_of,
+    shown,
+)
+from evennia_ai.runtime import state
+
+UNSET_WORDS = ("none", "default", "")
+MOST_CHANGES = 100
+Own = Callable[[str], Any]
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Changes that were judged, and not stored yet.
+
+    Attributes:
+        values: whole settings by name; None: not set any more.
+        errors: what is wrong, by path.
+        keys: what each path stands for.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, Keys] = field(default_factory=dict)
+
+
+class AllSettings(TypedDict):
+    """All settings of an assistant."""
+
+    settings: list[SettingRow]
+
+
+class Changed(TypedDict):
+    """Settings that were given other values."""
+
+    changes: list[EditedValue]
+
+
+def act_to_configure(paths: Iterable[str]) -> str:
+    """The act in `runtime.rights.ACTS` that somebody needs who changes these settings."""
+    for path in paths:
+        try:
+            name = locate(path)[0]
+        except ConfigurationError:  # it will be refused for that
+            continue
+        if name in POWERS:
+            return "configure powers"
+    return "configure"
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def configuration(script: AssistantScript) -> Result[AllSettings]:
+    """All settings: containers too, and below each its keys; of open ones those that are set."""
+    rows = [row_of(script, keys) for keys in all_keys(script)]
+    own = [row for row in rows if not row["is_default"]]
+    lines = [f"{script.key}: {len(own)} own settings, all others at their defaults"]
+    lines += [f"  {row['name']:<40} {shown(row['value'])}" for row in own]
+    return Result(True, "\n".join(lines), {"settings": rows})
+
+
+def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
+    """One setting: its value, its default, and what it takes."""
+    try:
+        keys = locate(path)
+    except ConfigurationError as error:
+        return _refused(script, str(error))
+    row = row_of(script, keys)
+    default = "" if row["is_default"] else f" (default {shown(row['default'])})"
+    told = f"{script.key}: {row['name']} is {shown(row['value'])}{default}"
+    return Result(True, f"{told}; {row['type']}. {row['text']}".strip(), row)
+
+
+# ---- judging -----------------------------------------------------------------------------------
+
+
+def prepare(changes: Mapping[str, Any], own: Own, body: GameObject | None = None) -> Prepared:
+    """Judge changes, alone and together, without storing any.
+
+    Args:
+        changes: values by path: a typed text, or plain data.
+        own: what is stored of a setting now, UNSET where nothing is.
+        body: the assistant's, which lock strings are tried on; None while it has none.
+    """
+    found = Prepared()
+    for path, value in changes.items():
+        try:
+            _take(found, str(path), value, own)
+        except ConfigurationError as error:
+            found.errors[str(path)] = one_line(str(error), 600)
+
+    def read_new(name: str) -> Any:
+        value = found.values[name] if name in found.values else own(name)
+        return deepcopy(ATTRIBUTES[name].default) if value in (None, UNSET) else value
+
+    problems = {name: problem_of(name, read_new, body) for name in found.values}
+    for path, keys in found.keys.items():
+        if problem := problems.get(str(keys[0])):
+            found.errors.setdefault(path, problem)
+    return found
+
+
+def _take(found: Prepared, path: str, given: object, own: Own) -> None:
+    """Put one change to the others.
+
+    Raises:
+        ConfigurationError: there is no such setting, or it does not take this value.
+    """
+    keys = locate(path)
+    name, inside = str(keys[0]), keys[1:]
+    schema = schema_of_keys(keys)
+    if kind_of(schema) == "fixed":
+        raise ConfigurationError(f"{name} cannot be set: it was given when the assistant was made")
+    if name == "llm_extra_params" and any(sounds_secret(str(key)) for key in inside):
+        raise ConfigurationError(f"{path} cannot be set: {SECRETS_BELONG}")
+    value = _meant(schema, given, is_nested=bool(inside))
+    if value is not UNSET:
+        value = with_ids(schema, plain(value, path))
+        if not inside:  # keys of containers are judged by whoever reads the container
+            check_setting(name, value)
+    if inside:
+        before = found.values[name] if name in found.values else own(name)
+        value = _replaced({} if before in (None, UNSET) else before, inside, value, name)
+        value = plain(value, name) or UNSET
+    found.values[name] = None if value is UNSET else value
+    found.keys[path] = keys
+
+
+def _meant(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
+    """The value that is meant, or UNSET."""
+    may_be_none = is_nested and schema.get("nullable", False)
+    if given is None:
+        return None if may_be_none else UNSET
+    if not isinstance(given, str):
+        return given
+    word = given.strip().casefold()
+    if word in UNSET_WORDS and word not in schema.get("enum", ()):
+        return UNSET
+    value = parse(schema, given)
+    return UNSET if value is None and not may_be_none else value
+
+
+def _replaced(container: Any, keys: Keys, value: object, path: str) -> Any:
+    """A copy of a container with one entry set, or with UNSET taken out."""
+    if not isinstance(container, Mapping):
+        raise ConfigurationError(f"{path} is {shown(container)}, which has no keys; set it whole")
+    key, below = keys[0], keys[1:]
+    kept = dict(container)
+    if below:
+        value = _replaced(kept.get(key, {}), below, value, f"{path}.{key}")
+    if value is UNSET or (below and value == {}):
+        kept.pop(key, None)
+    else:
+        kept[key] = value
+    return kept
+
+
+# ---- changing ----------------------------------------------------------------------------------
+
+
+def set_setting(
+    script: AssistantScript, path: str, value: object, *, by: str = ""
+) -> Result[Changed]:
+    """Change one setting, or one key of one; the answer tells the old value and the new."""
+    return update_settings(script, {path: value}, by=by)
+
+
+def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result[Changed]:
+    """Let the default hold again, or the game's."""
+    return update_settings(script, {path: None}, by=by)
+
+
+def update_settings(
+    script: AssistantScript, changes: Mapping[str, Any], *, by: str = ""
+) -> Result[Changed]:
+    """Change several settings: all of them, or with one that is wrong none.
+
+    Args:
+        changes: values by path, each a typed text or plain data; None and "default": not set.
+        by: who does it, for the record, unless that is known already.
+    """
+    if not changes or len(changes) > MOST_CHANGES:
+        return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
+    found = prepare(changes, lambda name: own_of(script, name), script.obj)
+    if found.errors:
+        return _refused(script, "; ".join(found.errors.values()), errors=found.errors)
+    before = {path: row_of(script, keys) for path, keys in found.keys.items()}
+    now = {name: value for name, value in found.values.items() if _differs(script, name, value)}
+    with signed(by):
+        store_settings(script, now)
+    rows = {path: row_of(script, keys) for path, keys in found.keys.items()}
+    told = [
+        _told(script, rows[path], before[path]) + overruled(script, keys)
+        for path, keys in found.keys.items()
+    ]
+    data: list[EditedValue] = [
+        {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
+        for path in rows
+    ]
+    return Result(True, "\n".join(told), {"changes": data})
+
+
+def signed(by: str) -> AbstractContextManager[None]:
+    """Around what goes on record: who does it, unless whoever called has said so."""
+    return audit.acting(by) if by and not actor().by else nullcontext()
+
+
+def _differs(script: AssistantScript, name: str, value: object) -> bool:
+    own = own_of(script, name)
+    return bool((None if own is UNSET else own) != value)
+
+
+def _refused(
+    script: AssistantScript, told: str, *, errors: Mapping[str, str] | None = None
+) -> Result:
+    return Result(False, f"{script.key}: nothing is changed: {told}", errors=errors or {})
+
+
+def _told(script: AssistantScript, row: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    name, value = row["name"], shown(row["value"])
+    if row["value"] == before["value"]:
+        return f"{script.key}: {name} is {value} already."
+    word = ", the default," if row["is_default"] else ""
+    return f"{script.key}: {name} is {value}{word} now (was {shown(before['value'])})."
+
+
+def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: Fact) -> None:
+    """Store what differs, with facts for the record, and let it count at once.
+
+    Args:
+        values: whole settings by name, which were judged; None: not set any more.
+    """
+    if not values:
+        return
+    work, is_off = script.work, values.get("enabled", True) is False
+    if is_off:
+        state.bump_epoch(script)
+    state.write(script, *facts, **values)
+    if is_off and work is not None:
+        approvals.discard_all(script, f"{script.key} is silent")
+    if work is not None and not work.is_closing and {"enabled", "tick_rate"} & set(values):
+        script.at_start()

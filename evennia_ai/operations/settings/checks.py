@@ -1,0 +1,238 @@
+"""Checks of settings: each value is read once as the running assistant reads it.
+
+What is checked are the values that would hold, before any of them is stored. What another setting
+has wrong is no reason to refuse this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from evennia.locks.lockhandler import LockException, LockHandler
+
+from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.judging import unpriced_text
+from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
+from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.safety.prices import price_of
+from evennia_ai.core.settings.assistant import GROUPS as OWN_GROUPS
+from evennia_ai.core.settings.assistant import SCHEMAS
+from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
+from evennia_ai.core.settings.budget import BudgetConfig
+from evennia_ai.core.settings.game import ATTRIBUTES
+from evennia_ai.core.settings.model import SettingsGroup, read_value
+from evennia_ai.core.settings.paths import SECRETS_BELONG, looks_like_key, sounds_secret
+from evennia_ai.core.settings.schema import kind_of
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.contexts import ContextType
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.errors import ConfigurationError
+from evennia_ai.llm.answer_limits import OWNED
+from evennia_ai.llm.endpoints import Endpoint, from_provider
+from evennia_ai.prompts import stage
+from evennia_ai.prompts.registry import DEFAULT
+from evennia_ai.runtime import services, state
+from evennia_ai.runtime.rights import meets
+from evennia_ai.tools.registry import SPECS
+
+Read = Callable[[str], Any]
+LONGEST_ERROR = 600
+
+
+def problem_of(name: str, read: Read, body: GameObject | None = None) -> str:
+    """The problem with a setting, or "".
+
+    Args:
+        read: a setting by its name, as it would be.
+        body: the assistant's; None while it has none.
+    """
+    try:
+        _refuse_secrets(name, read(name))
+        if name in CHECKS:
+            CHECKS[name](_only(read, name), body)
+    except (ConfigurationError, TypeError, ValueError, OverflowError) as error:
+        return one_line(str(error), LONGEST_ERROR)
+    return ""
+
+
+# What is judged together, because one names something of the other.
+TOGETHER: Mapping[str, tuple[str, ...]] = {
+    "applied_template": ("prompt_templates",),
+    "prompt_templates": ("applied_template",),
+    "llm_provider": ("llm_model", "llm_fallback_models", "budget_config"),
+    "llm_model": ("llm_provider", "llm_fallback_models", "budget_config"),
+    "llm_fallback_models": ("llm_provider", "llm_model"),
+    "budget_config": ("llm_provider", "llm_model"),
+}
+
+
+def _only(read: Read, name: str) -> Read:
+    """The same, with defaults for all that has nothing to do with it."""
+    wanted = (name, *TOGETHER.get(name, ()))
+    return lambda other: read(other) if other in wanted else ATTRIBUTES[other].default
+
+
+def _refuse_secrets(name: str, value: object) -> None:
+    if kind_of(SCHEMAS[name]) == "string" and isinstance(value, str):
+        found = name.startswith("llm_") and looks_like_key(value)
+    else:
+        found = name == "llm_extra_params" and _holds_secret(value)
+    if found:
+        raise ConfigurationError(f"{name} holds what looks like a key: {SECRETS_BELONG}")
+
+
+def _holds_secret(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(sounds_secret(str(key)) or _holds_secret(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_secret, value))
+    return isinstance(value, str) and looks_like_key(value)
+
+
+# ---- hearing -----------------------------------------------------------------------------------
+
+
+def _check_condition(name: str, condition: str, body: GameObject | None) -> None:
+    """Refuse what is neither a permission nor a lock string that can be asked for."""
+    if not condition.strip():
+        raise ConfigurationError(f"{name} holds an empty text; it must be a permission or a lock")
+    if "(" not in condition:
+        return
+    if ";" in condition:
+        raise ConfigurationError(f"{name}: {condition!r} holds a ';'; give one lock, without it")
+    locks = LockHandler(SimpleNamespace(lock_storage=""))
+    try:
+        # Asked for another lock than is in it, Evennia reads it and works nothing out.
+        locks.check_lockstring(None, f"ai_condition:{condition}", access_type="another")
+    except LockException as error:
+        told = one_line(str(error), 200)
+        raise ConfigurationError(f"{name}: {condition!r} is not a lock string: {told}") from None
+    if body is not None:
+        meets(body, condition, body)
+
+
+def _check_permissions(read: Read, body: GameObject | None) -> None:
+    for condition in read("trigger_permissions"):
+        _check_condition("trigger_permissions", condition, body)
+
+
+def _check_overrides(read: Read, body: GameObject | None) -> None:
+    for condition, trust in read("trust_overrides").items():
+        _check_condition("trust_overrides", str(condition), body)
+        read_value(TRUST, f"trust_overrides[{condition!r}]", trust)
+
+
+def _check_channels(read: Read, _: object) -> None:
+    for channel, given in read("channel_configs").items():
+        ChannelConfig.of_channel(str(channel), given)
+
+
+# ---- model and money ---------------------------------------------------------------------------
+
+
+def _endpoint(read: Read) -> Endpoint:
+    return from_provider(read("llm_provider"), read("llm_model"), services.endpoint())
+
+
+def _budget(read: Read) -> BudgetConfig:
+    return state.held(BudgetConfig, read(OWN_BUDGET))
+
+
+def _check_fallbacks(read: Read, _: object) -> None:
+    services.fallbacks(read("llm_fallback_models"), _endpoint(read))
+
+
+def _check_model(read: Read, body: GameObject | None) -> None:
+    _check_fallbacks(read, body)
+    _check_price(read, _budget(read).cost_cap)
+
+
+def _check_budget(read: Read, _: object) -> None:
+    """Of a cap on money that the game has anyway, this setting is not to blame."""
+    path = _budget(read).cost_cap
+    if path and not _budget(lambda _: {}).cost_cap:
+        _check_price(read, path)
+
+
+def _check_price(read: Read, path: str) -> None:
+    """Refuse a model whose price nobody said, where money is capped."""
+    endpoint = _endpoint(read)
+    if path and price_of(ledger.prices(), endpoint.provider, endpoint.model) is None:
+        raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))
+
+
+def _check_extra_params(read: Read, _: object) -> None:
+    for member in read("llm_extra_params"):
+        if member in OWNED:
+            own = OWNED[member]
+            hint = f"it is set by {own}" if own else "the assistant writes it itself"
+            raise ConfigurationError(f"llm_extra_params cannot have {member!r}: {hint}")
+
+
+# ---- prompts -----------------------------------------------------------------------------------
+
+
+def _check_prompts(read: Read, _: object) -> None:
+    for context_type in ContextType:
+        stage(
+            read, context_type, settings=settings, is_native=True, name="", count=len, max_tokens=1
+        )
+
+
+def _check_contexts(read: Read, body: GameObject | None) -> None:
+    _check_prompts(read, body)
+    for name, given in read("context_configs").items():
+        for tool in given.get("tool_filter") or ():
+            _check_tool(f"context_configs.{name}.tool_filter", tool)
+
+
+def _check_tool(where: str, name: str) -> None:
+    """Refuse a name that no tool has; a server that is away may have the tool nevertheless."""
+    known = services.remote_servers().beside(SPECS)
+    server, mark, _ = name.partition("__")
+    if name in known or (mark and server in services.mcp_configs()):
+        return
+    near = get_close_matches(name, known, n=3)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise ConfigurationError(
+        f"{where} has {name!r}, which is not a tool: {meant}All of them: assistant tools"
+    )
+
+
+def _check_template(read: Read, body: GameObject | None) -> None:
+    """The ordinary one needs none of the others."""
+    if read("applied_template") not in ("", DEFAULT):
+        _check_prompts(read, body)
+
+
+# An assistant's own caps are checked with the game's.
+GROUPS: Mapping[str, type[SettingsGroup]] = {**OWN_GROUPS, OWN_BUDGET: BudgetConfig}
+
+
+def _check_group(name: str, read: Read, _: object) -> None:
+    state.held(GROUPS[name], read(name))
+
+
+CHECKS: Mapping[str, Callable[[Read, GameObject | None], object]] = {
+    **{name: partial(_check_group, name) for name in GROUPS},
+    # Alone: an assistant hears also where the game's own keys are wrong.
+    "hearing_config": lambda read, _: HearingConfig.from_stored(read("hearing_config")),
+    "budget_config": _check_budget,
+    "trigger_permissions": _check_permissions,
+    "trust_overrides": _check_overrides,
+    "channel_configs": _check_channels,
+    "confirm_by": lambda read, body: _check_condition("confirm_by", read("confirm_by"), body),
+    "llm_provider": _check_model,
+    "llm_model": _check_model,
+    "llm_fallback_models": _check_fallbacks,
+    "llm_extra_params": _check_extra_params,
+    "prompt_components": _check_prompts,
+    "prompt_templates": _check_prompts,
+    "applied_template": _check_template,
+    "context_configs": _check_contexts,
+}

@@ -1,0 +1,1 @@
+"""Tools of an assistant: run by hand, and those of others that are held back."""

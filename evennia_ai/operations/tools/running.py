@@ -1,0 +1,363 @@
+"""Tools of an assistant: listed, and run by hand with arguments that a person types.
+
+One is run under the same locks, schema and breakers as the model's calls. That somebody with the
+right to runs it is the yes that a dangerous tool may need. It is an order: what it does has to be
+allowed to whoever runs it as well as to the assistant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.python.failure import Failure
+from typing_extensions import TypedDict
+
+from evennia_ai import audit
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
+from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.settings.schema import parse
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.errors import StaleEpochError
+from evennia_ai.messages.incoming import id_of, person_of
+from evennia_ai.models.keys import new_key
+from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.settings.changing import signed
+from evennia_ai.runtime import names, services, turns
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.rights import lets
+from evennia_ai.tool_execution import LOCK, execute_tool_call
+from evennia_ai.tools import TOOL_REGISTRY
+from evennia_ai.tools.registry import SPECS
+from evennia_ai.tools.schema import arguments_problem
+
+MOST_NEAR, LONGEST_NAME = 3, 60
+# What makes sense only within a turn, and why.
+NOT_BY_HAND = {
+    "report": "it answers a task, and nobody has given one",
+    "attach_data": "it adds to the report on a task of a peer's, and nobody has given one",
+    "attach_file": "it adds to the report on a task of a peer's, and nobody has given one",
+    "delegate_task": "it hands on a task of a turn; have it done by: assistant tell",
+    "find_tools": "it adds to the tools of a turn; all of them are listed without it",
+}
+_PROBLEMS = {
+    Fault.UNKNOWN_TOOL: Problem.MISSING,
+    Fault.BAD_ARGUMENTS: Problem.INVALID,
+    Fault.DENIED: Problem.FORBIDDEN,
+    Fault.TIMEOUT: Problem.UNAVAILABLE,
+    Fault.UNAVAILABLE: Problem.UNAVAILABLE,
+    Fault.INTERNAL: Problem.UNAVAILABLE,
+}
+
+
+class ToolRow(TypedDict):
+    """A tool."""
+
+    name: str
+    description: str
+    category: str
+    parameters: Annotated[dict[str, object], note("A JSON schema.")]
+    is_allowed: Annotated[bool, note("No lock of the body keeps it from it.")]
+    needs_yes: Annotated[bool, note("A person is asked before each call.")]
+    module: Annotated[str, note("Where it is made; empty: on a server elsewhere.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools that there are for an assistant, by name."""
+
+    tools: list[ToolRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The outcome of running a tool."""
+
+    tool: str
+    success: bool
+    result: Annotated[str, note("What its model would read; to be shown as text.")]
+    duration_ms: int
+
+
+def _specs() -> Mapping[str, ToolSpec]:
+    """Every tool; one of the game goes before one of the same name elsewhere."""
+    return services.remote_servers().beside(SPECS)
+
+
+def _is_allowed(script: AssistantScript, name: str) -> bool:
+    body = script.obj
+    return body is not None and bool(body.access(body, f"{LOCK}{name}", default=True))
+
+
+def list_tools(script: AssistantScript) -> Result[Tools]:
+    """The tools that there are for an assistant, by name."""
+    shown: list[ToolRow] = []
+    for name, spec in sorted(_specs().items()):
+        made = TOOL_REGISTRY.get(name)
+        shown.append(
+            {
+                "name": name,
+                "description": spec.description,
+                "category": spec.category.value,
+                "parameters": dict(spec.parameters),
+                "is_allowed": _is_allowed(script, name),
+                "needs_yes": spec.needs_confirmation,
+                "module": made.module if made is not None else "",
+            }
+        )
+    allowed = sum(tool["is_allowed"] for tool in shown)
+    told = f"{script.key} may use {allowed} of {len(shown)} tools."
+    return Result(True, told, Tools(shown))
+
+
+def find_tool(script: AssistantScript, name: str) -> Result[ToolRow]:
+    """One tool; where there is none of that name, those that may be meant."""
+    found = next((row for row in list_tools(script).data.tools if row["name"] == name), None)
+    return _unknown(script, name) if found is None else Result(True, found["description"], found)
+
+
+def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, Any] | Result:
+    """Arguments as a person types them.
+
+    Pairs such as `target=Tom message=good evening`, a JSON object, or, where a tool needs just one,
+    its value alone.
+
+    Returns:
+        The arguments, which fit the tool; or what is wrong with them.
+    """
+    spec = _specs().get(name)
+    if spec is None:
+        return _unknown(script, name)
+    try:
+        given = read_arguments(spec, text)
+    except ValueError as error:
+        return Result.invalid(f"{name}: {error}.")
+    problem = arguments_problem(spec, given)
+    return Result.invalid(f"{problem}.") if problem else given
+
+
+def execute_tool(
+    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Being
+) -> Deferred[Result[Executed]]:
+    """Run one tool as the assistant. What speaks is heard, and what acts is done.
+
+    Args:
+        person: who runs it; the right to is checked already.
+
+    Returns:
+        Not ok where it did not work.
+    """
+    refused = _refusal(script, name, arguments, person)
+    if refused is not None:
+        return succeed(refused)
+    record = _record(script, name, arguments, person)
+    event = _event(record)
+    call = ToolCall(f"hand_{event.id}", name, dict(arguments))
+    began = script.clock.seconds()
+    by = str(person.key)
+    with signed(by):
+        running = execute_tool_call(script, call, turns.by_hand(script, event))
+
+    def done(outcome: ToolResult | Failure) -> Result[Executed]:
+        result = _outcome(outcome)
+        duration_ms = round((script.clock.seconds() - began) * 1000)
+        word = "done" if result.success else "it did not work"
+        record.note(f"by hand: {word}", result.text)
+        facts = {"success": result.success, "duration_ms": duration_ms, "number": record.number}
+        audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
+        data = Executed(name, result.success, result.text, duration_ms)
+        fault = _PROBLEMS.get(result.fault) if result.fault else None
+        problem = Problem.NONE if result.success else fault or Problem.CONFLICT
+        told = f"{script.key}: {result.text}"
+        return Result(result.success, told, data, problem)
+
+    return running.addBoth(done)
+
+
+def _outcome(outcome: ToolResult | Failure) -> ToolResult:
+    if not isinstance(outcome, Failure):
+        return outcome
+    outcome.trap(StaleEpochError, CancelledError)
+    text = "a stop came meanwhile; nobody knows whether it was done"
+    return ToolResult(False, text, Fault.NOT_RUN)
+
+
+def _refusal(script: AssistantScript, name: str, arguments: object, person: Being) -> Result | None:
+    """The refusal of a tool that is not even begun, or None."""
+    spec = _specs().get(name)
+    if spec is None:
+        return _unknown(script, name)
+    if name in NOT_BY_HAND:
+        return Result.conflict(f"{name} cannot be run by hand: {NOT_BY_HAND[name]}.")
+    if script.work is None or script.silence:
+        why = script.silence or "it is not running"
+        return Result.conflict(f"{script.key} does nothing now: {why}.")
+    lock = f"{LOCK}{name}"
+    if not _is_allowed(script, name):
+        return Result.forbidden(
+            f"{script.key} may not use {name}: the lock {lock!r} of the body forbids it."
+        )
+    if not lets(script.obj, person, lock, default=True):
+        return Result.forbidden(
+            f"You may not use {name} by {script.key}: the lock {lock!r} of the body forbids it."
+        )
+    if not isinstance(arguments, Mapping):
+        return Result.invalid(f"{name}: the arguments must be an object, such as {{}}.")
+    problem = arguments_problem(spec, arguments)
+    return Result.invalid(f"{problem}.") if problem else None
+
+
+def _unknown(script: AssistantScript, name: str) -> Result:
+    near = difflib.get_close_matches(name, _specs(), MOST_NEAR)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return Result.missing(f"{script.key} has no tool {one_line(name, LONGEST_NAME)!r}.{hint}")
+
+
+def _record(
+    script: Assistant, name: str, arguments: Mapping[str, Any], person: Being
+) -> DecisionTrace:
+    """The decision trace of it, for `why`."""
+    heard = Heard(
+        f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}",
+        Source.WHISPER,
+        sender_id=id_of(person),
+        sender_name=names.name_of(person, script.obj),
+        person=person_of(person),
+        evidence=Evidence.KWARGS,
+    )
+    verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
+    trace: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
+    return trace
+
+
+def _event(record: DecisionTrace) -> Event:
+    """The event that the tool is run for: a word of that person's, to which it answers."""
+    heard = record.heard
+    return Event(
+        id=new_key(12),
+        kind="message",
+        source="whisper",
+        sender_id=heard.sender_id,
+        sender_name=heard.sender_name,
+        body="",
+        trust=1.0,
+        rule=0,
+        hops=0,
+        at=record.at,
+        person=heard.person,
+        number=record.number,
+        ordered_by=heard.sender_id,
+    )
+
+
+_BITS = {"1": "yes", "0": "no"}
+_QUOTES = ('"', "'")
+_NAME = re.compile(r"([A-Za-z_]\w*)\s*=")
+
+
+def read_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
+    """Read arguments in one of three forms; whether they fit is not checked here.
+
+    A JSON object; `name=value` pairs, each value up to the next name of an argument; or the bare
+    value of the one argument that the tool needs.
+
+    Raises:
+        ValueError: it is none of them; the text says what would be right.
+    """
+    text = text.strip()
+    known = spec.parameters.get("properties", {})
+    if not text:
+        return {}
+    if text.startswith("{"):
+        return _object(text)
+    found = _pairs(text, known)
+    if not found:
+        found = {_only(spec, known, text): text}
+    return {name: _coerced(known[name], _unquoted(value)) for name, value in found.items()}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"that is not a JSON object: {error}") from None
+    return dict(value)
+
+
+def _pairs(text: str, known: Mapping[str, Any]) -> dict[str, str]:
+    """The `name=value` pairs of a text that begins with one; else nothing."""
+    first = _NAME.match(text)
+    if first is None:
+        return {}
+    if first[1] not in known:
+        raise ValueError(f"it has no argument {first[1]}; it takes {', '.join(known) or 'none'}")
+    names = "|".join(map(re.escape, known))
+    marks = list(re.finditer(rf"(?:^|(?<=[\s,;]))({names})\s*=", text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return {
+        mark[1]: text[mark.end() : end].strip().rstrip(",;").strip()
+        for mark, end in zip(marks, ends, strict=True)
+    }
+
+
+def _only(spec: ToolSpec, known: Mapping[str, Any], text: str) -> str:
+    """The argument that a bare value is for.
+
+    Raises:
+        ValueError: it might be for several, or for none.
+    """
+    required = [str(name) for name in spec.parameters.get("required", ())]
+    wanted = required or list(known)
+    if len(wanted) == 1:
+        return wanted[0]
+    if not wanted:
+        raise ValueError(f"it takes no arguments, so {text[:40]!r} is too much")
+    form = " ".join(f"{name}=..." for name in wanted)
+    raise ValueError(f"say which value is which: {form}")
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] in _QUOTES and value[-1] == value[0]
+    return value[1:-1] if is_quoted else value
+
+
+def _coerced(schema: object, value: str) -> Any:
+    """A typed value as its schema wants it; what cannot be made so stays text."""
+    arms = list(_arms(schema))
+    if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in arms):
+        return None
+    for arm in arms:
+        made = _typed(arm, value)
+        if not isinstance(made, str):
+            return made
+    return value
+
+
+def _typed(arm: Mapping[str, Any], value: str) -> Any:
+    """A typed value as one type; its choices are checked with all the arguments."""
+    kind = arm["type"]
+    if kind == "array":
+        if value.startswith("["):
+            return parse({"type": "object"}, value)  # as it is written, or text
+        return [_coerced(arm.get("items"), part.strip()) for part in value.split(",")]
+    return parse({"type": kind}, _BITS.get(value, value) if kind == "boolean" else value)
+
+
+def _arms(schema: object) -> Iterator[dict[str, Any]]:
+    """The types that a schema allows, a schema for each."""
+    if not isinstance(schema, Mapping):
+        return
+    kinds = schema.get("type", ())
+    yield from ({**schema, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _arms(choice)

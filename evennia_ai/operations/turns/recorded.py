@@ -1,0 +1,304 @@
+"""A recorded turn as somebody may see it: each step with its tokens, its time and its words.
+
+Words of a turn that not everybody may know of are masked for whoever may not, as a whole: a prompt
+quotes people in places that nobody can name. The head of a prompt is the same for everybody, unless
+a game's own text in it changes from turn to turn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
+
+from evennia_ai.core.hearing.audience import Held, masked
+from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import outcome_of
+from evennia_ai.core.turn.turn import TokenUsage
+from evennia_ai.engine.recording import ModelCall, RecordedTurn, Step, ToolUse
+from evennia_ai.memory.consent import tells_unwanted
+from evennia_ai.operations.result import note, one_of
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.times import as_shown, iso
+from evennia_ai.operations.turns.explaining import row_of
+from evennia_ai.operations.turns.traces import UNWANTED, HeardRow
+from evennia_ai.runtime.assistant import Assistant
+
+GOES_ON, WAITS, WENT_ON, BROKE_OFF = "goes on", "waits for a person", "went on", "broke off"
+# The rest of a prompt, beside the blocks that it was made of.
+TALK, TOOLS = "the talk and its own steps", "descriptions of tools"
+_BROKE_OFF = {
+    "CancelledError": "it was stopped",
+    "StaleEpochError": "it was stopped",
+    "NobodyListensError": "whoever asked had left",
+    "UnableError": "its body could not act",
+    "GeneratorExit": "the game ended",
+}
+
+
+class Block(TypedDict):
+    """A part of a prompt."""
+
+    name: str
+    tokens: int
+    text: Annotated[str, note('"" of the talk and of tools, which stand among the messages.')]
+
+
+class Sent(TypedDict):
+    """A message that a model was sent."""
+
+    role: str
+    text: str
+
+
+class Asked(TypedDict):
+    """A tool that a model called, and with which arguments, as JSON."""
+
+    name: str
+    arguments: str
+
+
+class RecordedStep(TypedDict):
+    """A call of the model, or of a tool."""
+
+    kind: Annotated[str, one_of(("model", "tool"))]
+    name: Annotated[str, note("The model that answered, or the tool.")]
+    begin: Annotated[float, note("Seconds after the beginning of the turn.")]
+    seconds: Annotated[float, note("How long it took, or has taken until now.")]
+    state: Annotated[str, one_of(("runs", "worked", "failed"))]
+    is_cut: Annotated[bool, note("Not all of its words are kept: there were too many.")]
+    prompt_tokens: int
+    completion_tokens: int
+    cost_nano: Annotated[int, note("Nano-dollars.")]
+    is_priced: Annotated[bool, note("Somebody set what it costs.")]
+    blocks: list[Block]
+    messages: list[Sent]
+    tools: Annotated[list[str], note("Names of those that the model was shown.")]
+    thoughts: Annotated[str, note("Words beside calls.")]
+    calls: Annotated[list[Asked], note("What the model called for.")]
+    arguments: Annotated[str, note("Of a tool, as JSON.")]
+    result: Annotated[str, note("What the model said, what the tool gave, or why not.")]
+    fault: Annotated[str, note("Of a tool that failed: the kind of fault.")]
+
+
+class Recorded(TypedDict):
+    """A turn as it was, or as it is until now."""
+
+    tick: Annotated[int, note("The number of the turn among all of the assistant's.")]
+    heard: Annotated[list[HeardRow], note("What it answers.")]
+    at: str
+    shown_at: Annotated[str, note("When it began, by the game's clock.")]
+    seconds: Annotated[float, note("How long it took, or has taken until now.")]
+    is_over: bool
+    state: Annotated[str, note("`answered`, `silent`, `failed`, or what keeps it.")]
+    why: Annotated[str, note("Why it ended, in words.")]
+    limits: Annotated[list[str], note("Limits that it came to.")]
+    model: Annotated[str, note("`provider/name`.")]
+    prompt_tokens: int
+    completion_tokens: int
+    cost_nano: Annotated[int, note("Nano-dollars.")]
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+    is_private: Annotated[bool, note("Not everybody may know of it.")]
+    is_masked: Annotated[bool, note("Its words are masked for whoever looks.")]
+    steps: list[RecordedStep]
+
+
+class _Words:
+    """The words of one turn before one person."""
+
+    def __init__(
+        self, script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool
+    ) -> None:
+        turn = record.turn
+        alone = map(person_audience, turn.asides.values())
+        self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
+        self.is_unkept = not is_tried and tells_unwanted(script, turn)
+        seen = [look.may_see(audience) for audience in sorted(self.held)]
+        self.is_shown = all(seen) and not self.is_unkept
+
+    def of(self, text: str) -> str:
+        """A text as it may be read."""
+        if self.is_shown or not text:
+            return text
+        return UNWANTED if self.is_unkept else masked(text)
+
+
+def seen(
+    script: Assistant, record: RecordedTurn, look: Look, *, is_tried: bool = False
+) -> Recorded:
+    """A recorded turn as somebody may see it.
+
+    Args:
+        is_tried: nobody said its words but whoever looks, and nobody keeps them.
+    """
+    words, turn = _Words(script, record, look, is_tried=is_tried), record.turn
+    now = script.clock.seconds()
+    state, why = _end(script, record)
+    limits = [*turn.grants, turn.stopped_by, record.limit]
+    return {
+        "tick": turn.tick,
+        "heard": [_heard(script, event, words, look) for event in turn.events],
+        "at": iso(record.began),
+        "shown_at": as_shown(record.began),
+        "seconds": (now if record.ended is None else record.ended) - record.began,
+        "is_over": record.ended is not None,
+        "state": state,
+        "why": why,
+        "limits": list(dict.fromkeys(filter(None, map(str, limits)))),
+        "model": turn.model,
+        "prompt_tokens": turn.usage.prompt_tokens,
+        "completion_tokens": turn.usage.completion_tokens,
+        "cost_nano": turn.spent.nano,
+        "unpriced_calls": turn.spent.unpriced,
+        "is_private": bool(words.held),
+        "is_masked": not words.is_shown,
+        "steps": [_step(step, record, words, now) for step in record.steps],
+    }
+
+
+def _end(script: Assistant, record: RecordedTurn) -> tuple[str, str]:
+    """The state of a turn and, where it is over, why it ended."""
+    if record.ended is None:
+        return (WAITS if record.turn.scope in script.work.aside else GOES_ON), ""
+    if record.stop is None:
+        name = record.broke_off
+        return BROKE_OFF, _BROKE_OFF.get(name, f"something in the game failed: {name}")
+    ring = script.work.recorded
+    later = ring.newest()
+    if any(each.turn.scope == record.turn.scope for each in later[: later.index(record)]):
+        return WENT_ON, "it goes on with the next beat"
+    stop = record.stop
+    return outcome_of(stop), "; ".join(filter(None, (stop.reason.text, stop.detail)))
+
+
+def _heard(script: Assistant, event: Event, words: _Words, look: Look) -> HeardRow:
+    """The messages that a turn answers: as the assistant keeps it, else as the turn has it."""
+    record = script.work.decisions.find(event.number) if event.number else None
+    if record is not None and record.at == event.at:
+        return row_of(record, is_staff=True, look=look)
+    return {
+        "number": event.number,
+        "at": iso(event.at),
+        "at_seconds": event.at,
+        "sender": one_line(event.sender_name, 40),
+        "source": event.source,
+        "place": event.place,
+        "text": words.of(event.body),
+        "marks": [],
+        "known_by": "",
+        "rule": event.rule,
+        "rule_name": "",
+        "outcome": "trigger",
+        "trust": event.trust,
+        "trust_because": "",
+        "steps": [],
+    }
+
+
+def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> RecordedStep:
+    told = _asked(step, record, words) if isinstance(step, ModelCall) else _used(step, words)
+    shown: Any = {
+        **_NOTHING,
+        **told,
+        "begin": max(0.0, step.began - record.began),
+        "seconds": max(0.0, now - step.began) if step.seconds is None else step.seconds,
+        "is_cut": step.is_cut,
+    }
+    if step.seconds is None:
+        shown["state"] = "runs"
+    row: RecordedStep = shown
+    return row
+
+
+_NOTHING: Any = {
+    "is_priced": True,
+    **dict.fromkeys(("thoughts", "arguments", "result", "fault"), ""),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_nano"), 0),
+    **dict.fromkeys(("blocks", "messages", "tools", "calls"), ()),
+}
+
+
+def _asked(call: ModelCall, record: RecordedTurn, words: _Words) -> dict[str, Any]:
+    """A call of the model."""
+    reply, prompt = call.reply, call.prompt
+    usage = prompt.credible(reply.usage) if reply is not None else TokenUsage()
+    calls = reply.tool_calls if reply is not None else ()
+    said = reply.content if reply is not None else call.error
+    return {
+        "kind": "model",
+        "name": (reply.model if reply is not None else "") or record.turn.model or "the model",
+        "state": "worked" if reply is not None else "failed",
+        "prompt_tokens": usage.prompt_tokens or prompt.tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost_nano": call.nano,
+        "is_priced": call.is_priced,
+        "blocks": _blocks(call, words),
+        "messages": [_sent(message, call, words) for message in call.messages],
+        "tools": [spec.name for spec in call.tools],
+        "thoughts": words.of(said) if calls else "",
+        "calls": [
+            Asked(name=_name(each.name, call, words), arguments=_json(each.arguments, words))
+            for each in calls
+        ],
+        "result": "" if calls else words.of(said),
+    }
+
+
+def _name(name: str, call: ModelCall, words: _Words) -> str:
+    """The name of a tool; one that there is none of is the model's own words."""
+    return name if any(spec.name == name for spec in call.tools) else words.of(name)
+
+
+def _used(use: ToolUse, words: _Words) -> dict[str, Any]:
+    """A call of a tool."""
+    return {
+        "kind": "tool",
+        "name": use.call.name if use.is_known else words.of(use.call.name),
+        "state": "worked" if use.success else "failed",
+        "arguments": _json(use.call.arguments, words),
+        "result": words.of(use.text),
+        "fault": use.fault.value if use.fault is not None else "",
+    }
+
+
+def _json(arguments: Mapping[str, Any], words: _Words) -> str:
+    return words.of(json.dumps(dict(arguments), ensure_ascii=False, default=str))
+
+
+def _blocks(call: ModelCall, words: _Words) -> list[Block]:
+    """The parts of a prompt with their tokens, and what of it is none of them."""
+    prompt, head = call.prompt, _head(call)
+    shown: list[Block] = [
+        {
+            "name": name,
+            "tokens": prompt.count(text),
+            "text": text if text in head else words.of(text),
+        }
+        for name, text in prompt.blocks
+        if text
+    ]
+    if shown:
+        rest = prompt.tokens - prompt.tool_tokens - sum(block["tokens"] for block in shown)
+        shown.append({"name": TALK, "tokens": max(0, rest), "text": ""})
+        shown.append({"name": TOOLS, "tokens": prompt.tool_tokens, "text": ""})
+    return shown
+
+
+def _head(call: ModelCall) -> str:
+    """The beginning of a prompt that is the same whoever speaks; "" where it is not."""
+    if not call.prompt.has_stable_head:
+        return ""
+    first: Mapping[str, Any] = next(iter(call.prompt.messages), {})
+    return str(first["content"]) if first.get("role") == "system" else ""
+
+
+def _sent(message: Mapping[str, Any], call: ModelCall, words: _Words) -> Sent:
+    text = message.get("content") or ""
+    if calls := message.get("tool_calls"):
+        text = "\n".join(filter(None, (text, json.dumps(calls, ensure_ascii=False))))
+    is_head = message["role"] == "system" and call.prompt.has_stable_head
+    return {"role": str(message["role"]), "text": str(text) if is_head else words.of(str(text))}

@@ -1,0 +1,397 @@
+"""The trace of messages that an assistant heard, days later, and one-line sentences of them.
+
+Whoever asks sees what `assistant why` shows of a message that is fresh: staff all of it but the
+words that were said in private, anybody else only what was theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.db.models import F, Q, QuerySet
+from typing_extensions import TypedDict
+
+from evennia_ai.agent import tracing
+from evennia_ai.approvals import holding
+from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.safety.notices import limit_words
+from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn.executions import ANSWERED, FAILED, SILENT
+from evennia_ai.core.turn.react import StopReason
+from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.models import TracedMessage
+from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
+from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.rights import name_before
+
+NOBODY = "the game itself"
+Row = Mapping[str, Any]
+_HEARD = {
+    "whisper": "{who} whispered to me",
+    "page": "{who} paged me",
+    "say": "{who} said something here",
+    "pose": "{who} posed here",
+    "channel": "{who} spoke on the channel {place}",
+    "emit": "{who} did something here",
+    "move": "{who} came or went",
+    "system": "the game told me something",
+}
+_TO_ME = {"say": "{who} spoke to me", "pose": "{who} posed at me"}
+_ADDRESSED = ("direct_address", "continued_address", "direct_message")
+_DID = {ANSWERED: "I answered", SILENT: "I chose to say nothing", FAILED: "I could not answer"}
+# What became of a message, by the newest of its steps that is among these.
+_STEPS = {
+    "answered": "I answered",
+    "silent by choice": "I chose to say nothing",
+    "failed": "I could not answer",
+    "refused": "I turned it away, since it was more than I may take",
+    "hushed": "I kept quiet, as I was asked to here",
+    "silent": "I did not answer, since I was silent then",
+    f"waits: {holding.ASIDE}": "it waits until somebody answers what I asked because of another",
+    "waits": "I wait until they are back",
+    "cut off": "I was cut off",
+    "returned": "I gave it back unanswered",
+    "expired": "it waited too long, so I gave it up",
+    "dropped": "I dropped it unanswered",
+    "broke off": "I broke off, since nobody was there to hear me",
+    "goes on": "I am still at it",
+    "asked": "I asked whether I may",
+    "taken": "I am at it",
+    "queued": "it waits for me",
+    "joined": "it waits for me",
+}
+_RULES = {
+    "interaction_disabled": "I did not listen, since I hear nobody now",
+    "muted": "I did not hear it, since they muted me",
+    "own_speech": "those were my own words",
+    "self_message": "it was only told to me",
+    "command_output": "it was what I had asked the game for",
+    "hop_limit": "I let it be, since we assistants had talked enough",
+    "assistant_cross_talk": "I let it be, since it was an assistant's",
+}
+_OUTCOMES = {
+    "trigger": "it is before me",
+    "context": "I only listened",
+    "capture": "it was what I had asked the game for",
+    "ignore": "it was not meant for me",
+}
+
+
+def sentence(name: str, row: Row, now: float, *, whom: str = "") -> str:
+    """One line: what was heard, what became of it, and what stood in the way.
+
+    Args:
+        name: whose message it is, as whoever reads knows that assistant.
+        now: seconds since 1970.
+        whom: "you" where whoever reads said it; else the sender's name.
+    """
+    return f"{name}: {_heard(row, whom)} {spoken(row['at_seconds'], now)}; {'; '.join(_did(row))}."
+
+
+def listed(row: Row, now: float) -> str:
+    """The same for a list: shorter, with its number and its words."""
+    return f"{row['number'] or '-':>5}  {brief(row, now)}"
+
+
+def brief(row: Row, now: float) -> str:
+    """The same by itself, without its number."""
+    words = f' "{row["text"]}"' if row["text"] else ""
+    return f"{spoken(row['at_seconds'], now)} {_heard(row, '')}{words}; {_did(row)[0]}"
+
+
+def cost_of(row: Row) -> str:
+    """Money in words; what is too little for four digits is said so."""
+    if row.get("unpriced_calls"):
+        return "at a price nobody set"
+    dollars = row.get("cost_nano", 0) / NANO
+    if not dollars:
+        return "for free"
+    return f"for ${dollars:,.4f}" if dollars >= 0.0001 else "for less than $0.0001"
+
+
+def _heard(row: Row, whom: str) -> str:
+    if row.get("kind") == OWN:
+        return "I began something by myself"
+    is_to_me = row.get("rule_name") in _ADDRESSED
+    frame = (_TO_ME if is_to_me else {}).get(row["source"]) or _HEARD[row["source"]]
+    told = frame.format(who=whom or row["sender"] or NOBODY, place=row["place"] or "?")
+    return told[:1].upper() + told[1:]
+
+
+def _did(row: Row) -> list[str]:
+    """The deeds, and what stood in the way where there is something to say of that."""
+    if "result" in row:
+        paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
+        return [f"{_DID.get(row['result'], 'I was at it')}{paid}", *_hindrance(row)]
+    steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
+    found = next((said for step in reversed(steps) if (said := _said(step))), "")
+    if found:
+        is_plain = steps[-1].startswith("answered")
+        return [found, "nothing stood in the way"] if is_plain else [found]
+    return [_RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "it was judged")]
+
+
+def _said(step: str) -> str:
+    return next((said for start, said in _STEPS.items() if step.startswith(start)), "")
+
+
+def _hindrance(row: Row) -> list[str]:
+    limits: Sequence[str] = row["limits"]
+    if limits:
+        return [f"I came to {' and '.join(map(limit_words, limits))}"]
+    if row["result"] == FAILED and row["stop"] in tuple(StopReason):
+        return [StopReason(row["stop"]).text]
+    return ["nothing stood in the way"] if row["result"] == ANSWERED else []
+
+
+AT_ONCE, MOST_AT_ONCE = 20, 100
+NEWEST = ("-pk",)
+DEAREST = (
+    F("facts__cost_nano").desc(nulls_last=True),
+    F("facts__prompt_tokens").desc(nulls_last=True),
+    "-pk",
+)
+LONGEST_SEARCH = 100
+NOT_KEPT = "(private, words not kept)"
+UNWANTED = "(words not kept, as they asked)"
+GONE = "(forgotten)"
+OFF = "No trace is kept in this game: its setting says 0 days."
+FOR_ALL = ("result", "stop", "limits", "seconds", "together")
+FOR_STAFF = (
+    *("model", "calls", "prompt_tokens", "completion_tokens", "cost_nano", "unpriced_calls"),
+    *("tools", "prompt"),
+)
+_LAST = {"answered": "answered", "silent": "silent by choice", "failed": "failed"}
+
+
+class Step(TypedDict):
+    """A step on the way of a message."""
+
+    step: str
+    detail: str
+
+
+class HeardRow(TypedDict):
+    """A message, and what became of it."""
+
+    number: int
+    at: str
+    at_seconds: Annotated[float, note("The same, in seconds since 1970.")]
+    sender: str
+    source: str
+    place: str
+    text: str
+    marks: Annotated[list[str], note("How it was addressed.")]
+    known_by: Annotated[str, note("How it is known who spoke.")]
+    rule: Annotated[int, note("The number of the rule that decided.")]
+    rule_name: str
+    outcome: str
+    trust: float
+    trust_because: str
+    steps: list[Step]
+
+
+class TracedTool(TypedDict):
+    """A tool that was called, and how it went."""
+
+    name: str
+    success: bool
+    error: str
+
+
+class Traced(HeardRow):
+    """A message of the days that are kept, and how it came to its answer."""
+
+    id: Annotated[int, note("Give it as `before` for what is older.")]
+    shown_at: Annotated[str, note("When it was, by the game's clock.")]
+    game_time: Annotated[str, note("By the game's own calendar, or empty.")]
+    kind: str
+    sender_id: str
+    answer: Annotated[str, note("What was said; of private talk that is not kept, that.")]
+    result: Annotated[str, note("`answered`, `silent` or `failed`.")]
+    stop: Annotated[str, note("Why the turn ended.")]
+    seconds: Annotated[float, note("From hearing to the answer.")]
+    together: Annotated[list[int], note("Numbers answered at once.")]
+    limits: Annotated[list[str], note("Limits that it came to.")]
+    model: Annotated[str, note("`provider/name`.")]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_nano: Annotated[int, note("Nano-dollars.")]
+    unpriced_calls: Annotated[int, note("Calls whose price nobody set.")]
+    tools: list[TracedTool]
+    prompt: Annotated[dict[str, str], note("A fingerprint of each part of the prompt.")]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedPage:
+    """Messages that an assistant heard in the days that are kept, the newest first."""
+
+    messages: list[Traced]
+    next: Annotated[int | None, note("Give it as `before` for what is older.")]
+
+
+def trace(
+    script: AssistantScript,
+    *,
+    span: Span | None = None,
+    words: str = "",
+    before: int | None = None,
+    limit: int = AT_ONCE,
+    person: str | None = None,
+    look: Look | None = None,
+    asker: Being | None = None,
+    sender: str = "",
+    result: str = "",
+    by_cost: bool = False,
+) -> Result[TracedPage]:
+    """The messages that an assistant heard, and its answers, the newest first, as far as kept.
+
+    Args:
+        span: only what was heard in that time; None: of all days that are kept.
+        words: only what was said or answered publicly with these words in it.
+        before: only older ones: the `next` of an earlier answer.
+        limit: how many at most, 1 to 100.
+        person: only messages of this person ("*#3"), without causes that are for staff.
+        look: who looks; None: nobody, who sees no private words but of that person.
+        asker: to whom it is told, by the name that they know; None: to code.
+        sender: only of people with this in their name.
+        result: only what ended so: "answered", "silent" or "failed".
+        by_cost: the dearest first; there is no `next`.
+    """
+    look, now = look or Look(person or ""), script.clock.seconds()
+    name, is_staff = name_before(script, asker), person is None
+    if not tracing.trace_config().keep_days:
+        return Result(False, OFF, TracedPage([], None), Problem.MISSING)
+    found = _found(tracing.of(script.pk, now), span, words, person)
+    found = found.filter(_those(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
+    most = max(1, min(limit, MOST_AT_ONCE))
+    kept = list(found[: most + 1])
+    entries, is_more = kept[:most], len(kept) > most and not by_cost
+    rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
+    data = TracedPage(rows, entries[-1].pk if is_more else None)
+    what = _asked(span, words)
+    if not rows:
+        return Result(True, f"{name}: I know of nothing {what}.", data)
+    head = f"{name}: what I heard {what}, the {'dearest' if by_cost else 'newest'} first:"
+    look.note(script, "what was heard")
+    return Result(True, "\n".join([head, *(listed(row, now) for row in rows), *look.hint()]), data)
+
+
+def find(
+    script: Assistant,
+    number: int | None = None,
+    *,
+    at: float | None = None,
+    person: str | None = None,
+) -> TracedMessage | None:
+    """The trace of the newest message, or of the newest of a number; None where there is none.
+
+    Args:
+        number: of the message; None: whatever number it has.
+        at: when it was heard, where that is known: a crash may have used a number twice.
+        person: only of this person.
+    """
+    found = tracing.of(script.id, script.clock.seconds())
+    if number is not None:
+        found = found.filter(number=number)
+    if at is not None:
+        found = found.filter(at=at)
+    if person is not None:
+        found = found.filter(person=person)
+    newest: TracedMessage | None = found.order_by("-pk").first()
+    return newest
+
+
+def exported(script: AssistantScript, person: str, look: Look) -> list[dict[str, object]]:
+    """All that the trace keeps of a person, the newest first."""
+    now = script.clock.seconds()
+    found = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
+    return [{**row_of(entry, now, is_staff=False, look=look)} for entry in found.iterator()]
+
+
+def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: Look) -> Traced:
+    """The row of one message, under the names that `explaining.row_of` has, and more.
+
+    Args:
+        is_staff: whether causes are told that are for staff.
+        look: who looks, to whom private words of others are masked.
+    """
+    facts = entry.facts
+    answer = _words(entry, entry.answer, look, is_private=entry.is_answer_private)
+    last = {"step": _LAST.get(facts["result"], facts["result"]), "detail": answer}
+    if facts["result"] == "failed":
+        last["detail"] = facts["why"] if is_staff else "its thoughts would not settle"
+    row: Any = {
+        "id": entry.pk,
+        "number": entry.number,
+        "at": iso(entry.at),
+        "at_seconds": entry.at,
+        "shown_at": as_shown(entry.at),
+        "game_time": in_the_game(entry.at, now),
+        "kind": facts["kind"],
+        "sender": one_line(entry.name, 40) or (GONE if facts.get(FORGOTTEN) else ""),
+        "sender_id": facts["face"] if is_staff else "",
+        "source": facts["source"],
+        "place": facts.get("place", ""),
+        "text": _words(entry, entry.words, look, is_private=entry.is_private),
+        "answer": answer,
+        "marks": facts.get("marks", []),
+        "known_by": EVIDENCE[facts.get("known_by", "none")],
+        "rule": facts["rule"],
+        "rule_name": facts.get("rule_name", ""),
+        "outcome": facts.get("outcome", "trigger"),
+        "trust": facts["trust"],
+        "trust_because": facts.get("trust_because", ""),
+        "steps": [*({"step": s, "detail": d} for s, d in facts.get("steps", ())), last],
+        **costs_of(entry, is_staff=is_staff),
+    }
+    told: Traced = row
+    return told
+
+
+def costs_of(entry: TracedMessage, *, is_staff: bool) -> dict[str, Any]:
+    """The end of a turn, and for staff by which means and for how much."""
+    return {name: entry.facts[name] for name in (*FOR_ALL, *(FOR_STAFF if is_staff else ()))}
+
+
+def _words(entry: TracedMessage, text: str, look: Look, *, is_private: bool) -> str:
+    """Words as they may be shown, or why there are none."""
+    if text:
+        return str(look.words(text, entry.person if is_private else None))
+    if entry.facts.get(FORGOTTEN):
+        return GONE
+    if entry.facts.get(UNKEPT):
+        return UNWANTED
+    return NOT_KEPT if is_private else ""
+
+
+def _found(
+    rows: QuerySet[TracedMessage], span: Span | None, words: str, person: str | None
+) -> QuerySet[TracedMessage]:
+    if span is not None:
+        rows = rows.filter(at__gte=span.since, at__lt=span.until)
+    if words:
+        said = Q(is_private=False, words__icontains=words)
+        rows = rows.filter(said | Q(is_answer_private=False, answer__icontains=words))
+    return rows if person is None else rows.filter(person=person)
+
+
+def _those(sender: str, result: str, before: int | None) -> Q:
+    """Those of some people, that ended so, before one; what is not given leaves none out."""
+    given = {"name__icontains": sender, "facts__result": result, "pk__lt": before}
+    return Q(**{name: value for name, value in given.items() if value not in ("", None)})
+
+
+def _asked(span: Span | None, words: str) -> str:
+    sought = f'with "{one_line(words, LONGEST_SEARCH)}" said publicly' if words else ""
+    when = span.told if span is not None else "in the days that are kept"
+    return " ".join(filter(None, (sought, when)))
