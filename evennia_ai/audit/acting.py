@@ -25,7 +25,7 @@ class Actor:
 
     Attributes:
         by: a person's key, or "" for nobody in particular.
-        via: "game", "api", "web" or "code"; "" is not said.
+        via: "game", "web", "api", "mcp" or "a2a", or a game's own word; "" is not said.
         is_logged: the game's log has a line of each thing done.
     """
 

@@ -26,14 +26,14 @@ class CmdAiAudit(StaffCommand):
 
     Usage:
       aiaudit <name> [<event>] [before <version>]
-                                      - the newest entries of its record
+                                      - the newest entries of its audit log
       aiaudit <name> at <version> | <time>
                                       - what it was like then
       aiaudit <name> diff <version> <version>
                                       - what changed between two
-      aiaudit <name> check            - does the record agree with its state
-      aiaudit <name> export           - write the record into a file
-      aiaudit <name> archive          - the same, and drop what is old
+      aiaudit <name> check            - does the log agree with its state
+      aiaudit <name> export           - write the log into a file
+      aiaudit <name> archive          - the same, and drop old entries
 
     A time is like 2026-03-01, 2026-03-01 18:30 or 2 hours ago; without a zone
     it is the game's. Export and archive need its lock `ai_configure`.

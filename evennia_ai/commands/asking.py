@@ -54,20 +54,20 @@ WORDS = {
     "answer": Subcommand(
         AskingWords._answer,
         "assistant answer <number> yes | no | take | drop",
-        "Allows what is asked, or not. Staff may also take a question that was put to somebody "
-        "who left, or drop it, which counts as a no.",
+        "Allows what is asked, or not. Staff may also take over a question to "
+        "somebody who left, or drop it, which counts as a no.",
         is_for_all=True,
     ),
     "tell": Subcommand(
         AskingWords._tell,
         "assistant tell <name> <instruction>",
-        "Lets it do something at once, in your name; what comes back is shown to you.",
+        "Has it do something at once, in your name, and shows you the result.",
     ),
     "goal": Subcommand(
         AskingWords._goal,
         "assistant goal [<name>], "
         "assistant goal <name> [under <number>] [<priority>] [<time>] = <text>, "
         "assistant goal <name> done | drop <number>",
-        "What it is after by itself. More: help aigoal",
+        "Its goals, which it pursues by itself. More: help aigoal",
     ),
 }

@@ -100,8 +100,9 @@ WORDS = {
     "config": Subcommand(
         ConfiguringWords._config,
         "assistant config <name> [show [<key>] | set <key> <value> | unset <key>]",
-        "Its settings. Show explains one; set changes it from its next turn on, and is checked; "
-        "unset lets the default hold again. A key inside another is reached by a dot, as in "
-        "execution_config.max_iterations_per_tick, or by its own name where only one has it.",
+        "Its settings. Show explains one; set changes it from its next turn on, after "
+        "a check; unset restores the default. Type a key inside another one with a "
+        "dot, as in execution_config.max_iterations_per_tick, or by its own name if "
+        "only one has it.",
     )
 }

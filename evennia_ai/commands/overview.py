@@ -224,9 +224,10 @@ WORDS = {
     "list": Subcommand(
         OverviewWords._list,
         "assistant list",
-        "All assistants at a glance: what each is at, how long ago it heard something, its "
-        "model, what it used today of which caps, which services fail, and how many questions "
-        "wait. What needs somebody's hand stands below, with what to type.",
+        "All assistants at a glance: what each is doing, how long ago it heard "
+        "something, its model, what it used today of its caps, which services fail, "
+        "and how many questions wait. Problems that need somebody stand below, with "
+        "what to type.",
     ),
     "status": Subcommand(
         OverviewWords._status, "assistant status [<name>]", "One assistant in detail."

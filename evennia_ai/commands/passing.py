@@ -43,7 +43,7 @@ WORDS = {
     "page": Subcommand(
         _passes_on(CmdPage, "page"),
         "assistant page <name> = <message>",
-        "The command page, where the game has another one of that name.",
+        "Our command page, if the game has another one of that name.",
         is_for_all=True,
     ),
     "hush": Subcommand(
@@ -61,7 +61,7 @@ WORDS = {
     "history": Subcommand(
         _passes_on(CmdHistory, "history"),
         f"assistant {CmdHistory.how.replace(', ', ', assistant ')}",
-        "Its conversation: to see it, to write it into a file, to begin anew. More: help history",
+        "Its conversation: see it, export it into a file, or reset it. More: help history",
     ),
     **{
         kind.key: Subcommand(_passes_on(kind, kind.key), f"assistant {kind.key} ...", is_told=False)

@@ -103,22 +103,23 @@ WORDS = {
     "help": Subcommand(
         PlayerWords.explain,
         "assistant help [<word>]",
-        "What a word is for, and how it is typed.",
+        "What a word does, and how to type it.",
         is_for_all=True,
     ),
     "memory": Subcommand(
         PlayerWords._memory,
         "assistant memory [<name>], assistant memory correct <number> = <text>, "
         "assistant memory export | off | on [<name>]",
-        "What it remembers of you, numbered: facts first, then entries of its journal. You can "
-        "put one right, have all of it as text, or let it remember nothing new of you (off).",
+        "What it remembers of you, numbered: facts first, then entries of its "
+        "journal. You can correct one, get all of it as text, or have it remember "
+        "nothing new of you (off).",
         is_for_all=True,
     ),
     "forget": Subcommand(
         PlayerWords._forget,
         "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
-        "It forgets one thing that it remembers of you, or you altogether, after asking. "
-        "The numbers are in: assistant memory",
+        "It forgets one thing that it remembers of you, or everything about you, "
+        "after asking. The numbers are in: assistant memory",
         is_for_all=True,
     ),
 }

@@ -128,16 +128,16 @@ WORDS = {
     "prompt": Subcommand(
         partial(PromptWords._do, word="prompt"),
         "assistant prompt <name> [<context>] [show | edit [<setting>]]",
-        "What its model is sent when you whisper to it, or in another context, such as reflection, "
-        "and how large each part is; show has the whole of it, edit opens who it is in the editor, "
-        "or another text: system_prompt, system_prompt_native, compact_prompt, failure_line, "
-        "thinking_lines.",
+        "What its model is sent when you whisper to it, or in another context, such "
+        "as reflection, and the size of each part. Show prints all of it; edit opens "
+        "its persona in the editor, or another text: system_prompt, "
+        "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
     ),
     "component": Subcommand(
         partial(PromptWords._do, word="component"),
         "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
         "off <id> | delete <id>]",
-        "The parts of its prompt, and parts of its own.",
+        "The parts of its prompt, and your own parts.",
     ),
     "template": Subcommand(
         partial(PromptWords._do, word="template"),
@@ -149,7 +149,6 @@ WORDS = {
         partial(PromptWords._do, word="context"),
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",
-        "What is different of its prompt and its bounds while it answers, rests, or works for "
-        "somebody else.",
+        "How its prompt and its bounds differ while it answers, rests, or works for somebody else.",
     ),
 }

@@ -119,14 +119,15 @@ WORDS = {
         ReachingWords._messaging,
         "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
         f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
-        "How people reach it, and one way of it set. Trigger answers all that is said, context "
-        "only takes note, ignore answers only who addresses it.",
+        "How people reach it, and how to set each way. Trigger answers everything "
+        "that is said, context only takes note, ignore answers only people who "
+        "address it.",
     ),
     "channel": Subcommand(
         ReachingWords._channel,
         f"assistant channel <name> <channel> = {ALL_MODES}",
-        "What it does on a channel: answer all that is said there, only take note, only answer "
-        "who addresses it, or not be there.",
+        "What it does on a channel: answer everything that is said there, only take "
+        "note, only answer people who address it, or leave.",
     ),
     "account": Subcommand(
         ReachingWords._account,

@@ -51,14 +51,15 @@ WORDS = {
     "undo": Subcommand(
         UndoingWords._undo,
         "assistant undo [<name>] [list | <number>]",
-        "Takes the last edit of it back that somebody made: a setting, its prompt, who it is, "
-        "its look, what it may do. Typed again, the one before. List shows what can be taken "
-        "back, each with a number. What was changed again since stays, and so does what is no "
-        "edit: what was said, spent, forgotten or deleted.",
+        "Takes back the last edit that somebody made to it: a setting, its prompt, "
+        "who it is, its look, what it may do. Type it again for the one before. List "
+        "shows the edits that can be taken back, each with a number. What was changed "
+        "again since stays, and so does what is no edit: what was said, spent, "
+        "forgotten or deleted.",
     ),
     "redo": Subcommand(
         UndoingWords._redo,
         "assistant redo [<name>]",
-        "Makes the edit again that was taken back last.",
+        "Makes the edit again that was last taken back.",
     ),
 }

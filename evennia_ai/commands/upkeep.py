@@ -186,16 +186,17 @@ WORDS = {
     "peers": Subcommand(
         UpkeepWords._peers,
         "assistant peers [<account>]",
-        "Agents elsewhere that gave assistants tasks, how those stand, and what they cost; and "
-        "those that assistants may give tasks. The words of a task are private; `assistant why "
-        "<name> <number>` has the rest.",
+        "Agents elsewhere that gave tasks to assistants, the state of these tasks, "
+        "and their cost; and agents that assistants may give tasks to. The words of a "
+        "task are private; `assistant why <name> <number>` has the rest.",
     ),
     "check": Subcommand(
         UpkeepWords._check,
         "assistant check [<name>]",
-        "Tries the model of an assistant, or the game's, with real requests: does it answer, know "
-        "tools, read long prompts, and how fast. Tells whether it hears what is said here, who "
-        "else has a name like it, and which words of commands the game has itself.",
+        "Tests the model of an assistant, or the game's, with real requests: does it "
+        "answer, call tools, read long prompts, and how fast. Says whether the "
+        "assistant hears what is said here, who else has a similar name, and which "
+        "command words the game has itself.",
     ),
     "usage": Subcommand(
         UpkeepWords._usage,
@@ -205,23 +206,23 @@ WORDS = {
     "breakers": Subcommand(
         UpkeepWords._breakers,
         "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
-        "Which services and tools failed so often that they are not asked for a while. Reset asks "
-        "one again at once.",
+        "Services and tools that failed so often that they are left alone for a "
+        "while. Reset tries one again at once.",
     ),
     "tools": Subcommand(
         UpkeepWords._tools,
         "assistant tools [<name>], assistant tools held, "
         "assistant tools allow <tool> | <server> = <mark>",
-        "The tools there are, and which of them it may use. A tool of an MCP server that is new, "
-        "or not as it was allowed, is held: `held` shows what is different, and by its mark an "
-        "owner of the game allows it.",
+        "All tools, and which of them it may use. A tool of an MCP server that is "
+        "new, or not as it was allowed, is held: `held` shows the difference, and an "
+        "owner of the game allows it by its mark.",
     ),
     "rag": Subcommand(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
     "budget": Subcommand(
         UpkeepWords._budget,
         "assistant budget [<name>], assistant budget game, "
         "assistant budget <name> | game raise <cap> <amount>",
-        "Tokens and money used, by whom, and of which caps. Raise allows more until the day or "
-        "month of that cap ends.",
+        "Tokens and money used, by whom, and the caps. Raise allows more until the "
+        "day or month of that cap ends.",
     ),
 }

@@ -60,12 +60,12 @@ REFUSED = "You may not"
 HEAD = """\
 # Rights over MCP
 
-Made by `tests/mcp_server/test_tools.py`, which asks each for every tool, and compares the answers
-with those of the REST API.
+`tests/mcp_server/test_tools.py` makes this page: it calls every tool as each person, and compares
+the answers with those of the REST API.
 
-Nobody comes in but staff with a token. What changes something, or reveals private words, needs a
-token made with `write` too: `assistant token new <what for> = write`. Who "has control" passes the
-assistant's lock `ai_control`; the lock here lets admins pass, and one builder.
+Only staff with a token get in. A tool that changes something or reveals private words also needs a
+token made with `write`: `assistant token new <what for> = write`. Somebody who "has control" passes
+the assistant's lock `ai_control`; here it lets admins pass, and one builder.
 
 """
 

@@ -24,14 +24,14 @@ class Hearers(StrEnum):
     NOBODY = "nobody"  # it stays with the turn, or names only what is there already
     SAME = "those who may know of the turn"
     ROOM = "everybody in the room"
-    NAMED = "whoever is named"
+    NAMED = "the person named"
     ANYBODY = "anybody, now or later"
 
 
 class Otherwise(StrEnum):
     """The end of words that somebody would hear who may not."""
 
-    ASIDE = "told to the asker alone"
+    ASIDE = "told only to the person who asked"
     REFUSED = "held back, and the model is told why"
     MASKED = "left out; their length is kept"
 
