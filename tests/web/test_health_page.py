@@ -95,7 +95,7 @@ class HealthTest(WebTest):
             response = self.post("check", {"assistant": ""})
         assert 200 == response.status_code
         shown = text_of(response)
-        assert "<b>a model</b>: mend what is not well" in shown
+        assert "<b>a model</b>: fix what is not well" in shown
         assert "answers ✖ no try <i>another</i>" in shown
         assert "<i>another" not in response.content.decode()
         response = self.post("check", {"assistant": "<b>"})
