@@ -157,12 +157,12 @@ def tool_groups() -> str:
 
     load_modules(["evennia_ai.agent.delegating"])
     always = ", ".join(f"`{tool.name}`" for tool in REGISTRY.values() if tool.group is None)
-    rows: list[tuple[object, ...]] = [("always", always, "nothing: they are there")]
+    rows: list[tuple[object, ...]] = [("always", always, "nothing: they are always shown")]
     groups = dict.fromkeys(tool.group for tool in REGISTRY.values() if tool.group)
     for group in groups:
         names = ", ".join(f"`{tool.name}`" for tool in REGISTRY.values() if tool.group == group)
         rows.append((f"`{group.name}`", names, ", ".join(group.cues)))
-    return as_table(("group", "tools, as far as they are of use", "called for by"), rows)
+    return as_table(("group", "tools, if they are of use", "called for by"), rows)
 
 
 def rules() -> str:
@@ -226,7 +226,7 @@ def contexts() -> str:
         names = context.tool_filter
         tools = "all" if names is None else ", ".join(f"`{n}`" for n in sorted(names)) or "none"
         rows.append((f"`{kind}`", context.description, parts, tools, context.max_iterations))
-    head = ("context", "when", "components", "tools, as far as they exist", "model calls")
+    head = ("context", "when", "components", "tools, if they exist", "model calls")
     return as_table(head, rows)
 
 
@@ -305,7 +305,7 @@ def endings() -> str:
         (f"`{reason}`", reason.text, "told that it failed" if reason in FAILURES else "")
         for reason in StopReason
     ]
-    return as_table(("stop reason", "when", "whoever waits is"), rows)
+    return as_table(("stop reason", "when", "the person who waits is"), rows)
 
 
 def trust() -> str:

@@ -257,7 +257,7 @@ def kept(stage: Stage, rounds: int) -> list[Row]:
 
     def busy(count: int) -> Any:
         script = stage.assistant(100)
-        known: goals.Goals = {}
+        known: goals.StoredGoals = {}
         for _ in range(count - FEW_OPEN):
             known, number = goals.add(known, "find the Atlas of Lights")
             known = goals.close(known, number, goals.COMPLETED, "Brass had it")

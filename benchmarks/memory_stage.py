@@ -150,11 +150,11 @@ class Ours:
 
     def search(self, number: int, assistant: int = 0, *, whose: int | None = None) -> int:
         """What a turn asks: by words, and then by meaning as well. Returns how many it finds."""
-        from evennia_ai.memory_store.port import Sought
+        from evennia_ai.memory_store.port import MemoryQuery
 
         self.store = self.store or self.open()
         who = number if whose is None else whose
-        sought = Sought(
+        sought = MemoryQuery(
             assistant + 1, question(number), audiences(who), LIMIT, MIN_TRUST, fits=FITS
         )
         found = self.store.search_words(sought)

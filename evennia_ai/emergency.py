@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import transaction
 from evennia.utils import logger
@@ -184,7 +183,7 @@ def count_of_stops() -> int:
     return _stops
 
 
-def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]:
+def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferred[int]:
     """Stop several assistants: all are cancelled before anything is stored or told of any.
 
     Of many, some are stored and told of now and the others in the next turns of the reactor, for

@@ -132,7 +132,7 @@ class _Hearing:
         for patch in self._patches:
             patch.stop()
 
-    def _listening(self, kind: Any) -> Any:
+    def _listening(self, kind: type[Being]) -> Any:
         send, note = kind.msg, self._note
 
         def msg(

@@ -32,9 +32,9 @@ from evennia_ai.engine.toolboxes import (
     Confined,
     Confirmed,
     Gated,
+    Logged,
     Noted,
     Protected,
-    Recorded,
     Retried,
     Timed,
     Timely,
@@ -202,7 +202,7 @@ def execute_react_loop(
     offered = toolbox(
         script, turn, pattern, is_small=model.is_small, is_grounded=model.scene.is_grounded
     )
-    tools = Recorded(Timed(offered, model.time.left), script.clock.seconds)
+    tools = Logged(Timed(offered, model.time.left), script.clock.seconds)
     ports = Ports(
         model,
         tools,
@@ -240,9 +240,7 @@ def execute_tool_call(
     Args:
         settle: what is stored together with the record of the call.
     """
-    tools = Recorded(
-        Gated(guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds
-    )
+    tools = Logged(Gated(guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds)
     beside = script.work.beside
     running = Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))
     if running.called:

@@ -26,7 +26,8 @@ class Request:
 
 MONEY = (
     Request(
-        "a cap that stops: by assistant, by player, for the game, over all its processes",
+        "a cap that really stops: for an assistant, a player and the game, across all "
+        "its processes",
         "`assistant budget`, `EVENNIA_AI_BUDGET_CONFIG`; reserved before each call",
         ("test_l15_two_processes_share_one_ledger_and_one_cap", "test_a_cap_of_the_game"),
     ),
@@ -36,12 +37,12 @@ MONEY = (
         ("test_nothing_happens_and_nothing_is_spent", "test_an_idle_beat_costs_nothing"),
     ),
     Request(
-        "switched off is off: also for timers that were set before",
+        "off means off, even for timers that were set before",
         "`db.enabled = False`, `assistant stop`",
         ("test_what_is_switched_off_stops", "test_her_answer_is_dropped"),
     ),
     Request(
-        "stop at the same call again, and at rounds without progress",
+        "a stop at repeated calls and rounds without progress",
         "told once, then ended: `safety_config.checks` same_failures, same_successes",
         (
             "test_the_same_failure_is_told_once_and_then_ends_the_turn",
@@ -54,7 +55,7 @@ MONEY = (
         ("test_l1_iterations_grant_exactly_what_was_asked",),
     ),
     Request(
-        "no beat begins while the last one works or sums up",
+        "no beat starts while the last one still works or summarizes",
         "one gate for beats and events",
         (
             "test_a_beat_that_is_on_its_way",
@@ -62,7 +63,7 @@ MONEY = (
         ),
     ),
     Request(
-        "a head of the prompt that stays, for the provider's cache",
+        "a stable beginning of the prompt, for the provider's cache",
         "rules, persona and the tools that are always shown come first, in one order",
         (
             "test_the_head_does_not_change_with_the_conversation",
@@ -70,24 +71,24 @@ MONEY = (
         ),
     ),
     Request(
-        "tokens and money by assistant, by task, by player, today",
+        "tokens and money by assistant, task and player, today",
         "`assistant usage`, `assistant budget`, `assistant why`, `metrics/`",
         ("test_usage_is_counted", "test_hole_d25_a_message_knows_who_paid"),
     ),
 )
 TRUST = (
     Request(
-        "a stop that drops the answer in flight and holds over a reload",
+        "a stop that drops the answer in flight and survives a reload",
         "`assistant stop`, `assistant emergency`",
         ("test_a_stop_drops_the_call_in_flight", "test_a_late_answer_is_dropped"),
     ),
     Request(
-        "players can quiet it in the room, within the story",
+        "players can silence it in the room, within the story",
         "`hush`",
         ("test_hushed_she_is_quiet_here_and_hears_a_whisper",),
     ),
     Request(
-        "it does not talk over people, nor to other bots; not everybody answers at once",
+        "it talks neither over people nor to other bots, and not all answer at once",
         "eight rules of hearing; `EVENNIA_AI_ANSWERS_PER_LINE`, 1",
         (
             "test_one_answers",
@@ -96,44 +97,45 @@ TRUST = (
         ),
     ),
     Request(
-        "talks end",
+        "conversations end",
         "`db.max_agent_hops`, cooldowns of `db.hearing_config`",
         ("test_they_stop_after_max_agent_hops", "tests/core/test_rate_limits.py::test_cooldown"),
     ),
     Request(
-        "two bots can never echo each other for ever",
+        "two bots cannot echo each other for ever",
         "hops are counted by the server, over rooms, whispers and pages",
         ("test_two_silent_assistants_do_not_echo_each_other", "test_messages_carry_one_hop_more"),
     ),
     Request(
-        "it says that it is an AI; who wants nothing to do with it can mute it or be left out",
+        "it says that it is an AI; people who want nothing to do with it can mute it "
+        "or be left out",
         "`assistant mute`, `assistant memory off`",
         ("test_that_it_is_an_ai_is_seen", "test_the_muted_are_not_heard", "test_rooms"),
     ),
     Request(
-        "the game decides, the model only asks: an allowlist and a lock on each act",
+        "the game decides, the model only asks: an allowlist, and a lock on each action",
         "one gate for all tools; `db.command_allowlist`, `db.attribute_allowlist`",
         ("test_no_text_makes_what_only_metadata_can",),
     ),
 )
 FAILURE = (
     Request(
-        "a time limit and one line in character; the true cause for staff alone",
+        "a time limit and one line in character; the true cause only for staff",
         "`EVENNIA_AI_CALL_DEADLINE_SECONDS`, `db.failure_line`",
         ("test_a_player_is_told_and_staff_know_why",),
     ),
     Request(
-        "429 and Retry-After are obeyed",
+        "429 and Retry-After are respected",
         "waited for within the call's time; not counted as a failure",
         ("test_a_wait_that_the_service_names_uses_up_no_attempt", "test_who_is_told_to_wait_waits"),
     ),
     Request(
-        "one command tells why it is silent",
+        "one command that tells why it is silent",
         "`assistant status`, `assistant why`",
         ("test_what_would_keep_her_silent_is_said_too", "test_status_begins_with_how_it_is"),
     ),
     Request(
-        "a prompt that is too long is called so, with what to change",
+        "a clear error for a prompt that is too long, with what to change",
         "`assistant check`, `assistant why`",
         (
             "tests/endpoints/test_doors.py::test_a_prompt_that_is_too_long_is_called_so",
@@ -141,12 +143,12 @@ FAILURE = (
         ),
     ),
     Request(
-        "another embedding model is noticed and does no harm",
+        "a change of the embedding model is noticed and does no harm",
         "each has a collection of its own, filled anew from the table",
         ("test_another_embedding_model_starts_anew", "test_a_changed_embedding_model"),
     ),
     Request(
-        "without its memory's store it goes on talking, and says so to staff",
+        "if the memory store fails it keeps talking, and tells staff",
         "`assistant status`, `health/`",
         (
             "tests/shell/test_recall.py::test_a_store_that_is_down",
@@ -156,7 +158,7 @@ FAILURE = (
 )
 TEXT = (
     Request(
-        "no thoughts, no JSON of tools, no name before the words, no stage directions",
+        "no thoughts, no tool JSON, no name before the words, no stage directions",
         "`db.plain_speech`, `db.stage_directions`; on every way out",
         (
             "test_without_thoughts",
@@ -170,7 +172,8 @@ TEXT = (
         ("test_a_a_reply_that_holds_braces_is_said", "test_her_answer_shows_no_markup"),
     ),
     Request(
-        "a small model that says its instructions or a tool's syntax is corrected once, then quiet",
+        "a small model that recites its instructions or a tool's syntax is corrected "
+        "once, then quiet",
         "what was meant as a call is run as one; a recital is not said",
         (
             "test_the_second_attempt_is_said",
@@ -191,17 +194,17 @@ MEMORY = (
         ("test_no_secret_of_one_is_sent_for_another", "test_a_whisper_is_not_told_to_anybody_else"),
     ),
     Request(
-        "memories are seen, corrected and forgotten, by staff and by the player they are about",
+        "staff, and the player they are about, can see, correct and delete memories",
         "`assistant memory`, `assistant forget`, `aimemory`, `me/memory/`",
         ("test_she_corrects_and_forgets_one", "test_somebody_is_exported_and_forgotten"),
     ),
     Request(
-        "limits and age",
+        "limits on the number and age of memories",
         "`memory_config` max_memories, retention_days, journal_days",
         ("test_all_go_after_the_days_that_are_set", "test_too_many_memories"),
     ),
     Request(
-        "characters and rooms that are left out; another choice for each assistant",
+        "characters and rooms that are left out, with another choice for each assistant",
         "`memory_config` never_rooms, never_characters",
         ("test_rooms",),
     ),
@@ -211,7 +214,7 @@ MEMORY = (
         ("test_lore_lives_and_is_gone",),
     ),
     Request(
-        "rumours apart from what is known",
+        "rumours kept apart from knowledge",
         "trust of each memory's source; told as hearsay, or not at all",
         ("test_hearsay_is_parted_from_what_is_known", "test_a_rumour_stays_one"),
     ),
@@ -226,7 +229,7 @@ UPKEEP = (
         ),
     ),
     Request(
-        "a key comes from the environment or the secret settings, and never from the game",
+        "keys come from the environment or the secret settings, never from the game",
         "refused in commands, shown nowhere",
         ("test_the_key_is_sent_but_kept_nowhere", "test_no_key_is_shown"),
     ),
@@ -236,7 +239,7 @@ UPKEEP = (
         ("test_the_scripted_model_answers",),
     ),
     Request(
-        "prompt and settings are edited while the game runs",
+        "prompt and settings can be edited while the game runs",
         "`assistant edit`, `assistant config`; they hold from the next turn",
         (
             "test_a_text_that_makes_no_prompt_stays_in_the_editor",
@@ -244,7 +247,7 @@ UPKEEP = (
         ),
     ),
     Request(
-        "a model is tried before players meet it: tools, JSON, context, speed",
+        "a model can be tested before players meet it: tools, JSON, context, speed",
         "`assistant check`",
         ("test_a_fit_endpoint_passes_in_four_lines", "test_check_says_that_all_is_well"),
     ),
@@ -254,7 +257,7 @@ UPKEEP = (
         ("test_an_assistant_may_have_a_model_of_its_own",),
     ),
     Request(
-        "several acts in order from one reply",
+        "several actions in order from one reply",
         "`execution_config.calls_per_reply`, 4",
         ("test_several_calls_in_one_reply",),
     ),

@@ -3,8 +3,9 @@
 Usage: python -m tests.mutants [WORD...] [--lanes N]      only guards with one of these words
 
 No file is changed. One process loads the game and splits: each child gets the code of the guard's
-functions without the guard, and runs the one test. First every named test has to pass with all
-guards in place. The exit code is 1 if any test passes without its guard; each such is named.
+functions without the guard, and runs the one test; a game that the test starts leaves the guard out
+as it loads (`journeys/sitecustomize.py`). First every named test has to pass with all guards in
+place. The exit code is 1 if any test passes without its guard; each such is named.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import ast
 import gc
 import importlib
+import json
 import os
 import re
 import signal
@@ -178,6 +180,7 @@ def begin(guard: Guard | None, nodes: Sequence[str], folder: Path) -> Child:
             signal.alarm(MOST_SECONDS)
             gc.unfreeze()  # what is frozen cannot be found
             take_out(guard.edits)
+            os.environ["GUARDS_OUT"] = json.dumps(guard.edits)
         import pytest
 
         code = int(pytest.main([*OPTIONS, *nodes]))

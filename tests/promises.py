@@ -33,7 +33,7 @@ GOALS = (
     ),
     Promise(
         "schedules: at dusk to the pier",
-        "`assistant goal ada daily at dusk = ...`; what is missed is told once",
+        "`assistant goal ada daily at dusk = ...`; a missed time is reported once",
         (
             "tests/shell/test_goal_times.py::test_at_dusk_to_the_pier",
             "tests/shell/test_goal_times.py::test_a_daily_goal_comes_back_over_restarts",
@@ -42,7 +42,7 @@ GOALS = (
     ),
     Promise(
         "self-monitoring",
-        "`my_state`, in turns of its own and for whoever may run it",
+        "`my_state`, in its own turns and for people who may run it",
         (
             "tests/shell/test_tools_control.py::test_how_it_stands",
             "tests/shell/test_tools_control.py::test_who_is_told",
@@ -61,14 +61,15 @@ MEMORY = (
     ),
     Promise(
         "links between memories",
-        "what an insight rests on is not told beside it; `script.db.memory_links`",
+        "an insight is told without its sources; `script.db.memory_links`",
         ("tests/core/test_recollection.py::test_nothing_is_told_twice",),
     ),
 )
 NAMES = (
     Promise(
-        "`if script.db.enabled:`, `db.tick_rate`, `db.execution_config[...]` of a fresh assistant",
-        "what was never set reads as it holds, without a statement and a write",
+        "`if script.db.enabled:`, `db.tick_rate`, `db.execution_config[...]` work for "
+        "a fresh assistant",
+        "an unset value reads as the value that applies, without a query or a write",
         (
             "tests/shell/test_promised_names.py::test_what_was_never_set_reads_as_it_holds",
             "tests/shell/test_promised_names.py::test_the_texts_own_condition",
@@ -77,15 +78,15 @@ NAMES = (
     Promise(
         "`estimated_tokens`, `activity_since_wake`, `memory_links`, `mem0_client`, "
         "`active_sub_agents`",
-        "views that are only read",
+        "read-only views",
         (
             "tests/shell/test_promised_names.py::test_views_follow_what_happens",
             "tests/shell/test_promised_names.py::test_without_memory_there_is_no_client",
         ),
     ),
     Promise(
-        "every Python line of the texts",
-        "imports, calls and attributes as they stand there",
+        "every Python line in the descriptions works",
+        "imports, calls and attributes as written there",
         (
             "tests/shell/test_promised_names.py::test_errors_are_counted_and_stop_it",
             "tests/shell/test_promised_names.py::test_a_tools_results_are_cached",
@@ -96,7 +97,7 @@ NAMES = (
     ),
     Promise(
         "every setting does something",
-        "each is read by some module",
+        "some module reads each one",
         (
             "tests/core/test_settings.py::test_each_line_is_read_by_something",
             "tests/core/test_settings.py::test_each_setting_of_a_game_is_read_by_something",
@@ -106,7 +107,7 @@ NAMES = (
 RUNNING = (
     Promise(
         "`assistant emergency clear`, `/history reset` and the rest by staff out of character",
-        "on the account's command set too, and at the first line after a crash",
+        "also on the account's command set, and in the first line after a crash",
         (
             "tests/journeys/test_out_of_character.py::test_each_command_without_a_character",
             "tests/journeys/test_out_of_character.py::test_after_a_kill_the_first_line_counts",
@@ -115,21 +116,21 @@ RUNNING = (
     ),
     Promise(
         "a failed tool counts towards the emergency stop",
-        "steps that bring nothing but failures are one error in a row: decision 0151",
+        "steps with nothing but failures are one error in a row: decision 0151",
         (
             "tests/shell/test_failures.py::test_a_tool_that_fails_is_no_turn_that_fails",
             "tests/shell/test_failures.py::test_steps_that_bring_nothing_are_one_failure",
         ),
     ),
     Promise(
-        "time travel tells what held",
-        "`aiaudit`, `audit/state/`: an unset setting as it holds without being set",
+        "time travel shows the values that applied",
+        "`aiaudit`, `audit/state/`: an unset setting shows the value that applied",
         ("tests/shell/test_auditing.py::test_what_nobody_had_set_is_told_as_it_held",),
     ),
     Promise(
-        "words that are true",
-        "who meets a day's cap hears in how many hours it ends; deleting is no alarm; a stop says "
-        "what happened",
+        "messages that are true",
+        "at a day's cap people hear in how many hours it ends; deleting raises no "
+        "alarm; a stop says what happened",
         (
             "tests/shell/test_queue.py::test_a_cap_that_is_used_up",
             "tests/shell/test_lifecycle_delete.py::test_it_is_no_alarm",
@@ -149,7 +150,7 @@ RUNNING = (
 )
 TOGETHER = (
     Promise(
-        "a delegate's report is summed up",
+        "a delegate's report is summarized",
         "`result_summarization`: one call within the turn's limits, else a cut that says why",
         (
             "tests/shell/test_report_summary.py::test_the_model_reads_a_summary_that_says_so",
@@ -158,7 +159,7 @@ TOGETHER = (
         ),
     ),
     Promise(
-        "what a specialist was told in private comes back in no report said aloud",
+        "what a specialist was told in private is in no report that is said aloud",
         "a report has the audience of its task",
         (
             "tests/shell/test_private_reports.py::test_a_task_for_others_finds_nothing_of_it",
@@ -166,7 +167,7 @@ TOGETHER = (
         ),
     ),
     Promise(
-        "stale answers are dropped or told differently",
+        "stale answers are dropped or delivered differently",
         "`stale_answers`; shown by `assistant why`",
         (
             "tests/shell/test_stale_answers.py::test_it_may_be_paged",
@@ -179,7 +180,7 @@ TOGETHER = (
 INNER = (
     Promise(
         "seven contexts, each with its own prompt, tools and limits",
-        "`db.context_configs`, `assistant prompt ada <context>`; each is entered where it belongs",
+        "`db.context_configs`, `assistant prompt ada <context>`; each is used where it belongs",
         (
             "tests/shell/test_inner_contexts.py::"
             "test_each_contexts_words_are_in_its_calls_and_in_no_other",
@@ -199,7 +200,7 @@ INNER = (
     ),
     Promise(
         "self-modification",
-        "`propose_guideline`: a person says yes at the one door; versioned, undone by a word",
+        "`propose_guideline`: a person says yes; versioned, and undone by one command",
         (
             "tests/shell/test_guidelines.py::test_nothing_changes_before_the_yes",
             "tests/shell/test_guidelines.py::test_a_yes_is_an_edit_of_that_person",
@@ -209,7 +210,7 @@ INNER = (
 )
 BROUGHT = (
     Promise(
-        "character cards, V1 to V3, PNG and JSON, in and out without loss",
+        "character cards, V1 to V3, PNG and JSON, imported and exported without loss",
         "`assistant import`, `assistant export`; read and written by `@lenml/char-card-reader`",
         (
             "tests/core/test_character_cards.py::test_json_comes_out_as_it_went_in",
@@ -220,7 +221,7 @@ BROUGHT = (
         ),
     ),
     Promise(
-        "what a card orders is data, below our rules",
+        "instructions in a card are data, below our rules",
         "`db.card_notes`, quoted; what is kept but unused is shown before it is stored",
         (
             "tests/shell/test_cards.py::test_notes_stand_below_the_rules_and_quoted",

@@ -12,7 +12,7 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
-from evennia_ai.a2a.snapshots import Happening, Snapshot, happening, snapshot
+from evennia_ai.a2a.snapshots import Happening, TaskSnapshot, happening, snapshot
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line
@@ -22,7 +22,7 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.peers import answers, tasks
 from evennia_ai.operations.peers.tasks import Given
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store, tokens
 from evennia_ai.operations.tools.running import list_tools
 from evennia_ai.tasks import peer_store
@@ -47,21 +47,21 @@ NAME = re.compile(r"[\x21-\x7e]{1,64}")
 T = TypeVar("T")
 
 
-class RefusedError(Exception):
+class CallRefusedError(Exception):
     """Something is not done; the text says why.
 
     Attributes:
         problem: of what kind; FORBIDDEN with `is_stranger` where nobody knows who asks.
     """
 
-    def __init__(self, problem: Problem, text: str, *, is_stranger: bool = False) -> None:
+    def __init__(self, problem: ProblemKind, text: str, *, is_stranger: bool = False) -> None:
         super().__init__(text)
         self.problem = problem
         self.is_stranger = is_stranger
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class A2aCaller:
     """Whoever sent a request, by their token.
 
     Attributes:
@@ -90,35 +90,35 @@ class Facts:
     skills: list[tuple[str, str]]
 
 
-def admit(authorization: str, address: str) -> Caller:
+def admit(authorization: str, address: str) -> A2aCaller:
     """Let somebody in who sent a token.
 
     Args:
         authorization: the header of that name.
 
     Raises:
-        RefusedError: they may not come in.
+        CallRefusedError: they may not come in.
     """
     if not token_store.config().token_days:
-        raise RefusedError(Problem.UNAVAILABLE, tokens.NO_TOKENS)
+        raise CallRefusedError(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() not in SCHEMES:
-        raise RefusedError(Problem.FORBIDDEN, WHO, is_stranger=True)
+        raise CallRefusedError(ProblemKind.FORBIDDEN, WHO, is_stranger=True)
     key = key.strip()
     is_one = key.isascii() and key.isprintable() and len(key) <= LONGEST_TOKEN
     token = token_store.find(key) if is_one else None
     if token is None:
-        raise RefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
+        raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
     pk = token.account.pk
     account = _account(pk, address)
     may_change = token.scope != TokenScope.READ.value
-    return Caller(pk, address, token.pk, may_change, account, time.monotonic())
+    return A2aCaller(pk, address, token.pk, may_change, account, time.monotonic())
 
 
 def _account(pk: int, address: str) -> Account:
     found = callers.account_of(pk, address)
     if not found.ok:
-        raise RefusedError(Problem.FORBIDDEN, found.message, is_stranger=True)
+        raise CallRefusedError(ProblemKind.FORBIDDEN, found.message, is_stranger=True)
     return found.data
 
 
@@ -131,7 +131,7 @@ def card(key: str, config: A2aConfig) -> Facts:
     """One of them.
 
     Raises:
-        RefusedError: there is none of that name.
+        CallRefusedError: there is none of that name.
     """
     return _facts(_script(key, config))
 
@@ -158,7 +158,7 @@ def _script(
             if known is not None:
                 known[wanted] = script
             return script
-    raise RefusedError(Problem.MISSING, NO_ASSISTANT.format(key=key[:60]))
+    raise CallRefusedError(ProblemKind.MISSING, NO_ASSISTANT.format(key=key[:60]))
 
 
 class Desk:
@@ -169,14 +169,14 @@ class Desk:
     """
 
     def __init__(
-        self, config: A2aConfig, key: str, caller: Caller, known: dict[str, AssistantScript]
+        self, config: A2aConfig, key: str, caller: A2aCaller, known: dict[str, AssistantScript]
     ) -> None:
         self._config, self._key, self._known = config, key, known
         self.caller = caller
 
     def send(
         self, given: Given, task: str, hook: Mapping[str, str] | None
-    ) -> Snapshot | Deferred[Snapshot]:
+    ) -> TaskSnapshot | Deferred[TaskSnapshot]:
         """Give a task, or answer what one of them asks.
 
         Args:
@@ -203,7 +203,7 @@ class Desk:
         if hook is not None:
             _check_hook(hook)
             if self._config.hooks_per_task < 1:
-                raise RefusedError(Problem.UNAVAILABLE, NO_HOOKS)
+                raise CallRefusedError(ProblemKind.UNAVAILABLE, NO_HOOKS)
 
         def keep(made: PeerTask) -> None:
             if hook is not None:
@@ -222,12 +222,12 @@ class Desk:
         task: PeerTask,
         given: Given,
         hook: Mapping[str, str] | None,
-    ) -> Deferred[Snapshot]:
+    ) -> Deferred[TaskSnapshot]:
         if hook is not None:
             self._check_room(task.pk, hook)
         since = peer_store.last_event(task.pk)
 
-        def answered(outcome: Result[PeerTask]) -> Snapshot:
+        def answered(outcome: Result[PeerTask]) -> TaskSnapshot:
             found = _good(outcome)
             if hook is not None:
                 self._keep_hook(found.pk, hook, since)
@@ -246,7 +246,7 @@ class Desk:
             _check_hook(hook)
             refused = tasks.may_begin(script, account, given, self._config)
             if refused is not None:
-                raise RefusedError(refused.problem, refused.message)
+                raise CallRefusedError(refused.problem, refused.message)
 
         self._do(act, changes=True)
 
@@ -258,14 +258,14 @@ class Desk:
 
         self._do(act, changes=True)
 
-    def get(self, task: str) -> Snapshot:
+    def get(self, task: str) -> TaskSnapshot:
         """A task as it stands."""
         return self._do(lambda script, account: snapshot(_good(tasks.find(script, account, task))))
 
-    def cancel(self, task: str) -> Snapshot:
+    def cancel(self, task: str) -> TaskSnapshot:
         """Call a task off."""
 
-        def act(script: AssistantScript, account: Account) -> Snapshot:
+        def act(script: AssistantScript, account: Account) -> TaskSnapshot:
             found = _good(tasks.find(script, account, task))
             return snapshot(_good(answers.cancel(script, account, found)))
 
@@ -273,7 +273,7 @@ class Desk:
 
     def page(
         self, wanted: Mapping[str, object], before: str, limit: int, *, with_made: bool
-    ) -> tuple[list[Snapshot], str, int]:
+    ) -> tuple[list[TaskSnapshot], str, int]:
         """Tasks of the caller with the assistant, the last changed first.
 
         Args:
@@ -283,7 +283,7 @@ class Desk:
             The page, what to send for the next one ("" at the end), and how many there are.
         """
 
-        def act(script: AssistantScript, account: Account) -> tuple[list[Snapshot], str, int]:
+        def act(script: AssistantScript, account: Account) -> tuple[list[TaskSnapshot], str, int]:
             whose = {"account": account.pk, "assistant": script.id}
             rows, count = peer_store.page({**wanted, **whose}, before, limit)
             shown = rows[:limit]
@@ -321,7 +321,7 @@ class Desk:
         others = [each for each in peer_store.hooks(task) if each.key != hook["key"]]
         if len(others) >= self._config.hooks_per_task:
             told = TOO_MANY_HOOKS.format(task=task, count=len(others))
-            raise RefusedError(Problem.UNAVAILABLE, told)
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, told)
 
     def hooks(self, task: str) -> list[dict[str, str]]:
         """The addresses that are told of a task."""
@@ -347,11 +347,11 @@ class Desk:
 
     def _do(self, act: Callable[..., T], *, changes: bool = False) -> T:
         if changes and not self.caller.may_change:
-            raise RefusedError(Problem.FORBIDDEN, ONLY_READS)
+            raise CallRefusedError(ProblemKind.FORBIDDEN, ONLY_READS)
         account = self.caller.account
         if time.monotonic() - self.caller.at > FRESH_SECONDS:  # a stream may last an hour
             if not token_store.is_good(self.caller.token):
-                raise RefusedError(Problem.FORBIDDEN, BAD_TOKEN, is_stranger=True)
+                raise CallRefusedError(ProblemKind.FORBIDDEN, BAD_TOKEN, is_stranger=True)
             account = _account(self.caller.pk, self.caller.address)
         with audit.acting(str(account.key), VIA):
             return act(_script(self._key, self._config, self._known), account)
@@ -360,17 +360,17 @@ class Desk:
 def _check_hook(hook: Mapping[str, str]) -> None:
     """Refuse an address that could not be kept, or whose words could not be sent."""
     if not NAME.fullmatch(hook["key"]):
-        raise RefusedError(Problem.INVALID, BAD_NAME.format(name=hook["key"][:80]))
+        raise CallRefusedError(ProblemKind.INVALID, BAD_NAME.format(name=hook["key"][:80]))
     for name, text in hook.items():
         most = MOST_SCHEME if name == "scheme" else MOST_HOOK_TEXT
         if len(text) > most:
             told = LONG_HOOK.format(field=name, most=most, count=len(text))
-            raise RefusedError(Problem.INVALID, told)
+            raise CallRefusedError(ProblemKind.INVALID, told)
         if not text.isprintable():
-            raise RefusedError(Problem.INVALID, BAD_HOOK.format(field=name))
+            raise CallRefusedError(ProblemKind.INVALID, BAD_HOOK.format(field=name))
 
 
 def _good(result: Result[PeerTask]) -> PeerTask:
     if not result.ok:
-        raise RefusedError(result.problem, result.message)
+        raise CallRefusedError(result.problem, result.message)
     return result.data

@@ -15,10 +15,10 @@ from a2a.server.routes.common import ServerCallContextBuilder
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evennia_ai.a2a.calls import Caller, Desk
+from evennia_ai.a2a.calls import A2aCaller, Desk
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.runtime.asgi_server import Turn
+from evennia_ai.runtime.asgi_server import RequestTurn
 
 CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
 TURN = "evennia_ai.turn"
@@ -29,7 +29,7 @@ LONGEST_NUMBER = 18
 class Owner(User):
     """The account that a token belongs to, as the SDK sees it."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: A2aCaller) -> None:
         self._caller = caller
 
     @property
@@ -52,7 +52,7 @@ class Contexts(ServerCallContextBuilder):
 
     def build(self, request: Request) -> ServerCallContext:
         """The context of a request."""
-        caller: Caller = request.scope[CALLER]
+        caller: A2aCaller = request.scope[CALLER]
         last = request.headers.get("last-event-id", "")
         is_number = last.isdecimal() and len(last) <= LONGEST_NUMBER
         return ServerCallContext(
@@ -78,7 +78,7 @@ def desk_of(context: ServerCallContext) -> Desk:
 
 def end_turn(context: ServerCallContext) -> None:
     """Let others go on before a request that has to wait."""
-    turn: Turn = context.state[TURN]
+    turn: RequestTurn = context.state[TURN]
     turn.end()
 
 

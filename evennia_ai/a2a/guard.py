@@ -20,9 +20,9 @@ from evennia_ai.a2a.card import CARD_PATH, ROOT
 from evennia_ai.a2a.context import CALLER, TURN
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.resilience.clock import SlidingCount
-from evennia_ai.runtime.asgi_server import Turn, client_address
+from evennia_ai.runtime.asgi_server import RequestTurn, client_address
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 
@@ -37,10 +37,10 @@ MINUTE, MOST_ADDRESSES = 60.0, 10_000
 BODY_SECONDS = 30.0
 KINDS = ("application/json", "application/a2a+json")
 NO_JSON = "The body of a request is application/json here, not {kind}."
-STATUS = {Problem.MISSING: 404, Problem.UNAVAILABLE: 503, Problem.INVALID: 400}
+STATUS = {ProblemKind.MISSING: 404, ProblemKind.UNAVAILABLE: 503, ProblemKind.INVALID: 400}
 
 
-class Guard:
+class A2aGuard:
     """An ASGI application that lets through to another whoever may come in."""
 
     def __init__(self, app: ASGIApp, config: A2aConfig) -> None:
@@ -56,7 +56,7 @@ class Guard:
         request = Request(scope)
         origin = request.headers.get("origin", "")
         sending = _with_origin(send, origin) if origin in self._config.allowed_origins else send
-        turn = scope[TURN] = Turn(self._free)
+        turn = scope[TURN] = RequestTurn(self._free)
         try:
             refused, body = await self._refusal(request, origin, turn, receive), b""
             if refused is None:
@@ -70,7 +70,7 @@ class Guard:
             turn.end()
 
     async def _refusal(
-        self, request: Request, origin: str, turn: Turn, receive: Receive
+        self, request: Request, origin: str, turn: RequestTurn, receive: Receive
     ) -> Response | None:
         """None where a request is to be served."""
         refused = self._refuse(request, origin)
@@ -105,7 +105,7 @@ class Guard:
         try:
             enter = partial(calls.admit, header, address)
             request.scope[CALLER] = await run_async(enter, api_config().timeout_seconds)
-        except calls.RefusedError as error:
+        except calls.CallRefusedError as error:
             if not error.is_stranger:
                 return _say(STATUS.get(error.problem, 403), str(error))
             count.add(time.monotonic(), is_failure=True)
@@ -168,7 +168,7 @@ def _given_back(body: bytes, receive: Receive) -> Receive:
     return give
 
 
-def _after(turn: Turn, send: Send) -> Send:
+def _after(turn: RequestTurn, send: Send) -> Send:
     """Lets the next request have its turn before an answer is read, which may take its time."""
 
     async def sending(message: Message) -> None:

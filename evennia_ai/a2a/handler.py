@@ -45,13 +45,13 @@ from a2a.utils.errors import (
 )
 
 from evennia_ai.a2a import wire
-from evennia_ai.a2a.calls import Desk, RefusedError
+from evennia_ai.a2a.calls import CallRefusedError, Desk
 from evennia_ai.a2a.context import IDS, LAST_EVENT, desk_of, end_turn
 from evennia_ai.a2a.push import check_url
-from evennia_ai.a2a.snapshots import Snapshot
+from evennia_ai.a2a.snapshots import TaskSnapshot
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
@@ -68,12 +68,12 @@ NO_CARD = "There is one card of each assistant, and everybody may have it."
 IS_OVER = "Task {task} is over; get it instead."
 OTHER_CONTEXT = "Task {task} belongs to another contextId."
 MARK = re.compile(r"[0-9.e+-]{1,40} [0-9a-f-]{36}")
-ERRORS: dict[Problem, type[A2AError]] = {
-    Problem.MISSING: TaskNotFoundError,
-    Problem.INVALID: InvalidParamsError,
-    Problem.CONFLICT: UnsupportedOperationError,
-    Problem.FORBIDDEN: UnsupportedOperationError,
-    Problem.UNAVAILABLE: UnsupportedOperationError,
+ERRORS: dict[ProblemKind, type[A2AError]] = {
+    ProblemKind.MISSING: TaskNotFoundError,
+    ProblemKind.INVALID: InvalidParamsError,
+    ProblemKind.CONFLICT: UnsupportedOperationError,
+    ProblemKind.FORBIDDEN: UnsupportedOperationError,
+    ProblemKind.UNAVAILABLE: UnsupportedOperationError,
 }
 
 
@@ -96,7 +96,7 @@ class Handler(RequestHandler):
                 return await run_async(
                     partial(function, *arguments), api_config().long_timeout_seconds
                 )
-            except RefusedError as error:
+            except CallRefusedError as error:
                 raise _told(error) from None
             except GameBusyError as error:
                 raise InternalError(f"{error}.") from None
@@ -124,7 +124,7 @@ class Handler(RequestHandler):
 
     async def _send(
         self, desk: Desk, params: SendMessageRequest, context: ServerCallContext
-    ) -> Snapshot:
+    ) -> TaskSnapshot:
         given, hook, task = wire.given_of(params), None, params.message.task_id
         if params.configuration.HasField("task_push_notification_config"):
             config = params.configuration.task_push_notification_config
@@ -134,13 +134,13 @@ class Handler(RequestHandler):
             end_turn(context)  # a host may take long to be found
             await check_url(config.url, self._config)
         if task and given.context:
-            known: Snapshot = await self.in_game(desk.get, task)
+            known: TaskSnapshot = await self.in_game(desk.get, task)
             if known.context != given.context:
                 raise InvalidParamsError(OTHER_CONTEXT.format(task=task))
-        shown: Snapshot = await self.in_game(desk.send, given, task, hook)
+        shown: TaskSnapshot = await self.in_game(desk.send, given, task, hook)
         return shown
 
-    async def _wait(self, desk: Desk, shown: Snapshot) -> Snapshot:
+    async def _wait(self, desk: Desk, shown: TaskSnapshot) -> TaskSnapshot:
         """A task that is over or asks something."""
         with self._hub.watch(shown.id) as news:
             while shown.state == peer_store.WORKING:
@@ -168,7 +168,7 @@ class Handler(RequestHandler):
                 async for event in self._follow(desk, shown, shown.seq, context, news):
                     yield event
 
-    async def _talk(self, desk: Desk, shown: Snapshot) -> Snapshot | None:
+    async def _talk(self, desk: Desk, shown: TaskSnapshot) -> TaskSnapshot | None:
         """A task that was answered with mere words within a moment; None for any other."""
         with suppress(TimeoutError):
             async with asyncio.timeout(TALK_SECONDS):
@@ -182,7 +182,7 @@ class Handler(RequestHandler):
         """All that happens to a task, since the event that the header Last-Event-ID names."""
         desk, since = desk_of(context), context.state[LAST_EVENT]
         with self._place(desk), self._hub.watch(params.id) as news:
-            shown: Snapshot = await self.in_game(desk.get, params.id)
+            shown: TaskSnapshot = await self.in_game(desk.get, params.id)
             if shown.state in peer_store.FINAL and since is None:
                 raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
             after = shown.seq if since is None else since
@@ -192,7 +192,7 @@ class Handler(RequestHandler):
     async def _follow(
         self,
         desk: Desk,
-        shown: Snapshot,
+        shown: TaskSnapshot,
         after: int,
         context: ServerCallContext,
         news: asyncio.Event,
@@ -222,7 +222,7 @@ class Handler(RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """A task as it stands."""
         length = _history_of(params)
-        shown: Snapshot = await self.in_game(desk_of(context).get, params.id)
+        shown: TaskSnapshot = await self.in_game(desk_of(context).get, params.id)
         return wire.task_of(shown, history=length)
 
     @validate_request_params
@@ -314,7 +314,7 @@ class _placed:  # noqa: N801  used as a function
     def __enter__(self) -> None:
         try:
             self._place.__enter__()
-        except RefusedError as error:
+        except CallRefusedError as error:
             raise _told(error) from None
 
     def __exit__(self, *error: Any) -> None:
@@ -327,7 +327,7 @@ def _may_be_talk(params: SendMessageRequest) -> bool:
     return not (params.message.task_id or has_hook)
 
 
-def _told(error: RefusedError) -> A2AError:
+def _told(error: CallRefusedError) -> A2AError:
     return ERRORS.get(error.problem, UnsupportedOperationError)(str(error))
 
 

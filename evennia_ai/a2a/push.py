@@ -24,7 +24,7 @@ from a2a.utils.errors import InvalidParamsError
 from evennia_ai.a2a import wire
 from evennia_ai.a2a.errands import Errand, due, failed, told
 from evennia_ai.a2a.streams import Hub
-from evennia_ai.a2a_client.addresses import Place, UnknownHostError, locate
+from evennia_ai.a2a_client.addresses import ResolvedAddress, UnknownHostError, locate
 from evennia_ai.a2a_client.pinned import exchange
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.errors import CircuitOpenError
@@ -60,7 +60,7 @@ class _NeverError(Exception):
     """An address does not want this, and will not later."""
 
 
-class Sender:
+class PushSender:
     """Whoever tells addresses; one for the server."""
 
     def __init__(self, config: A2aConfig, hub: Hub, in_game: Callable[..., Awaitable[Any]]) -> None:
@@ -146,7 +146,7 @@ class Sender:
         if status >= 400:
             raise _NeverError(f"it answered {status}")
 
-    async def _status_of(self, errand: Errand, place: Place) -> int:
+    async def _status_of(self, errand: Errand, place: ResolvedAddress) -> int:
         body = json.dumps(wire.told_of(errand.shown, errand.told), ensure_ascii=False).encode()
         headers, seconds = _headers(errand, body), self._config.hook_seconds
         told = await exchange(

@@ -7,8 +7,9 @@ nothing, and imports nothing that the game does not have already.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from types import ModuleType
 
 from evennia.utils import logger
 from twisted.application.service import MultiService
@@ -64,7 +65,7 @@ def watch(kept_seconds: float) -> None:
     reactor.callWhenRunning(pruning.start, PRUNE_EVERY_SECONDS)
 
 
-def _on_fact(event: str, subject: str, details: dict[str, Any]) -> None:
+def _on_fact(event: str, subject: str, details: Mapping[str, object]) -> None:
     """Look in a moment: what is told now is stored with what follows it."""
     if event.startswith(TELLING):
         reactor.callLater(0, _look, subject)
@@ -84,6 +85,6 @@ def _prune(kept_seconds: float) -> None:
         logger.log_trace("[assistant] old tasks of peers could not be dropped")
 
 
-def _make(config: A2aConfig, serving: Any) -> SideServer:
+def _make(config: A2aConfig, serving: ModuleType) -> SideServer:
     made: SideServer = serving.A2aServer(config, log_from_lane)
     return made

@@ -17,9 +17,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from evennia_ai.a2a import calls
 from evennia_ai.a2a.card import CARD_PATH, ROOT, card_of, path_of, respond
 from evennia_ai.a2a.context import ASSISTANT, Contexts, NumberedStreams
-from evennia_ai.a2a.guard import Guard
+from evennia_ai.a2a.guard import A2aGuard
 from evennia_ai.a2a.handler import Handler
-from evennia_ai.a2a.push import Sender
+from evennia_ai.a2a.push import PushSender
 from evennia_ai.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
@@ -61,7 +61,7 @@ class A2aServer:
             return
         hub = Hub(self._config)
         handler = Handler(self._config, hub)
-        sender = Sender(self._config, hub, handler.in_game)
+        sender = PushSender(self._config, hub, handler.in_game)
         peer_store.CHANGED.append(hub.tell)
         sending = asyncio.create_task(sender.run())
         self._log(f"the A2A server answers at {address_of(listener)}{ROOT}/")
@@ -75,7 +75,7 @@ class A2aServer:
         """Let go of the port, soon, and end; may be called in any thread."""
         self._port.stop()
 
-    def _app(self, handler: Handler) -> Guard:
+    def _app(self, handler: Handler) -> A2aGuard:
         contexts = Contexts(self._config)
         rpc = create_jsonrpc_routes(handler, "/", contexts)
         rest = create_rest_routes(handler, contexts)
@@ -90,7 +90,7 @@ class A2aServer:
             bare,
             Mount(f"{ROOT}/{{{ASSISTANT}}}", routes=own),
         ]
-        return Guard(NumberedStreams(Starlette(routes=routes)), self._config)
+        return A2aGuard(NumberedStreams(Starlette(routes=routes)), self._config)
 
     # ---- cards -----------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class A2aServer:
         key = request.path_params[ASSISTANT]
         try:
             facts = await self._ask(calls.card, key, self._config)
-        except calls.RefusedError as error:
+        except calls.CallRefusedError as error:
             return JSONResponse({"error": {"message": str(error), "code": 404}}, 404)
         return respond(request, card_of(facts, self._base(request)), self._began_at)
 

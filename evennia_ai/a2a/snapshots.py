@@ -14,7 +14,7 @@ from evennia_ai.tasks import peer_store
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TaskSnapshot:
     """A task at one moment.
 
     Attributes:
@@ -51,7 +51,7 @@ class Happening:
     at: float
 
 
-def snapshot(task: PeerTask, *, with_made: bool = True) -> Snapshot:
+def snapshot(task: PeerTask, *, with_made: bool = True) -> TaskSnapshot:
     """A task as it stands."""
     last = status = peer_store.last_event(task.pk)
     if last is not None and last.kind != peer_store.STATUS:
@@ -60,7 +60,7 @@ def snapshot(task: PeerTask, *, with_made: bool = True) -> Snapshot:
     assert last is not None
     assert status is not None
     told = happening(status)
-    return Snapshot(
+    return TaskSnapshot(
         task.pk,
         task.context,
         task.state,

@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from evennia_ai.a2a.calls import RefusedError
+from evennia_ai.a2a.calls import CallRefusedError
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 
 TOO_MANY = "{count} requests of yours wait here already; close one of them."
 ALL_BUSY = "{count} requests wait here already; try again later."
@@ -44,13 +44,13 @@ class Hub:
         """Hold one of the places for those who wait.
 
         Raises:
-            RefusedError: the account has all of its own, or all are taken.
+            CallRefusedError: the account has all of its own, or all are taken.
         """
         mine, of_all = self._open[account], self._open.total()
         if mine >= self._config.streams_per_peer:
-            raise RefusedError(Problem.UNAVAILABLE, TOO_MANY.format(count=mine))
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, TOO_MANY.format(count=mine))
         if of_all >= self._config.streams_at_once:
-            raise RefusedError(Problem.UNAVAILABLE, ALL_BUSY.format(count=of_all))
+            raise CallRefusedError(ProblemKind.UNAVAILABLE, ALL_BUSY.format(count=of_all))
         self._open[account] += 1
         try:
             yield

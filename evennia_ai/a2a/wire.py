@@ -27,7 +27,7 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
-from evennia_ai.a2a.snapshots import Happening, Snapshot
+from evennia_ai.a2a.snapshots import Happening, TaskSnapshot
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.tasks import peer_parts, peer_store
@@ -129,7 +129,7 @@ def _file_of(part: Part) -> str:
     return FILE.format(name=quote(name), kind=given, content=quote(content))
 
 
-def task_of(shown: Snapshot, *, history: int | None = None) -> Task:
+def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
     """A task as the protocol has it.
 
     Args:
@@ -149,7 +149,7 @@ def task_of(shown: Snapshot, *, history: int | None = None) -> Task:
     return made
 
 
-def message_of(shown: Snapshot) -> Message:
+def message_of(shown: TaskSnapshot) -> Message:
     """The answer alone: mere words, for which there was nothing to follow."""
     assert shown.message is not None
     made = _message(shown.message, "", shown.context)
@@ -159,7 +159,7 @@ def message_of(shown: Snapshot) -> Message:
     return made
 
 
-def event_of(shown: Snapshot, told: Happening) -> Event:
+def event_of(shown: TaskSnapshot, told: Happening) -> Event:
     """Something that happened to a task as the protocol has it."""
     if told.kind == peer_store.ARTIFACT:
         return TaskArtifactUpdateEvent(
@@ -173,7 +173,7 @@ def event_of(shown: Snapshot, told: Happening) -> Event:
     return TaskStatusUpdateEvent(task_id=shown.id, context_id=shown.context, status=status)
 
 
-def told_of(shown: Snapshot, told: Happening) -> dict[str, Any]:
+def told_of(shown: TaskSnapshot, told: Happening) -> dict[str, Any]:
     """The same as an address is told."""
     event = event_of(shown, told)
     is_status = isinstance(event, TaskStatusUpdateEvent)
@@ -182,7 +182,7 @@ def told_of(shown: Snapshot, told: Happening) -> dict[str, Any]:
 
 
 def _status(
-    state: str, message: Mapping[str, Any] | None, at: float, task: str, context: str
+    state: str, message: Mapping[str, object] | None, at: float, task: str, context: str
 ) -> TaskStatus:
     made = TaskStatus(state=STATES[state], timestamp=datetime.fromtimestamp(at, UTC))
     if message is not None:

@@ -37,7 +37,7 @@ class UnknownHostError(ValueError):
     """Nobody knows a host now; somebody may know it later."""
 
 
-class Place(NamedTuple):
+class ResolvedAddress(NamedTuple):
     """A machine that an address means now.
 
     Attributes:
@@ -49,7 +49,7 @@ class Place(NamedTuple):
     family: int
 
 
-async def locate(url: str, allowed: Sequence[str], setting: str) -> Place:
+async def locate(url: str, allowed: Sequence[str], setting: str) -> ResolvedAddress:
     """The machine that an address means now.
 
     Args:
@@ -66,7 +66,7 @@ async def locate(url: str, allowed: Sequence[str], setting: str) -> Place:
         if is_private(address, allowed):
             raise ValueError(PRIVATE.format(host=host[:100], setting=setting))
     family, address = found[0]
-    return Place(host, address, family)
+    return ResolvedAddress(host, address, family)
 
 
 def _split(url: str) -> SplitResult:

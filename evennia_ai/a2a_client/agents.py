@@ -9,9 +9,15 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 from typing_extensions import TypedDict
 
-from evennia_ai.a2a_client.cards import Card
+from evennia_ai.a2a_client.cards import RemoteCard
 from evennia_ai.a2a_client.client import Client
-from evennia_ai.a2a_client.protocol import OVER, NoEntryError, RefusedError, Sent, Standing
+from evennia_ai.a2a_client.protocol import (
+    OVER,
+    AgentMessage,
+    AgentRefusedError,
+    NoEntryError,
+    RemoteStanding,
+)
 from evennia_ai.core.settings.remote import Remote
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.typed_objects import Reactor
@@ -68,7 +74,7 @@ class RemoteSpecialist:
         self._as_deferred, self._reactor = as_deferred, reactor
         self._log, self._pins = log, pins
         self._client = Client(remote)
-        self._card: Card | None = None
+        self._card: RemoteCard | None = None
         self._known_at: float | None = None
         self._problem = ""
 
@@ -81,7 +87,7 @@ class RemoteSpecialist:
         """Look at its card, in the background."""
         Deferred.fromCoroutine(self.ready()).addErrback(lambda _: None)
 
-    async def ready(self) -> Card:
+    async def ready(self) -> RemoteCard:
         """Its card, as it is now and as it was allowed.
 
         Raises:
@@ -101,24 +107,26 @@ class RemoteSpecialist:
             raise ToolError(HELD.format(name=self.name))
         return self._card
 
-    def send(self, card: Card, message: Sent, seconds: float) -> Deferred[Standing]:
+    def send(
+        self, card: RemoteCard, message: AgentMessage, seconds: float
+    ) -> Deferred[RemoteStanding]:
         """Send it a message; fails as `Client.send` raises.
 
         Who cancels waits no longer; what the agent has begun by then is called off when it is
         known by which name.
         """
-        given: Deferred[Standing] = Deferred(lambda _: None)
+        given: Deferred[RemoteStanding] = Deferred(lambda _: None)
 
-        def give(outcome: Standing | Failure) -> None:
+        def give(outcome: RemoteStanding | Failure) -> None:
             if not given.called:
                 given.callback(outcome)
-            elif isinstance(outcome, Standing) and outcome.task and outcome.state not in OVER:
+            elif isinstance(outcome, RemoteStanding) and outcome.task and outcome.state not in OVER:
                 self.cancel(outcome.task)
 
         self._as_deferred(self._client.send(card, message, seconds), self._reactor).addBoth(give)
         return given
 
-    def get(self, card: Card, task: str) -> Deferred[Standing]:
+    def get(self, card: RemoteCard, task: str) -> Deferred[RemoteStanding]:
         """A task as it stands; fails as `Client.get` raises."""
         return self._as_deferred(self._client.get(card, task), self._reactor)
 
@@ -138,7 +146,9 @@ class RemoteSpecialist:
             await self._as_deferred(self._client.cancel(card, task), self._reactor)
         except NoEntryError:
             raise
-        except RefusedError:  # it is over there, or is never called off: it was told all the same
+        except (
+            AgentRefusedError
+        ):  # it is over there, or is never called off: it was told all the same
             pass
         return True
 
@@ -149,7 +159,7 @@ class RemoteSpecialist:
         """The address of its card, by which the pin is found: to name another is to allow it."""
         return sha256(self.remote.card_url.encode()).hexdigest()[:KEY_CHARS]
 
-    def _learn(self, card: Card) -> None:
+    def _learn(self, card: RemoteCard) -> None:
         """Take its card as it is now, and hold it back where it is not as it was allowed."""
         server = PREFIX + self.name.casefold()
         before = self._pins.read(server).get(self._pin_key)

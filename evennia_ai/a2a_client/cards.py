@@ -26,7 +26,7 @@ NO_TOKEN = "it wants a token; name the environment variable that holds it: token
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class RemoteCard:
     """A card, as far as it is used.
 
     Attributes:
@@ -42,7 +42,7 @@ class Card:
     pin: Pin
 
 
-def read_card(told: object, remote: Remote) -> Card:
+def read_card(told: object, remote: Remote) -> RemoteCard:
     """Read a card.
 
     Args:
@@ -71,7 +71,7 @@ def read_card(told: object, remote: Remote) -> Card:
         pinned = json.dumps(kept, sort_keys=True)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(NO_CARD.format(url=remote.where, why=error)) from None
-    return Card(name, description, url, binding, Pin(description, pinned))
+    return RemoteCard(name, description, url, binding, Pin(description, pinned))
 
 
 def _mapping(value: object, why: str) -> Mapping[str, Any]:
@@ -80,14 +80,14 @@ def _mapping(value: object, why: str) -> Mapping[str, Any]:
     return value
 
 
-def _text(card: Mapping[str, Any], key: str) -> str:
+def _text(card: Mapping[str, object], key: str) -> str:
     value = card.get(key, "")
     if not isinstance(value, str):
         raise ValueError(f"its {key} is not text")
     return value
 
 
-def _way(card: Mapping[str, Any], remote: Remote) -> tuple[str, str]:
+def _way(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
     """The first way to ask it that is known here."""
     listed = card.get("supportedInterfaces")
     for each in listed if isinstance(listed, list) else ():
@@ -108,7 +108,7 @@ def _checked(url: str, remote: Remote) -> str:
     return url.rstrip("/")
 
 
-def _skills(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _skills(card: Mapping[str, object]) -> Iterator[dict[str, str]]:
     listed = card.get("skills")
     for each in (listed if isinstance(listed, list) else [])[:MOST_SKILLS]:
         skill = _mapping(each, "one of its skills is not a mapping")

@@ -6,22 +6,22 @@ a second time, by whoever sends it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from evennia_ai.a2a_client.addresses import UnknownHostError, locate
-from evennia_ai.a2a_client.cards import Card, read_card
+from evennia_ai.a2a_client.cards import RemoteCard, read_card
 from evennia_ai.a2a_client.pinned import Answered, NotSentError, exchange
 from evennia_ai.a2a_client.protocol import (
     CANCEL,
     GET,
     NOT_BEGUN,
     SEND,
+    AgentMessage,
+    AgentRefusedError,
     NoEntryError,
-    RefusedError,
-    Request,
-    Sent,
-    Standing,
+    OutgoingRequest,
+    RemoteStanding,
     code_of,
     complaint_of,
     read_json,
@@ -49,13 +49,13 @@ class Client:
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
-    async def card(self) -> Card:
+    async def card(self) -> RemoteCard:
         """Its card, as it is now.
 
         Raises:
             ConnectionError: it cannot be reached, or there is no card that can be used.
         """
-        request = Request("GET", self._remote.card_url, None, "application/json")
+        request = OutgoingRequest("GET", self._remote.card_url, None, "application/json")
         told = await self._asked(request, REQUEST_SECONDS, is_secret=False)
         if told.status != 200:
             raise ConnectionError(f"its card is not there (HTTP {told.status})")
@@ -64,28 +64,28 @@ class Client:
         except ValueError as error:
             raise ConnectionError(str(error)) from None
 
-    async def send(self, card: Card, message: Sent, seconds: float) -> Standing:
+    async def send(self, card: RemoteCard, message: AgentMessage, seconds: float) -> RemoteStanding:
         """Send a message.
 
         Raises:
             NotSentError: no connection came about, or it takes nothing now.
             ConnectionError: it failed, and may have begun.
             NoEntryError: it does not let this game in.
-            RefusedError: it does not do that; the text has its words.
+            AgentRefusedError: it does not do that; the text has its words.
         """
         return await self._call(card, SEND, message.as_params(), seconds)
 
-    async def get(self, card: Card, task: str) -> Standing:
+    async def get(self, card: RemoteCard, task: str) -> RemoteStanding:
         """A task as it stands; raises as `send`."""
         return await self._call(card, GET, {"id": task, "historyLength": 0}, REQUEST_SECONDS)
 
-    async def cancel(self, card: Card, task: str) -> Standing:
+    async def cancel(self, card: RemoteCard, task: str) -> RemoteStanding:
         """Call a task off; raises as `send`."""
         return await self._call(card, CANCEL, {"id": task}, REQUEST_SECONDS)
 
     async def _call(
-        self, card: Card, call: str, params: dict[str, Any], seconds: float
-    ) -> Standing:
+        self, card: RemoteCard, call: str, params: Mapping[str, object], seconds: float
+    ) -> RemoteStanding:
         told = await self._asked(request_of(card, call, params), seconds, is_secret=True)
         if told.status in NO_ENTRY:
             raise NoEntryError(REFUSES.format(status=told.status))
@@ -95,13 +95,15 @@ class Client:
             why = self._remote.without_token(complaint_of(told.body))
             if (code := code_of(told.body)) is not None and code not in NOT_BEGUN:
                 raise ConnectionError(f"it failed: {why or code}")
-            raise RefusedError(why or f"it refuses that (HTTP {told.status})")
+            raise AgentRefusedError(why or f"it refuses that (HTTP {told.status})")
         if told.status != 200:
             raise ConnectionError(f"it answered HTTP {told.status}")
         standing = read_standing(card, read_json(told.body))
         return replace(standing, text=self._remote.without_token(standing.text))
 
-    async def _asked(self, request: Request, seconds: float, *, is_secret: bool) -> Answered:
+    async def _asked(
+        self, request: OutgoingRequest, seconds: float, *, is_secret: bool
+    ) -> Answered:
         """One request to the machine that its address means now.
 
         Args:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from evennia_ai.a2a_client.addresses import Place
+from evennia_ai.a2a_client.addresses import ResolvedAddress
 
 CONNECT_SECONDS = 10.0
 # An answer that is packed could be far larger than it looks: none is asked for, and none unpacked.
@@ -40,7 +40,7 @@ class Answered(NamedTuple):
 class _Pinned(AbstractResolver):
     """Knows one machine, and no other."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ResolvedAddress) -> None:
         self._place = place
 
     async def resolve(
@@ -67,7 +67,7 @@ class _Pinned(AbstractResolver):
 async def exchange(
     method: str,
     url: str,
-    place: Place,
+    place: ResolvedAddress,
     *,
     data: bytes | None = None,
     headers: Mapping[str, str],

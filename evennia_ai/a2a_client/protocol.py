@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from evennia_ai.a2a_client.cards import REST, Card
+from evennia_ai.a2a_client.cards import REST, RemoteCard
 from evennia_ai.core.safety.prices import reported
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ToolError
@@ -42,16 +42,16 @@ CANNOT = "its answer cannot be read: {why}"
 USAGE = "usage"
 
 
-class RefusedError(ToolError):
+class AgentRefusedError(ToolError):
     """The agent understood a call, and does not do it: nothing was begun by it."""
 
 
-class NoEntryError(RefusedError):
+class NoEntryError(AgentRefusedError):
     """The agent does not let this game in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class AgentMessage:
     """One message to an agent.
 
     Attributes:
@@ -86,7 +86,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RemoteStanding:
     """A task of an agent elsewhere at one moment.
 
     Attributes:
@@ -104,7 +104,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OutgoingRequest:
     """One request of HTTP."""
 
     method: str
@@ -113,7 +113,7 @@ class Request:
     media: str
 
 
-def request_of(card: Card, call: str, params: Mapping[str, Any]) -> Request:
+def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> OutgoingRequest:
     """A call as the agent is to be asked it.
 
     Args:
@@ -121,14 +121,14 @@ def request_of(card: Card, call: str, params: Mapping[str, Any]) -> Request:
     """
     if card.binding != REST:
         body = {"jsonrpc": "2.0", "id": "1", "method": call, "params": params}
-        return Request("POST", card.url, _encoded(body), "application/json")
+        return OutgoingRequest("POST", card.url, _encoded(body), "application/json")
     media = "application/a2a+json"
     if call == SEND:
-        return Request("POST", f"{card.url}/message:send", _encoded(params), media)
+        return OutgoingRequest("POST", f"{card.url}/message:send", _encoded(params), media)
     task = f"{card.url}/tasks/{quote(str(params['id']), safe='')}"
     if call == GET:
-        return Request("GET", f"{task}?historyLength=0", None, media)
-    return Request("POST", f"{task}:cancel", b"{}", media)
+        return OutgoingRequest("GET", f"{task}?historyLength=0", None, media)
+    return OutgoingRequest("POST", f"{task}:cancel", b"{}", media)
 
 
 def _encoded(value: object) -> bytes:
@@ -147,14 +147,14 @@ def read_json(body: bytes) -> Any:
         raise ConnectionError(CANNOT.format(why="it is not JSON")) from None
 
 
-def read_standing(card: Card, told: Any) -> Standing:
+def read_standing(card: RemoteCard, told: Any) -> RemoteStanding:
     """The answer to a call.
 
     Args:
         told: the JSON of it.
 
     Raises:
-        RefusedError: the agent does not do what it was asked; the text says why, in its words.
+        AgentRefusedError: the agent does not do what it was asked; the text says why, in its words.
         ConnectionError: the agent failed, or its answer makes no sense.
     """
     try:
@@ -162,7 +162,7 @@ def read_standing(card: Card, told: Any) -> Standing:
             told = _result(told)
         if "message" in told:
             parts = _list(told["message"].get("parts"))
-            return Standing("", "", COMPLETED, _words(parts), _usage(told["message"]))
+            return RemoteStanding("", "", COMPLETED, _words(parts), _usage(told["message"]))
         return _task(told.get("task", told))
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ConnectionError(CANNOT.format(why=f"{type(error).__name__} in it")) from None
@@ -173,7 +173,7 @@ def _result(told: Any) -> Any:
     if error := told.get("error"):
         text = bounded(str(error.get("message", "")), MOST_ERROR) or "it says not why"
         if error.get("code") in NOT_BEGUN:
-            raise RefusedError(text)
+            raise AgentRefusedError(text)
         raise ConnectionError(f"it failed: {text}")
     return told["result"]
 
@@ -200,7 +200,7 @@ def complaint_of(body: bytes) -> str:
         return ""
 
 
-def _task(told: Any) -> Standing:
+def _task(told: Any) -> RemoteStanding:
     number, context, status = str(told["id"]), str(told.get("contextId") or ""), told["status"]
     state = STATES.get(status["state"], "")
     if not state:
@@ -214,7 +214,7 @@ def _task(told: Any) -> Standing:
     made = [part for each in _list(told.get("artifacts")) for part in _list(each.get("parts"))]
     said = _list((status.get("message") or {}).get("parts"))
     parts = made if state == COMPLETED and made else said
-    return Standing(number, context, state, _words(parts), _usage(told))
+    return RemoteStanding(number, context, state, _words(parts), _usage(told))
 
 
 def _list(value: object) -> list[Any]:

@@ -54,7 +54,7 @@ class Candidate:
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class HeardLine:
     """One line, as several assistants hear it.
 
     Attributes:
@@ -67,7 +67,7 @@ class Line:
 
 
 # Lines of this moment, by where they were said, by whom, and their words.
-_lines: dict[tuple[str, ...], Line] = {}
+_lines: dict[tuple[str, ...], HeardLine] = {}
 
 
 def answer(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
@@ -96,12 +96,12 @@ def _may_have_rivals(script: Assistant, heard: Heard) -> bool:
     return any(has_assistant(thing) for thing in here if thing is not script.obj)
 
 
-def _line_of(script: Assistant, heard: Heard) -> Line:
+def _line_of(script: Assistant, heard: Heard) -> HeardLine:
     """The line that was heard; what is to be decided of it is decided when the moment is over."""
     talk = talk_of(heard.source, place_of(script, heard))
     key = (talk, heard.source, heard.sender_id, heard.body)
     if key not in _lines:
-        _lines[key] = Line()
+        _lines[key] = HeardLine()
         reactor.callLater(0, _decide, key)
     return _lines[key]
 

@@ -6,6 +6,7 @@ of a peer's there is no use for them, and they are not shown.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from evennia_ai import audit
@@ -15,7 +16,7 @@ from evennia_ai.errors import ToolError
 from evennia_ai.models import PeerTask
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tasks import peer_parts, peer_store, task_waits
-from evennia_ai.tasks.programs import Request
+from evennia_ai.tasks.programs import ProgramRequest
 from evennia_ai.tools import tool
 
 NOBODY = "nobody waits elsewhere for what is attached; only an agent elsewhere gets it"
@@ -30,7 +31,7 @@ def _task(turn: Turn) -> PeerTask | None:
     if not turn.events or turn.event.kind != TASK:
         return None
     wait = task_waits.of(turn.event)
-    if not isinstance(wait, Request) or not wait.is_kept:
+    if not isinstance(wait, ProgramRequest) or not wait.is_kept:
         return None
     task = peer_store.by_request(turn.event.id)
     return task if task is not None and task.state not in peer_store.FINAL else None
@@ -86,7 +87,9 @@ def attach_file(
     )
 
 
-def _attach(character: Character, turn: Turn, name: str, kind: str, part: Any) -> str:
+def _attach(
+    character: Character, turn: Turn, name: str, kind: str, part: Callable[[], dict[str, Any]]
+) -> str:
     """Keep a part, and let it be sent.
 
     Raises:

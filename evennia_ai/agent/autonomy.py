@@ -126,7 +126,7 @@ def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
     )
 
 
-def _next_step(known: tree.Goals, missed: str) -> str:
+def _next_step(known: tree.StoredGoals, missed: str) -> str:
     """The goal that is worked on next, in words for the model, and what it is a part of."""
     goal = tree.next_step(known)
     if goal is None:

@@ -50,7 +50,7 @@ ExtraValues = Callable[[TokenUsage], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
-class Outcome:
+class CompactionOutcome:
     """The outcome of a compaction; true when the history is shorter now.
 
     Attributes:
@@ -108,7 +108,7 @@ async def compact(
     *,
     before: Before | None = None,
     extra_values: ExtraValues = _nothing,
-) -> Outcome:
+) -> CompactionOutcome:
     """Sum up all but the newest messages. Nothing happens while it is under way already.
 
     After a failure `is_due` says no for five minutes.
@@ -120,7 +120,7 @@ async def compact(
     Raises:
         CancelledError: it was cancelled, as by an emergency stop.
     """
-    work, outcome = script.work, Outcome()
+    work, outcome = script.work, CompactionOutcome()
     asking = _Asking(script, client, count, outcome, Fence.of(script))
     old, kept = rules.split(work.history, state.read(script, "compact_preserve_window"))
     if not old or client.provider_name == "local" or work.compact_after == math.inf:
@@ -155,7 +155,7 @@ class _Asking:
     script: Assistant
     client: Client
     count: Counter
-    outcome: Outcome
+    outcome: CompactionOutcome
     fence: Fence
 
     async def summaries(self, old: Sequence[Message]) -> dict[str | None, str]:
@@ -287,7 +287,7 @@ def begin_if_due(
     is_asleep: bool = False,
     before: Before | None = None,
     extra_values: ExtraValues = _nothing,
-) -> Deferred[Outcome] | None:
+) -> Deferred[CompactionOutcome] | None:
     """Sum up older talk beside all else if that is due: nobody waits for it.
 
     Args:
@@ -301,7 +301,7 @@ def begin_if_due(
 
 def compact_conversation_history(
     script: Assistant, before: Before | None = None, extra_values: ExtraValues = _nothing
-) -> Deferred[Outcome]:
+) -> Deferred[CompactionOutcome]:
     """Sum up an assistant's older talk now, and count what that used. It can be stopped as a tick.
 
     Does not ask whether it is due.
@@ -316,18 +316,21 @@ def compact_conversation_history(
 
 
 def _close(
-    script: Assistant, work: Work, running: Deferred[Outcome], outcome: Outcome | Failure
+    script: Assistant,
+    work: Work,
+    running: Deferred[CompactionOutcome],
+    outcome: CompactionOutcome | Failure,
 ) -> Any:
     if work.compacting is running:
         work.compacting = None
-    if isinstance(outcome, Outcome):
+    if isinstance(outcome, CompactionOutcome):
         if outcome.calls:
             _count(script, outcome)
         return outcome
-    return Outcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
+    return CompactionOutcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
 
 
-def _count(script: Assistant, outcome: Outcome) -> None:
+def _count(script: Assistant, outcome: CompactionOutcome) -> None:
     used = outcome.usage
     told = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
     turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), told)

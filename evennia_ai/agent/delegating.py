@@ -7,7 +7,7 @@ how far all this may go, and for how long anybody waits.
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
 
 from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
@@ -106,7 +106,9 @@ def report(character: Character, message: str, *, turn: Turn) -> str:
 # ---- who is asked ------------------------------------------------------------------------------
 
 
-def _choose(script: Assistant, turn: Turn, known: list[Any], name: str | None) -> Any:
+def _choose(
+    script: Assistant, turn: Turn, known: Sequence[Assistant], name: str | None
+) -> Assistant:
     """The specialist of that name, else the one with the fewest things to do.
 
     Args:

@@ -137,7 +137,7 @@ def _channels(script: Assistant, problems: list[str]) -> dict[str, ChannelConfig
     return configs
 
 
-def _check(read: Callable[[], Any], problems: list[str]) -> Any:
+def _check(read: Callable[[], object], problems: list[str]) -> Any:
     """The value that `read` gives, or None after noting what is wrong with the setting."""
     try:
         return read()

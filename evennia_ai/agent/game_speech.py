@@ -111,7 +111,9 @@ def _is_body(being: GameObject) -> bool:
     return script is not None and script.work is not None
 
 
-def _takes_in(body: Character, message: tuple[str, Mapping[str, Any]], sender: GameObject) -> bool:
+def _takes_in(
+    body: Character, message: tuple[str, Mapping[str, object]], sender: GameObject
+) -> bool:
     """Let one assistant hear; what breaks there is logged, and the game's command goes on."""
     try:
         heard = incoming.read(message, sender, body)

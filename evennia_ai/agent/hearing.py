@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from evennia.objects.objects import DefaultCharacter
 
@@ -45,7 +44,7 @@ MOST_CAPTURED = 200
 
 
 def hear(
-    body: Character, text: object, from_obj: object, kwargs: Mapping[str, Any] | None = None
+    body: Character, text: object, from_obj: object, kwargs: Mapping[str, object] | None = None
 ) -> Verdict | None:
     """Take in what an assistant's body was sent."""
     script, heard = body.assistant_script, incoming.read(text, from_obj, body, kwargs)
@@ -61,7 +60,7 @@ def _is_known(script: Assistant, heard: Heard) -> bool:
 
 
 def hear_channel(
-    script: Assistant, message: str, channel: Channel, senders: object, kwargs: Mapping[str, Any]
+    script: Assistant, message: str, channel: Channel, senders: object, kwargs: Mapping[str, object]
 ) -> Verdict | None:
     """Take in what was said on a channel that the body listens to."""
     heard = incoming.read_channel(message, channel, senders, kwargs, script.obj)

@@ -120,7 +120,7 @@ class InMemory(DbHolder):
         return super().__getattribute__(name)
 
 
-def as_they_hold(stored: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def as_they_hold(stored: Mapping[str, object], others: Mapping[str, object]) -> dict[str, Any]:
     """Settings as JSON has them: what is stored, and what holds in this game for others.
 
     Args:

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 from twisted.internet import reactor
 
-from evennia_ai.agent.telemetry_spans import Span
+from evennia_ai.agent.telemetry_spans import TurnSpan
 
 PATH = "/v1/traces"
 MOST_WAITING = 2_048
@@ -57,11 +57,11 @@ class Spans:
             shutdown_on_exit=False,
             span_limits=SpanLimits(max_span_attributes=MOST_ATTRIBUTES),
         )
-        sender = Sender(OTLPSpanExporter(address, timeout=seconds), address)
+        sender = SpanSender(OTLPSpanExporter(address, timeout=seconds), address)
         self._provider.add_span_processor(BatchSpanProcessor(sender, max_queue_size=MOST_WAITING))
         self._tracer = self._provider.get_tracer("evennia_ai")
 
-    def put(self, span: Span) -> None:
+    def put(self, span: TurnSpan) -> None:
         """Put a span, with all below it, into the queue. They are a trace of their own."""
         _sending.is_ours = True
         try:
@@ -69,7 +69,7 @@ class Spans:
         finally:
             _sending.is_ours = False
 
-    def _put(self, told: Span, above: Context) -> None:
+    def _put(self, told: TurnSpan, above: Context) -> None:
         span = self._tracer.start_span(
             told.name,
             context=above,
@@ -93,7 +93,7 @@ class Spans:
         self._provider.shutdown()
 
 
-class Sender(SpanExporter):
+class SpanSender(SpanExporter):
     """Sends spans; of failures in a row the log is told of the first.
 
     Args:

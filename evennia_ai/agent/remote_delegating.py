@@ -12,17 +12,17 @@ from decimal import Decimal
 from twisted.internet.task import deferLater
 
 from evennia_ai.a2a_client.agents import RemoteSpecialist
-from evennia_ai.a2a_client.cards import Card
+from evennia_ai.a2a_client.cards import RemoteCard
 from evennia_ai.a2a_client.pinned import NotSentError
 from evennia_ai.a2a_client.protocol import (
     AUTH_REQUIRED,
     COMPLETED,
     INPUT_REQUIRED,
     WORKING,
+    AgentMessage,
+    AgentRefusedError,
     NoEntryError,
-    RefusedError,
-    Sent,
-    Standing,
+    RemoteStanding,
 )
 from evennia_ai.agent import report_summary, turn_lifecycle
 from evennia_ai.agent.delegation_limits import extend, pass_limits
@@ -117,7 +117,7 @@ def _refuse_more(script: Assistant, agent: RemoteSpecialist) -> None:
 
 
 @dataclass(slots=True)
-class _Payment:
+class _MessagePayment:
     """One message to an agent, and what is held for it in the ledger.
 
     Attributes:
@@ -153,7 +153,7 @@ class _Payment:
         ledger.store().cut_off(self.reservation, self.now)
         self._note(estimate.usage, estimate.cost_nano)
 
-    def settle(self, standing: Standing) -> None:
+    def settle(self, standing: RemoteStanding) -> None:
         """It was answered: what the agent says it used counts, or else what was held."""
         assert self.wait is not None
         estimate = self.reservation.estimate
@@ -184,7 +184,7 @@ class _Payment:
 
 async def _reserve(
     script: Assistant, turn: Turn, agent: RemoteSpecialist, asked: RemoteWait | None
-) -> _Payment:
+) -> _MessagePayment:
     """Hold what a message may cost, under the caps that hold for models too.
 
     Raises:
@@ -208,13 +208,13 @@ async def _reserve(
         except LimitReachedError as hit:
             await extend(script, turn, hit)
         else:
-            return _Payment(script, turn, agent, held, asked, asked is not None)
+            return _MessagePayment(script, turn, agent, held, asked, asked is not None)
 
 
 # ---- asking ------------------------------------------------------------------------------------
 
 
-async def _guarded(payment: _Payment, words: str) -> Standing:
+async def _guarded(payment: _MessagePayment, words: str) -> RemoteStanding:
     """Ask under the agent's breaker, and let it know how that went.
 
     Raises:
@@ -243,7 +243,7 @@ async def _guarded(payment: _Payment, words: str) -> Standing:
     return standing
 
 
-async def _paid(payment: _Payment, words: str) -> Standing:
+async def _paid(payment: _MessagePayment, words: str) -> RemoteStanding:
     """Send the words, wait, and settle what it cost, however it ends."""
     script, turn, agent = payment.script, payment.turn, payment.agent
     estimate = payment.reservation.estimate
@@ -280,7 +280,7 @@ def _why(error: BaseException) -> str:
     return "it refused" if isinstance(error, ToolError) else CUT_OFF
 
 
-def _ended(payment: _Payment, wait: RemoteWait, standing: Standing) -> Standing:
+def _ended(payment: _MessagePayment, wait: RemoteWait, standing: RemoteStanding) -> RemoteStanding:
     """Note how a task stands now, and give that on where the model is to read it.
 
     Raises:
@@ -306,7 +306,9 @@ def _ended(payment: _Payment, wait: RemoteWait, standing: Standing) -> Standing:
     raise ToolError(f"{name} could not do it ({standing.state}). It says, as hearsay: {said}")
 
 
-async def _exchange(payment: _Payment, wait: RemoteWait, card: Card, words: str) -> Standing:
+async def _exchange(
+    payment: _MessagePayment, wait: RemoteWait, card: RemoteCard, words: str
+) -> RemoteStanding:
     """Send words, and look how the task stands until it is over or asks something.
 
     Raises:
@@ -316,7 +318,7 @@ async def _exchange(payment: _Payment, wait: RemoteWait, card: Card, words: str)
     clock, config, agent = payment.script.clock, payment.agent.remote.config, payment.agent
     ends_at, pause, failed = clock.seconds() + config.seconds, FIRST_LOOK_SECONDS, 0
     row = wait.row
-    sent = Sent(
+    sent = AgentMessage(
         new_key(24) if payment.is_answer else row.id,
         words,
         row.task,
@@ -342,16 +344,16 @@ async def _exchange(payment: _Payment, wait: RemoteWait, card: Card, words: str)
     return standing
 
 
-async def _sent(payment: _Payment, card: Card, sent: Sent) -> Standing:
+async def _sent(payment: _MessagePayment, card: RemoteCard, sent: AgentMessage) -> RemoteStanding:
     """Send a message; once more only where no connection came about, so that nothing was done."""
     clock, seconds = payment.script.clock, payment.agent.remote.config.seconds
     pauses = list(SEND_PAUSES)
-    standing: Standing | None = None
+    standing: RemoteStanding | None = None
     while standing is None:
         payment.is_sent = True
         try:
             standing = await payment.agent.send(card, sent, seconds)
-        except RefusedError:
+        except AgentRefusedError:
             payment.is_sent, payment.is_heard = False, True
             raise
         except NotSentError as error:
@@ -363,7 +365,7 @@ async def _sent(payment: _Payment, card: Card, sent: Sent) -> Standing:
     return standing
 
 
-def _note(payment: _Payment, how: str) -> None:
+def _note(payment: _MessagePayment, how: str) -> None:
     """A step for `assistant why`, with what it cost; not a word of what was said."""
     wait = payment.wait
     tokens, cost = (0, 0) if wait is None else (wait.row.tokens, wait.row.cost_nano)

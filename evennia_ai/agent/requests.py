@@ -46,7 +46,14 @@ from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import meets
 from evennia_ai.tasks import programs, store
-from evennia_ai.tasks.programs import MUTED, Begun, NoAnswerError, Reason, Request, gives_no_answer
+from evennia_ai.tasks.programs import (
+    MUTED,
+    Begun,
+    NoAnswerError,
+    ProgramRequest,
+    Reason,
+    gives_no_answer,
+)
 
 __all__ = ["NoAnswerError", "Reason", "ask", "begin"]
 
@@ -147,7 +154,7 @@ def _record(
     )
 
 
-def _queue(script: Assistant, request: Request) -> Deferred[str]:
+def _queue(script: Assistant, request: ProgramRequest) -> Deferred[str]:
     """Put a request into the inbox. Returns what fires with its answer."""
     answer = request.wait()
     try:
@@ -163,7 +170,7 @@ def _queue(script: Assistant, request: Request) -> Deferred[str]:
 
 def _request(
     script: Assistant, trace: DecisionTrace, body: str, is_order: bool, hops: int
-) -> Request:
+) -> ProgramRequest:
     now, heard = script.clock.seconds(), trace.heard
     event = Event(
         id=new_key(12),
@@ -183,7 +190,7 @@ def _request(
         audience=() if is_order else (person_audience(heard.face),),
         ordered_by=heard.sender_id if is_order else "",
     )
-    return Request(delegate=script, event=event, began_at=now, is_quiet=not is_order)
+    return ProgramRequest(delegate=script, event=event, began_at=now, is_quiet=not is_order)
 
 
 # ---- whether it may be asked -------------------------------------------------------------------

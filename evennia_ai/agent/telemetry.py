@@ -57,7 +57,7 @@ def _is_installed() -> bool:
         return False
 
 
-def begin() -> Export | None:
+def begin() -> TurnExporter | None:
     """Let each turn that ends from now on be exported, if the game wants that.
 
     Returns:
@@ -70,13 +70,13 @@ def begin() -> Export | None:
         return None
     if not read.endpoint:
         return None
-    export = Export(read)
+    export = TurnExporter(read)
     ENDED.append(export.take)
     reactor.addSystemEventTrigger("before", "shutdown", export.end)
     return export
 
 
-class Export:
+class TurnExporter:
     """The export of turns, from its beginning to the end of the game."""
 
     def __init__(self, read: OtelConfig) -> None:

@@ -15,7 +15,7 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.toolspec import ToolCall
-from evennia_ai.engine.recording import ModelCall, RecordedTurn, ToolUse
+from evennia_ai.engine.recording import RecordedCall, RecordedTurn, ToolUse
 
 Value = str | int | float | bool | list[str]
 KIND = "openinference.span.kind"
@@ -26,7 +26,7 @@ BROKE_OFF = "broke_off"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TurnSpan:
     """A part of a turn in time.
 
     Attributes:
@@ -41,10 +41,10 @@ class Span:
     attributes: Mapping[str, Value]
     is_call: bool = False
     error: str = ""
-    below: tuple[Span, ...] = field(default=())
+    below: tuple[TurnSpan, ...] = field(default=())
 
 
-def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> Span:
+def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> TurnSpan:
     """The span of an ended turn, with those of its steps below it.
 
     Args:
@@ -72,7 +72,7 @@ def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> Span:
     error = record.broke_off
     if record.stop is not None and record.stop.is_failure:
         error = record.stop.reason.value
-    return Span(f"invoke_agent {name}", record.began, ended, attributes, False, error, below)
+    return TurnSpan(f"invoke_agent {name}", record.began, ended, attributes, False, error, below)
 
 
 def _spoken(record: RecordedTurn) -> Iterator[str]:
@@ -84,10 +84,10 @@ def _spoken(record: RecordedTurn) -> Iterator[str]:
 
 
 def _step(
-    record: RecordedTurn, step: ModelCall | ToolUse, ended: float, *, with_words: bool
-) -> Span:
+    record: RecordedTurn, step: RecordedCall | ToolUse, ended: float, *, with_words: bool
+) -> TurnSpan:
     until = ended if step.seconds is None else step.began + step.seconds
-    if isinstance(step, ModelCall):
+    if isinstance(step, RecordedCall):
         return _asked(record, step, until, with_words=with_words)
     return _used(step, until, with_words=with_words)
 
@@ -95,7 +95,7 @@ def _step(
 # ---- the model ---------------------------------------------------------------------------------
 
 
-def _asked(record: RecordedTurn, call: ModelCall, ended: float, *, with_words: bool) -> Span:
+def _asked(record: RecordedTurn, call: RecordedCall, ended: float, *, with_words: bool) -> TurnSpan:
     reply = call.reply
     provider, _, model = record.turn.model.partition("/")
     attributes: dict[str, Value] = {
@@ -121,10 +121,10 @@ def _asked(record: RecordedTurn, call: ModelCall, ended: float, *, with_words: b
     if with_words:
         attributes |= _said(call)
     error = "" if reply is not None else "model_error"
-    return Span(f"chat {model}".strip(), call.began, ended, attributes, True, error)
+    return TurnSpan(f"chat {model}".strip(), call.began, ended, attributes, True, error)
 
 
-def _said(call: ModelCall) -> dict[str, Value]:
+def _said(call: RecordedCall) -> dict[str, Value]:
     """The messages of a call, there and back."""
     sent = [dict(message) for message in call.messages]
     attributes: dict[str, Value] = {
@@ -148,7 +148,7 @@ def _function(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "function": {"name": call.name, "arguments": _json(call.arguments)}}
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, Any]:
     """A message as the conventions have it, in parts."""
     parts: list[dict[str, Any]] = []
     content = message.get("content")
@@ -163,7 +163,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": message["role"], "parts": parts}
 
 
-def _flat(path: str, message: Mapping[str, Any]) -> dict[str, Value]:
+def _flat(path: str, message: Message) -> dict[str, Value]:
     """A message as OpenInference has it, an attribute for each value."""
     flat: dict[str, Value] = {f"{path}.role": str(message["role"])}
     if message.get("content"):
@@ -178,7 +178,7 @@ def _flat(path: str, message: Mapping[str, Any]) -> dict[str, Value]:
 # ---- tools -------------------------------------------------------------------------------------
 
 
-def _used(use: ToolUse, ended: float, *, with_words: bool) -> Span:
+def _used(use: ToolUse, ended: float, *, with_words: bool) -> TurnSpan:
     # The name of a tool that there is none of is the model's own words.
     name = use.call.name if use.is_known or with_words else "unknown"
     attributes: dict[str, Value] = {
@@ -200,9 +200,9 @@ def _used(use: ToolUse, ended: float, *, with_words: bool) -> Span:
             "output.value": use.text,
         }
     error = "" if use.success else str(use.fault.value if use.fault is not None else BROKE_OFF)
-    return Span(f"execute_tool {name}", use.began, ended, attributes, False, error)
+    return TurnSpan(f"execute_tool {name}", use.began, ended, attributes, False, error)
 
 
-def _json(value: Mapping[str, Any] | Sequence[Any]) -> str:
+def _json(value: Mapping[str, object] | Sequence[object]) -> str:
     given = dict(value) if isinstance(value, Mapping) else value
     return json.dumps(given, ensure_ascii=False, default=str)

@@ -25,7 +25,7 @@ from evennia_ai.core.hearing.chain import is_of_chain
 from evennia_ai.core.hearing.inbox import OWN, SAVED_TURN, TASK, Event, Stored, talk_of
 from evennia_ai.core.hearing.perception import SPOKEN, Source
 from evennia_ai.core.safety import notices
-from evennia_ai.core.safety.cooling import NOBODY, Ended, Judgement, in_words
+from evennia_ai.core.safety.cooling import NOBODY, Consequences, Ended, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.turn.conversation import last_act, parted
@@ -220,7 +220,7 @@ def _engage(script: Assistant, turn: Turn, stop: Stop) -> None:
         )
 
 
-def _report(script: Assistant, turn: Turn, stop: Stop, judged: Judgement) -> None:
+def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> None:
     now = script.clock.seconds()
     line = cooling_line(judged.cools) if judged.cools else spent_line(stop, now)
     is_told = notify_failure(script, turn.event, _why(stop), line=line)
@@ -239,7 +239,7 @@ def _waiting(turn: Turn) -> str:
     return turn.event.sender_name or "Nobody"
 
 
-def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Judgement) -> None:
+def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> None:
     """Lock the assistant, or let whoever asked wait, where the end of a turn calls for it."""
     if judged.locks is not None:
         why = _cause_to_lock(script, turn, stop)[1]
@@ -268,14 +268,14 @@ def _name_of(person: str) -> str:
     return str(getattr(incoming.find_being(person), "key", person))
 
 
-def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Judgement, dict[str, Any]]:
+def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dict[str, Any]]:
     """Judge the end of a turn; returns that and the values to be stored with it."""
     blame, now = script.work.blame, script.clock.seconds()
     config, event = state.safety_config(script).cooling, turn.event
     blame.recall(int(state.read(script, "consecutive_errors")))
     cause, _, is_shared = _cause_to_lock(script, turn, stop)
     if not (stop.is_failure or cause or blame.run or event.person in blame.people):
-        return Judgement(0), {}
+        return Consequences(0), {}
     is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
     # Without a place it fails for everybody alike.
     is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None

@@ -53,10 +53,11 @@ def _standing(script: Assistant) -> dict[str, Any]:
     lockout = dict(state.read(script, "lockout"))
     lockout.pop("at", None)
     calls = dict(metrics.get("tool_calls", {}))
+    active = goals.active(state.read(script, "current_goals"))
     found = {
         "is_stopped": bool(state.read(script, "emergency_stop")),
         "lockout": lockout,
-        "goals": {str(goal["id"]): _goal(goal) for goal in _active(script)},
+        "goals": {str(goal["id"]): _goal(goal) for goal in active},
         "questions": {str(asked.number): _question(asked) for asked in _open(script)},
         "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
         "tick_count": usage.get("ticks", 0),
@@ -75,11 +76,7 @@ def _powers(script: Assistant) -> dict[str, Any]:
     return {n: value for n, value in values.items() if value and value != state.DEFAULTS[n]}
 
 
-def _active(script: Assistant) -> list[goals.Goal]:
-    return goals.active(state.read(script, "current_goals"))
-
-
-def _goal(goal: goals.Goal) -> dict[str, Any]:
+def _goal(goal: goals.StoredGoal) -> dict[str, Any]:
     told = {"description": goal["text"], "priority": goal["priority"]}
     told["parent_id"] = goal.get("parent")
     return {**told, "status": "active"}

@@ -12,7 +12,7 @@ from evennia_ai.api.base import locate, page_of, require
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.assistants import creation, lifecycle
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Assistants"
 
@@ -32,7 +32,7 @@ WHOLE = {name: value for name, value in EDDA.items() if name != "key"}
 class AssistantPage:
     """Some of the assistants, by name."""
 
-    creation: list[lifecycle.Described]
+    assistants: list[lifecycle.Described]
     count: Annotated[int, note("How many there are in all.")]
     next: Annotated[int | None, note("The offset of what follows; null: nothing does.")]
 
@@ -72,7 +72,7 @@ def with_room(call: Call) -> dict[str, Any] | Result:
     found = creation.find_room(call.account, given["location"])
     if found.ok:
         return given | {"location": found.data}
-    if found.problem is Problem.FORBIDDEN:
+    if found.problem is ProblemKind.FORBIDDEN:
         return found
     # The address is right; it is the body that names what is not there.
     errors = {"location": found.message}
@@ -148,7 +148,7 @@ ROWS = (
         "List the assistants",
         "In order of their names.",
         result=AssistantPage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"assistants": [DESCRIBED], "count": 1, "next": None},
     ),
     Row(

@@ -36,7 +36,7 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.monitoring import counts
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, refusal
 from evennia_ai.operations.rights.callers import NOT_YOURS
 from evennia_ai.operations.rights.private_words import Look
@@ -89,7 +89,7 @@ class ApiView(APIView):
         if self.needs_account and not known:
             raise NotAuthenticated("Say who you are: log in, or send a token.")
         if request.method in request_log.CHANGING and self.is_change and _only_reads(request.auth):
-            raise problem(Problem.FORBIDDEN, ONLY_READS)
+            raise problem(ProblemKind.FORBIDDEN, ONLY_READS)
 
     def _count(self, request: Request) -> None:
         for throttle in throttles_of(request) if self.is_counted else ():
@@ -111,7 +111,7 @@ class ApiView(APIView):
             row: Row | None = getattr(getattr(self, request.method.lower(), None), "row", None)
             action = (row.action or row.route.act) if row is not None else ""
             key = str(path.get("key", ""))
-            given = request_log.Given(self.given, row is not None and row.is_private)
+            given = request_log.LoggedInput(self.given, row is not None and row.is_private)
             name = action or self.get_view_name().lower()
             request_log.write(self.request, name, key, given, response.status_code)
         match = request.resolver_match
@@ -121,7 +121,7 @@ class ApiView(APIView):
 
     # ---- one request -----------------------------------------------------------------------
 
-    def serve(self, row: Row, request: Request, path: dict[str, Any]) -> HttpResponseBase:
+    def serve(self, row: Row, request: Request, path: dict[str, str]) -> HttpResponseBase:
         """Read what is asked, go into the game, and tell what came of it."""
         config, wrong = api_config(), None
         self._ask_before_reading(row, request, path)
@@ -157,7 +157,7 @@ class ApiView(APIView):
             payload = run(act, seconds)
         return self.answer(payload, row.status, headers)
 
-    def _ask_before_reading(self, row: Row, request: Request, path: dict[str, Any]) -> None:
+    def _ask_before_reading(self, row: Row, request: Request, path: dict[str, str]) -> None:
         """Refuse whoever may not, where a body may be so long that to read it is work.
 
         Raises:
@@ -234,7 +234,7 @@ def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript 
 
 def missing(told: str) -> ProblemError:
     """The error for something that was asked for and is not there."""
-    return problem(Problem.MISSING, told)
+    return problem(ProblemKind.MISSING, told)
 
 
 def existing(result: Result[Kind]) -> Result[Kind]:
@@ -255,7 +255,7 @@ def require(person: Account, act: str, script: AssistantScript | None = None) ->
         ProblemError: the person does not have it.
     """
     if refusal(act, person, script) is not None:
-        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
 
 
 def locate(call: Call, name: str, **path: object) -> None:
@@ -280,7 +280,7 @@ def look_of(call: Call) -> Look:
     """
     is_revealing = call.query.get("reveal") == "true"
     if is_revealing and not call.may_change:
-        raise problem(Problem.FORBIDDEN, NO_REVEAL)
+        raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
     return Look.of(call.account, is_revealing=is_revealing)
 
 
@@ -290,7 +290,7 @@ def limit_of(query: Mapping[str, Any]) -> int:
     return min(int(query.get("limit", config.page_size)), config.max_page_size)
 
 
-def page_of(query: Mapping[str, Any], entries: Sequence[Any]) -> tuple[Sequence[Any], int | None]:
+def page_of(query: Mapping[str, Any], entries: Sequence[Kind]) -> tuple[Sequence[Kind], int | None]:
     """Part of a list, and the offset of what follows it; None: nothing does."""
     offset = query.get("offset", 0)
     page = entries[offset : offset + limit_of(query)]

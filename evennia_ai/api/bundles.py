@@ -16,14 +16,14 @@ from evennia_ai import emergency
 from evennia_ai.api.assistants import MadeAssistant, made, with_room
 from evennia_ai.api.base import taking
 from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
-from evennia_ai.api.fields import Flag, Name, Plain, Strict, Text
+from evennia_ai.api.fields import Flag, Name, Plain, StrictMapping, Text
 from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
 from evennia_ai.operations import Result
-from evennia_ai.operations.assistants.creation import Made
+from evennia_ai.operations.assistants.creation import Creation
 from evennia_ai.operations.bundles import reading, writing
 from evennia_ai.operations.bundles.parts import Bundle
 from evennia_ai.operations.bundles.writing import moving
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.result import ProblemKind, note
 from evennia_ai.runtime.portions import Steps
 
 TAG = "Moving"
@@ -61,7 +61,7 @@ def _people() -> People:
     return People(required=False, help_text=told)
 
 
-class BundleLookBody(Strict):
+class BundleLookBody(StrictMapping):
     """An assistant of another game, to be looked at."""
 
     file = _file()
@@ -69,7 +69,7 @@ class BundleLookBody(Strict):
     people = _people()
 
 
-class BundleBody(Strict):
+class BundleBody(StrictMapping):
     """An assistant of another game."""
 
     file = _file()
@@ -92,7 +92,9 @@ def _reading(call: Call) -> Steps[Result[Bundle]]:
     except binascii.Error:
         return wrong_file(NO_BASE64)
     found = yield from reading.reading(raw)
-    return found if found.ok or found.problem is not Problem.INVALID else wrong_file(found.message)
+    return (
+        found if found.ok or found.problem is not ProblemKind.INVALID else wrong_file(found.message)
+    )
 
 
 def _decoding(text: str) -> Steps[bytes]:
@@ -119,7 +121,7 @@ async def _create(call: Call) -> Result:
     return made(call, await moving(_bringing(call, given, emergency.count_of_stops())))
 
 
-def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Made]]:
+def _bringing(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Creation]]:
     found = yield from _reading(call)
     if not found.ok:
         return found.as_refusal()

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from evennia_ai.api.assistants import with_room
 from evennia_ai.api.base import existing, locate, taking
-from evennia_ai.api.fields import Name, Plain, Strict, Text, Word
+from evennia_ai.api.fields import Name, Plain, StrictMapping, Text, Word
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
 from evennia_ai.operations import Result
 from evennia_ai.operations.files import cards, lore_packs
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Cards and packs"
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
@@ -52,13 +52,13 @@ class FileText(Text):
         super().__init__(**{"max_length": LONGEST_FILE, "help_text": told, **options})
 
 
-class CardBody(Strict):
+class CardBody(StrictMapping):
     """A character card."""
 
     file = FileText()
 
 
-class NewCardBody(Strict):
+class NewCardBody(StrictMapping):
     """A character card, of which an assistant is to be made."""
 
     file = FileText()
@@ -85,7 +85,7 @@ class PackBody(Plain):
     }
 
 
-class Tried(Strict):
+class Tried(StrictMapping):
     """A wish to see what would change."""
 
     preview = Word(
@@ -93,7 +93,7 @@ class Tried(Strict):
     )
 
 
-class CardFormat(Strict):
+class CardFormat(StrictMapping):
     """The format of a file."""
 
     format = Word(choices=list(cards.KINDS), required=False, help_text="`json`, or `png`.")
@@ -154,7 +154,7 @@ def _send(call: Call) -> CardSent:
 def _import_pack(call: Call) -> Result:
     found = lore_packs.read_given(call.body)
     if not found.ok:
-        return Result(False, found.message, problem=Problem.INVALID)
+        return Result(False, found.message, problem=ProblemKind.INVALID)
     is_tried = call.query.get("preview") == "true"
     return lore_packs.import_pack(found.data, by=call.by, is_tried=is_tried)
 

@@ -12,8 +12,8 @@ from twisted.internet.defer import Deferred
 from evennia_ai.api import requests
 from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
-from evennia_ai.operations import Result, control
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations import AssistantScript, Result, control
+from evennia_ai.operations.result import ProblemKind, note
 from evennia_ai.operations.rights import callers
 from evennia_ai.operations.rights.callers import NOT_YOURS
 
@@ -43,11 +43,11 @@ def _stop(call: Call) -> Result:
     return control.stop(call.script, reason, by=call.by)
 
 
-def _to_all(call: Call, act: str, do: Callable[[list[Any]], T]) -> tuple[T, list[str]]:
+def _to_all(call: Call, act: str, do: Callable[[list[AssistantScript]], T]) -> tuple[T, list[str]]:
     """Do an act to all assistants that somebody has a say over; the names of the others."""
     mine, refused = callers.find_all_allowed(act, call.account)
     if refused and not mine:
-        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
     return do(mine), refused
 
 

@@ -25,7 +25,7 @@ TASK_NAME = "^[A-Za-z0-9.:_-]+$"
 DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-class Strict(serializers.Serializer):
+class StrictMapping(serializers.Serializer):
     """A mapping with none but known keys.
 
     Attributes:
@@ -53,7 +53,7 @@ class Strict(serializers.Serializer):
         return super().to_internal_value(data)
 
 
-class Nothing(Strict):
+class Nothing(StrictMapping):
     """A body or an address with nothing in it."""
 
 
@@ -76,7 +76,7 @@ class Text(serializers.CharField):
         return str(super().to_internal_value(data))
 
 
-class Line(Text):
+class LineField(Text):
     """A text on one line."""
 
     pattern = LINE
@@ -188,7 +188,7 @@ class Plain(serializers.DictField):
         return data
 
 
-def query_of(params: QueryDict, kind: type[Strict]) -> dict[str, Any]:
+def query_of(params: QueryDict, kind: type[StrictMapping]) -> dict[str, Any]:
     """The parameters in the address after `?`, as a serializer reads them.
 
     Raises:

@@ -12,7 +12,7 @@ from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.core.turn.goals import COMPLETED
 from evennia_ai.operations import Result
 from evennia_ai.operations.conversation import goals, talk
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.tools import held_back, running
 
 WORK = "Goals and tools"
@@ -38,7 +38,7 @@ def _end_goal(call: Call) -> Result:
     is_completed = call.body["status"] == COMPLETED
     closed = operations.close_goal(call.script, number, is_completed=is_completed)
     if not closed.ok:
-        raise problem(Problem.CONFLICT, closed.message)
+        raise problem(ProblemKind.CONFLICT, closed.message)
     return closed
 
 

@@ -9,7 +9,7 @@ from evennia_ai.api.problems import problem
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.conversation import talk
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.times import WHEN, span_of
 from evennia_ai.operations.turns import explaining
 from evennia_ai.operations.turns.traces import TracedPage
@@ -33,7 +33,7 @@ def _trace(call: Call) -> Result:
     if when := query.get("when", ""):
         span = span_of(when, call.script.clock.seconds())
         if span is None:
-            raise problem(Problem.INVALID, f"{when!r} is not a time; a time is like {WHEN}.")
+            raise problem(ProblemKind.INVALID, f"{when!r} is not a time; a time is like {WHEN}.")
     found = operations.trace(
         call.script,
         span=span,

@@ -13,7 +13,7 @@ from evennia_ai.api.rows import Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import lore
 from evennia_ai.operations.memory.rows import Remembered
-from evennia_ai.operations.result import Problem, note
+from evennia_ai.operations.result import ProblemKind, note
 
 TAG = "Lore"
 NEW = {
@@ -85,7 +85,7 @@ def _add(call: Call) -> Result:
 
 def _change(call: Call) -> Result:
     if not call.body:
-        raise problem(Problem.INVALID, "Name at least one of: text, keywords, audience.")
+        raise problem(ProblemKind.INVALID, "Name at least one of: text, keywords, audience.")
     return _told(lore.change_lore(call.path["memory"], **call.body, by=call.by))
 
 
@@ -96,7 +96,7 @@ ROWS = (
         "List the lore of the game",
         "The most important first.",
         result=LorePage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"lore": [ENTRY], "count": 1, "next": None},
     ),
     Row(

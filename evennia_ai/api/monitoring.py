@@ -18,7 +18,7 @@ from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations.monitoring import health
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_staff
 from evennia_ai.operations.rights.callers import NOT_YOURS
 from evennia_ai.runtime.web_requests import address_of, api_config
@@ -78,7 +78,7 @@ class MetricsPage(ApiView):
 def _metrics(call: Call) -> bytes:
     is_open = api_config().metrics is Metrics.ALL
     if not is_open and not is_staff(call.account):
-        raise problem(Problem.FORBIDDEN, NOT_YOURS)
+        raise problem(ProblemKind.FORBIDDEN, NOT_YOURS)
     return health.metrics()
 
 

@@ -15,7 +15,7 @@ from evennia_ai.core.memory.recollection import safe_id
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import AccessToken
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store
 from evennia_ai.operations.rights.tokens import NOT_MIGRATED
 
@@ -60,7 +60,7 @@ class TokenAccess(TokenAuthentication):
         except (OperationalError, ProgrammingError):
             if not token_store.missing_tables():
                 raise
-            raise problem(Problem.UNAVAILABLE, NOT_MIGRATED) from None
+            raise problem(ProblemKind.UNAVAILABLE, NOT_MIGRATED) from None
         if token is None:
             raise AuthenticationFailed("Invalid token.")
         return token.account, token
@@ -88,7 +88,7 @@ def account_for(pk: int, address: str) -> Account:
         ProblemError: it may not use the API.
     """
     found = callers.account_of(pk, address)
-    if found.problem is Problem.MISSING:
+    if found.problem is ProblemKind.MISSING:
         raise AuthenticationFailed(found.message)
     if not found.ok:
         raise problem(found.problem, found.message)

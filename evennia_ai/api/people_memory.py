@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from evennia_ai.api.people import dbref_of, name_of
 from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import own, profiles
-from evennia_ai.operations.memory.rows import Export, ForgottenThing
+from evennia_ai.operations.memory.rows import Export, ForgottenThing, KnownThing
 from evennia_ai.operations.result import note
 
 TAG = "People"
@@ -113,8 +112,8 @@ def _mine(call: Call) -> KnownPage:
     return KnownPage(data.is_remembered, [_thing(row) for row in page], data.count, rest)
 
 
-def _thing(row: Mapping[str, Any]) -> Any:
-    return {"id": str(row["number"]), **{name: row[name] for name in row if name != "number"}}
+def _thing(row: KnownThing) -> Any:
+    return {"id": str(row["number"]), **{key: each for key, each in row.items() if key != "number"}}
 
 
 # ---- for staff ---------------------------------------------------------------------------------
@@ -130,7 +129,7 @@ def _export(call: Call) -> Result:
     return _exported(own.export_known(call.script, _person(call), by=call.by, look=look))
 
 
-def _profile(row: Mapping[str, Any]) -> Any:
+def _profile(row: profiles.ProfileRow | profiles.Profile) -> Any:
     told = {name: value for name, value in row.items() if name != "entity"}
     return {"person": name_of(row["entity"]), **told}
 
@@ -153,7 +152,7 @@ ROWS = (
         "See what an assistant remembers of you",
         "What you said and did, and what it made of that; nothing of anybody else.",
         result=KnownPage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"is_remembered": True, "known": [THING], "count": 1, "next": None},
         needs=EVERYBODY,
     ),
@@ -248,7 +247,7 @@ ROWS = (
         "List whom an assistant knows",
         "Who was met last first, and how they stand.",
         result=AcquaintancePage,
-        query=requests.Page,
+        query=requests.PageQuery,
         answer={"profiles": [PROFILE], "count": 1, "next": None},
     ),
     Row(

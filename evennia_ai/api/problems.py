@@ -23,18 +23,18 @@ from rest_framework.response import Response
 
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime.game_thread import GameBusyError
 
 MOST_FIELDS = 50
 LONGEST_MESSAGE = 2000
 OWN_FAULT = "Something went wrong in the game; its log has more."
-STATUSES: Mapping[Problem, int] = {
-    Problem.INVALID: status.HTTP_400_BAD_REQUEST,
-    Problem.FORBIDDEN: status.HTTP_403_FORBIDDEN,
-    Problem.MISSING: status.HTTP_404_NOT_FOUND,
-    Problem.CONFLICT: status.HTTP_409_CONFLICT,
-    Problem.UNAVAILABLE: status.HTTP_503_SERVICE_UNAVAILABLE,
+STATUSES: Mapping[ProblemKind, int] = {
+    ProblemKind.INVALID: status.HTTP_400_BAD_REQUEST,
+    ProblemKind.FORBIDDEN: status.HTTP_403_FORBIDDEN,
+    ProblemKind.MISSING: status.HTTP_404_NOT_FOUND,
+    ProblemKind.CONFLICT: status.HTTP_409_CONFLICT,
+    ProblemKind.UNAVAILABLE: status.HTTP_503_SERVICE_UNAVAILABLE,
 }
 CODES: Mapping[int, str] = {
     400: "invalid",
@@ -72,9 +72,9 @@ class ProblemError(exceptions.APIException):
         self.fields: dict[str, list[str]] = {}
 
 
-def problem(kind: Problem, message: str) -> ProblemError:
+def problem(kind: ProblemKind, message: str) -> ProblemError:
     """A problem of one of the kinds that operations know."""
-    retry_seconds = 5 if kind is Problem.UNAVAILABLE else 0
+    retry_seconds = 5 if kind is ProblemKind.UNAVAILABLE else 0
     return ProblemError(STATUSES[kind], message, retry_seconds)
 
 
@@ -88,8 +88,8 @@ def refuse(result: Result, *, has_input: bool) -> None:
     if result.ok:
         return
     kind = result.problem
-    if kind is Problem.INVALID and not has_input:
-        kind = Problem.CONFLICT
+    if kind is ProblemKind.INVALID and not has_input:
+        kind = ProblemKind.CONFLICT
     raised = problem(kind, result.message)
     raised.fields = {name: [text] for name, text in result.errors.items()}
     raise raised

@@ -19,7 +19,7 @@ SAID = ("instruction", "arguments")
 LONGEST_VALUE, LONGEST_NAME, MOST_NAMES = 1000, 200, 50
 
 
-class Given(NamedTuple):
+class LoggedInput(NamedTuple):
     """The input of a request.
 
     Attributes:
@@ -30,7 +30,7 @@ class Given(NamedTuple):
     is_private: bool = False
 
 
-def write(request: Request, action: str, key: str, given: Given, status_code: int) -> None:
+def write(request: Request, action: str, key: str, given: LoggedInput, status_code: int) -> None:
     """Write down what was asked, by whom and how it went; nothing secret is in it.
 
     Args:
@@ -60,7 +60,7 @@ def _user(request: Request) -> str:
     return str(user.username) if getattr(user, "is_authenticated", False) else ""
 
 
-def _shown(given: Given) -> Any:
+def _shown(given: LoggedInput) -> Any:
     """The values of a body, without what is secret, and cut."""
     if not isinstance(given.body, Mapping):
         return None

@@ -9,12 +9,12 @@ from evennia_ai.api.fields import (
     Audience,
     Count,
     Flag,
-    Line,
+    LineField,
     Name,
     Number,
     Person,
     Plain,
-    Strict,
+    StrictMapping,
     TaskName,
     Text,
     Whole,
@@ -34,7 +34,7 @@ ENDS = [COMPLETED, DROPPED]
 KINDS = [MemoryKind.FACT.value, MemoryKind.INSIGHT.value, MemoryKind.JOURNAL.value]
 
 
-class WholeAssistant(Strict):
+class WholeAssistant(StrictMapping):
     """All that can be said of an assistant."""
 
     desc = Text(
@@ -67,26 +67,26 @@ class NewAssistant(WholeAssistant):
     )
 
 
-class Adoption(Strict):
+class Adoption(StrictMapping):
     """A being of the game that is to have a mind."""
 
     npc = Text(max_length=100, help_text="Its name, or like #12.")
     key = Name(required=False, help_text="What the assistant is called; else as the being is.")
 
 
-class Copy(Strict):
+class Copy(StrictMapping):
     """The name of a copy."""
 
     key = Name(help_text="Its name.")
 
 
-class WhyStopped(Strict):
+class WhyStopped(StrictMapping):
     """The reason for an act."""
 
     reason = Text(max_length=500, required=False, help_text="Why, for staff and for the record.")
 
 
-class NewGoal(Strict):
+class NewGoal(StrictMapping):
     """A goal to be set."""
 
     text = Text(max_length=LONGEST_GOAL, help_text="What is to be reached.")
@@ -106,13 +106,13 @@ class NewGoal(Strict):
     )
 
 
-class EndOfGoal(Strict):
+class EndOfGoal(StrictMapping):
     """The end of a goal."""
 
     status = Word(choices=ENDS, help_text="Reached, or given up.")
 
 
-class Instruction(Strict):
+class Instruction(StrictMapping):
     """A text for an assistant: an instruction or an answer."""
 
     instruction = Text(max_length=2000, help_text="In words, as a whisper to it.")
@@ -122,47 +122,47 @@ class Instruction(Strict):
     )
 
 
-class Arguments(Strict):
+class Arguments(StrictMapping):
     """Arguments of a tool."""
 
     arguments = Plain(required=False, help_text="As the tool's `parameters` describe them.")
 
 
-class LookedAt(Strict):
+class LookedAt(StrictMapping):
     """The mark of what somebody looked at."""
 
-    mark = Line(max_length=64, help_text="As `tools/held/` shows it.")
+    mark = LineField(max_length=64, help_text="As `tools/held/` shows it.")
 
 
-class GivenAnswer(Strict):
+class GivenAnswer(StrictMapping):
     """An answer to a question."""
 
     answer = Text(max_length=100, help_text="One of the choices, or `take` or `drop`.")
 
 
-class EditNumber(Strict):
+class EditNumber(StrictMapping):
     """The edit to be taken back; without a number the newest."""
 
     number = Whole(min_value=1, max_value=MOST_NUMBER, required=False, help_text="Of an edit.")
 
 
-class Login(Strict):
+class Login(StrictMapping):
     """A name and a password."""
 
-    username = Line(max_length=150, help_text="The account's name.")
+    username = LineField(max_length=150, help_text="The account's name.")
     password = Text(max_length=500, trim_whitespace=False, help_text="Its password.")
-    name = Line(max_length=60, required=False, help_text="What the token is for.")
+    name = LineField(max_length=60, required=False, help_text="What the token is for.")
     scope = Word(choices=SCOPES, required=False, help_text=f"{SCOPE} Else `usual`.")
 
 
-class WhoseTokens(Strict):
+class WhoseTokens(StrictMapping):
     """The account whose tokens are meant."""
 
     account = Person(required=False, help_text="Such as `account-3`; without it your own.")
 
 
 def _tags() -> serializers.ListField:
-    words = Line(max_length=40)
+    words = LineField(max_length=40)
     told = "Words that group memories."
     return serializers.ListField(child=words, max_length=20, required=False, help_text=told)
 
@@ -171,7 +171,7 @@ def _importance() -> Whole:
     return Whole(min_value=1, max_value=10, required=False, help_text="1 to 10; 5 is usual.")
 
 
-class NewMemory(Strict):
+class NewMemory(StrictMapping):
     """Something that an assistant is to remember."""
 
     text = Text(max_length=LONGEST_TEXT, help_text="In words; everybody may be told of it.")
@@ -181,19 +181,19 @@ class NewMemory(Strict):
     tags = _tags()
 
 
-class CorrectedMemory(Strict):
+class CorrectedMemory(StrictMapping):
     """The text of a memory."""
 
     text = Text(max_length=LONGEST_TEXT, help_text="In words.")
 
 
-class Remembering(Strict):
+class Remembering(StrictMapping):
     """A switch: somebody is remembered, or is not."""
 
     is_remembered = Flag(help_text="false: nothing that you say or do is remembered from now on.")
 
 
-class SleepLength(Strict):
+class SleepLength(StrictMapping):
     """The length of a sleep."""
 
     hours = Number(
@@ -208,7 +208,7 @@ def _lore(**options: object) -> Text:
 
 
 def _keywords() -> serializers.ListField:
-    words, told = Line(max_length=40), "It is told where one of these is spoken of."
+    words, told = LineField(max_length=40), "It is told where one of these is spoken of."
     return serializers.ListField(child=words, max_length=20, required=False, help_text=told)
 
 
@@ -217,7 +217,7 @@ def _audience() -> Audience:
     return Audience(max_length=80, required=False, help_text=told)
 
 
-class NewLore(Strict):
+class NewLore(StrictMapping):
     """A piece of lore."""
 
     text = _lore()
@@ -226,7 +226,7 @@ class NewLore(Strict):
     importance = _importance()
 
 
-class ChangedLore(Strict):
+class ChangedLore(StrictMapping):
     """Fields of a piece of lore to change; a field that is not named stays."""
 
     text = _lore(required=False)
@@ -235,7 +235,7 @@ class ChangedLore(Strict):
     importance = _importance()
 
 
-class Changes(Plain):
+class SettingChanges(Plain):
     """Settings by name, and the values they shall have."""
 
     described = {
@@ -247,14 +247,14 @@ class Changes(Plain):
     }
 
 
-class Page(Strict):
+class PageQuery(StrictMapping):
     """A page of a list."""
 
     offset = Count(required=False, help_text="How many entries are left out.")
     limit = Count(required=False, min_value=1, help_text="How many entries are sent at most.")
 
 
-class Revealing(Strict):
+class Revealing(StrictMapping):
     """A wish to see private words."""
 
     reveal = Word(
@@ -264,7 +264,7 @@ class Revealing(Strict):
     )
 
 
-class Before(Strict):
+class Before(StrictMapping):
     """A page of a list that begins with the newest entry."""
 
     before = Count(required=False, min_value=1, help_text="Only what is older than this number.")
@@ -322,13 +322,13 @@ class MemorySearch(Revealing):
     limit = Count(required=False, min_value=1, max_value=50, help_text="How many at most.")
 
 
-class OfAccount(Strict):
+class OfAccount(StrictMapping):
     """A filter for what one account did."""
 
     account = Text(max_length=100, required=False, help_text="The name of one account.")
 
 
-class Moment(Strict):
+class Moment(StrictMapping):
     """A moment."""
 
     at = Text(
@@ -338,14 +338,14 @@ class Moment(Strict):
     )
 
 
-class Versions(Strict):
+class Versions(StrictMapping):
     """Two versions."""
 
     a = Count(max_value=MOST_NUMBER, help_text="The earlier version.")
     b = Count(max_value=MOST_NUMBER, help_text="The later version.")
 
 
-class Prompted(Strict):
+class Prompted(StrictMapping):
     """A part of a prompt."""
 
     show = Word(

@@ -37,7 +37,7 @@ from evennia_ai.api import (
 )
 from evennia_ai.api.base import ApiView
 from evennia_ai.api.bodies import plain
-from evennia_ai.api.fields import Strict
+from evennia_ai.api.fields import StrictMapping
 from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.rows import Row
@@ -159,7 +159,7 @@ def tell_of_bodies(result: dict[str, Any], **_: object) -> dict[str, Any]:
     for name in ("ChangedAssistant", "ChangedLore"):
         shapes[name]["minProperties"] = 1
     for name, kind in vars(requests).items():
-        if isinstance(kind, type) and issubclass(kind, Strict) and name in shapes:
+        if isinstance(kind, type) and issubclass(kind, StrictMapping) and name in shapes:
             shapes[name]["additionalProperties"] = False
     return result
 

@@ -13,7 +13,7 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.audit import undoing
 from evennia_ai.operations.audit.edits import Edit
 from evennia_ai.operations.models import shown_prompts
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.settings import changing
 from evennia_ai.operations.settings.rows import SettingRow
 
@@ -24,7 +24,7 @@ ROW = {
     "value": 5,
     "default": 5,
     "is_default": True,
-    "text": "seconds between beats; an event does not wait for one",
+    "text": "seconds between beats; an event does not wait for the next one",
     "type": "int",
 }
 
@@ -43,7 +43,7 @@ MADE = {
 
 def _configure(call: Call) -> Result:
     if not call.body:
-        raise problem(Problem.INVALID, "Name at least one setting, such as tick_rate.")
+        raise problem(ProblemKind.INVALID, "Name at least one setting, such as tick_rate.")
     require(call.account, changing.act_to_configure(call.body), call.script)
     return changing.update_settings(call.script, call.body, by=call.by)
 
@@ -65,7 +65,7 @@ def _prompt(call: Call) -> Result:
         call.script, call.account, is_whole=is_whole, context=context
     )
     if not result.ok:
-        raise problem(Problem.CONFLICT, result.message)
+        raise problem(ProblemKind.CONFLICT, result.message)
     return result
 
 
@@ -93,7 +93,7 @@ ROWS = (
         "Set settings of an assistant",
         "Several at once, by name: all of them or, where one is wrong, none.",
         result=changing.Changed,
-        body=requests.Changes,
+        body=requests.SettingChanges,
         example={"tick_rate": 10, "execution_config.sub_agents_enabled": True},
         answer={"message": "Edda: 2 settings are changed."},
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.describing import consequences, describe_call
@@ -12,6 +11,7 @@ from evennia_ai.approvals.presence import look_later
 from evennia_ai.core.safety.questions import TOOL_PREFIX, ApprovalRequest, Question
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
@@ -51,7 +51,7 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     return ToolResult(False, f"{text}; you will be told", Fault.NOT_RUN)
 
 
-def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Any]) -> Question:
+def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Being]) -> Question:
     tool = REGISTRY.get(call.name)
     words = tool.question(script.obj, turn, call.arguments) if tool is not None else ""
     if not words:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from evennia_ai.core.hearing.audience import WAYS, listener, may_leave
 from evennia_ai.core.memory.recollection import person_audience
@@ -14,6 +13,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import shown
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import state
@@ -28,7 +28,9 @@ MOST_INSIDE = 10
 _COLOUR = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 
-def describe_call(turn: Turn, call: ToolCall, people: Sequence[Any], servers: RemoteServers) -> str:
+def describe_call(
+    turn: Turn, call: ToolCall, people: Sequence[Being], servers: RemoteServers
+) -> str:
     """A call in one line: whose tool it is, and with what; no words that not all of them may know.
 
     What is cut says how long it is, so that nobody allows what stands behind the cut unawares.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from evennia.utils import logger
 
@@ -98,6 +97,6 @@ def record(event: str, script: Assistant, question: Question, **facts: object) -
     audit.record(event, script, **about, **facts)
 
 
-def ask_these(question: Question, people: Iterable[Any]) -> Question:
+def ask_these(question: Question, people: Iterable[Being]) -> Question:
     """The question as put to these people, whom it is told anew."""
     return replace(question, people=tuple(person_of(person) for person in people), told=())

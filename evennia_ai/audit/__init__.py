@@ -20,7 +20,7 @@ from evennia_ai.audit import archive
 from evennia_ai.audit.acting import LISTENERS, MARK, acting, actor, signed
 from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.archive import ArchivedError
-from evennia_ai.audit.reading import AssistantApplication, Entry, application, missing_tables
+from evennia_ai.audit.reading import AssistantApplication, AuditEntry, application, missing_tables
 from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import Book, RecordConflictError
 from evennia_ai.audit.writes import FactItem, now
@@ -34,8 +34,8 @@ __all__ = [
     "ArchivedError",
     "AssistantAggregate",
     "AssistantApplication",
+    "AuditEntry",
     "Book",
-    "Entry",
     "RecordConflictError",
     "acting",
     "actor",

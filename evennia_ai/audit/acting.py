@@ -25,7 +25,7 @@ class Actor:
 
     Attributes:
         by: a person's key, or "" for nobody in particular.
-        via: "game", "api", "web" or "code"; "" is not said.
+        via: "game", "web", "api", "mcp" or "a2a", or a game's own word; "" is not said.
         is_logged: the game's log has a line of each thing done.
     """
 
@@ -64,7 +64,7 @@ def signed(fact: Fact) -> Fact:
     return replace(fact, details={**marks, **fact.details}) if marks else fact
 
 
-def tell(name: str, fact: Fact, details: Mapping[str, Any], *, is_logged: bool = True) -> None:
+def tell(name: str, fact: Fact, details: Mapping[str, object], *, is_logged: bool = True) -> None:
     """Write a fact's line and tell who listens.
 
     Args:

@@ -320,7 +320,7 @@ class AssistantAggregate(Audited):
 
     @event("AssistantCreated", topic="assistant:AssistantCreated")
     def __init__(
-        self, assistant_key: str, config: object, begun_with: dict[str, Any] | None = None
+        self, assistant_key: str, config: object, begun_with: Mapping[str, object] | None = None
     ) -> None:
         self.assistant_key = _name(assistant_key)
         self.settings: dict[str, Any] = dict(config) if isinstance(config, Mapping) else {}

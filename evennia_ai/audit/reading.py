@@ -34,7 +34,7 @@ MOST_READ = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One event, for people.
 
     Attributes:
@@ -156,7 +156,7 @@ class AssistantApplication(Application[UUID]):
         events: Sequence[str] = (),
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[Entry]:
+    ) -> list[AuditEntry]:
         """Events, the newest first.
 
         Args:
@@ -211,9 +211,9 @@ def _newest(rows: QuerySet[RecordedEvent], most: int) -> list[Any]:
     return list(rows.order_by("-originator_version").values_list(*columns)[:most])
 
 
-def _entry(version: int, at: int, event: str, state: bytes) -> Entry:
+def _entry(version: int, at: int, event: str, state: bytes) -> AuditEntry:
     details = details_of(json.loads(bytes(state)))
-    return Entry(version, as_moment(at), event, details, sentence_of(event, details))
+    return AuditEntry(version, as_moment(at), event, details, sentence_of(event, details))
 
 
 def missing_tables() -> list[str]:

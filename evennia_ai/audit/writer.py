@@ -27,8 +27,8 @@ from evennia_ai.audit.reading import application, missing_tables
 from evennia_ai.audit.streams import CREATED, Subject, begin, settings_of
 from evennia_ai.audit.upkeep import Upkeep
 from evennia_ai.audit.writes import (
+    EventStream,
     FactItem,
-    Stream,
     Write,
     is_never_committed,
     now,
@@ -63,7 +63,7 @@ class Book:
         self._later = later
         self._clock = clock
         self._timer: Any = None
-        self._streams: dict[UUID, Stream] = {}
+        self._streams: dict[UUID, EventStream] = {}
         self._lock = RLock()
         self._is_ready: bool | None = None
 
@@ -117,15 +117,15 @@ class Book:
     def _item(self, told: Fact) -> FactItem:
         return FactItem.of(signed(told), self._clock(), is_logged=actor().is_logged)
 
-    def _losses(self, stream: Stream) -> list[FactItem]:
+    def _losses(self, stream: EventStream) -> list[FactItem]:
         lost, stream.lost = stream.lost, 0
         return [self._item(fact("facts_lost", count=lost))] if lost else []
 
-    def _stream(self, whom: Subject) -> Stream:
+    def _stream(self, whom: Subject) -> EventStream:
         if len(self._streams) >= MOST_STREAMS and whom.id not in self._streams:
             for id_ in [id_ for id_, stream in self._streams.items() if stream.is_idle]:
                 del self._streams[id_]
-        stream = self._streams.setdefault(whom.id, Stream(whom))
+        stream = self._streams.setdefault(whom.id, EventStream(whom))
         if whom.script is not None:
             stream.whom = whom
         return stream
@@ -135,7 +135,7 @@ class Book:
     def _write(
         self,
         connection: BaseDatabaseWrapper,
-        stream: Stream,
+        stream: EventStream,
         known: Audited | None,
         waited: list[FactItem],
         items: list[FactItem],
@@ -169,7 +169,7 @@ class Book:
         return self._is_ready
 
     def _load(
-        self, stream: Stream, waited: list[FactItem], items: list[FactItem]
+        self, stream: EventStream, waited: list[FactItem], items: list[FactItem]
     ) -> Audited | None:
         """The state of a stream, or its beginning; None: nothing can be added to it.
 

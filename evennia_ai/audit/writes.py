@@ -19,7 +19,7 @@ from evennia_ai.audit.reading import application
 from evennia_ai.audit.streams import Subject
 from evennia_ai.core.safety.audit_events import Fact, storable
 
-__all__ = ["FactItem", "Stream", "Write", "is_never_committed", "now", "this_connection"]
+__all__ = ["EventStream", "FactItem", "Write", "is_never_committed", "now", "this_connection"]
 
 MOST_WAITING = 1_000
 
@@ -88,7 +88,7 @@ class Write:
 
 
 @dataclass(slots=True)
-class Stream:
+class EventStream:
     """One stream, as this process knows it.
 
     Attributes:

@@ -73,7 +73,7 @@ class Charged:
 
 
 @dataclass(slots=True)
-class Payment:
+class MeteredPayment:
     """One call of an account, attempt by attempt.
 
     Attributes:
@@ -146,7 +146,8 @@ class Payment:
     def _settle(self, usage: TokenUsage, told: str) -> None:
         name, price = self._named(told)
         reservations = self._taken()
-        used = counted(usage, _sum_of(reservations))
+        estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
+        used = counted(usage, estimated)
         self.spent.add(cost_of(used, price), is_priced=price is not None)
         parts = parts_of(used, self.account.shares).values()
         for reservation, part in zip(reservations, parts, strict=True):
@@ -180,10 +181,6 @@ class Payment:
         for warning in reservation.warnings:
             about = account.name or "game"
             outgoing.alert_staff(nearly_used_up(warning, about))
-
-
-def _sum_of(reservations: Sequence[ledger.Reservation]) -> TokenUsage:
-    return sum((reservation.estimate.usage for reservation in reservations), TokenUsage())
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,19 +277,19 @@ class MeteredClient:
         )
         return Charged(script.key, shares, config, script.clock.seconds, is_stopped)
 
-    def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> Payment:
+    def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> MeteredPayment:
         account = self._charged()
         if account.is_stopped():
             raise StoppedError(account.name)
         prices = self._prices(extra)
         estimate = self._estimate(purpose, tokens, extra, prices)
-        return Payment(account, purpose, estimate, prices, self.spent)
+        return MeteredPayment(account, purpose, estimate, prices, self.spent)
 
     def _estimate(
         self,
         purpose: str,
         tokens: int,
-        extra: dict[str, Any],
+        extra: Mapping[str, object],
         prices: Mapping[str, tuple[str, Price | None]],
     ) -> ledger.CostEstimate:
         """The estimate of an attempt, at the price of the dearest model that may answer it."""

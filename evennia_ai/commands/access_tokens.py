@@ -9,7 +9,7 @@ from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
 from evennia_ai.commands.base import number_of
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 
 NEW, REVOKE, OF, ALL = "new", "revoke", "of", "all"
 OF_OTHERS = "tokens of others"
@@ -72,16 +72,17 @@ class TokenWords(WordCommand):
 
 
 WORDS = {
-    "token": Word(
+    "token": Subcommand(
         TokenWords._token,
         "assistant token, assistant token new [<what for>] [= read | usual | write], "
         "assistant token revoke <number> | all, assistant token of <account>, "
         "assistant token revoke <number> | all of <account>",
-        "Tokens for programs that use the game's REST API or its MCP server in your name: those "
-        "you have, when each was last used, a new one (shown once), and letting one, or all, be "
-        "worth nothing. With `read` a program can change nothing; without a word it can by REST, "
-        "and with `write` by MCP too. They end by themselves after a time, and when you change "
-        "your password. Those of others are for owners of the game.",
+        "Tokens for programs that use the game's REST API or its MCP server in your "
+        "name: lists yours and when each was last used, makes a new one (shown once), "
+        "or revokes one or all. With `read` a program can change nothing; without a "
+        "word it can over REST, and with `write` over MCP too. Tokens end by "
+        "themselves after a time, and when you change your password. Owners of the "
+        "game may see and revoke those of others.",
         is_for_all=True,
     )
 }

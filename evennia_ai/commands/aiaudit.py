@@ -12,6 +12,7 @@ from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit import log
+from evennia_ai.operations.audit.log import FactEntry
 from evennia_ai.operations.files import exports
 from evennia_ai.operations.result import Result
 
@@ -25,14 +26,14 @@ class CmdAiAudit(StaffCommand):
 
     Usage:
       aiaudit <name> [<event>] [before <version>]
-                                      - the newest entries of its record
+                                      - the newest entries of its audit log
       aiaudit <name> at <version> | <time>
                                       - what it was like then
       aiaudit <name> diff <version> <version>
                                       - what changed between two
-      aiaudit <name> check            - does the record agree with its state
-      aiaudit <name> export           - write the record into a file
-      aiaudit <name> archive          - the same, and drop what is old
+      aiaudit <name> check            - does the log agree with its state
+      aiaudit <name> export           - write the log into a file
+      aiaudit <name> archive          - the same, and drop old entries
 
     A time is like 2026-03-01, 2026-03-01 18:30 or 2 hours ago; without a zone
     it is the game's. Export and archive need its lock `ai_configure`.
@@ -119,13 +120,13 @@ class CmdAiAudit(StaffCommand):
             self.show_long(log.audit_difference(script, numbers[0], numbers[1]).message)
 
 
-def _row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row(entry: FactEntry) -> tuple[Any, ...]:
     by = entry["details"].get("by", "")
     told = f"{entry['event']}: {entry['text']}" if entry["text"] else entry["event"]
     return entry["version"], shown_time(entry["at"]), told, by
 
 
-def _told(state: Mapping[str, Any]) -> list[str]:
+def _told(state: Mapping[str, object]) -> list[str]:
     """A state, a line for each thing in it; a mapping has its own below it."""
     lines = []
     for name, value in state.items():

@@ -12,6 +12,7 @@ from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.tools import running as tools
+from evennia_ai.operations.tools.running import ToolRow
 
 LOG, HOW = "log", "?"
 
@@ -97,7 +98,7 @@ class CmdAiExec(StaffCommand):
         self.show_later(running)
 
 
-def _described(tool: Mapping[str, Any]) -> list[str]:
+def _described(tool: ToolRow) -> list[str]:
     barred = "" if tool["is_allowed"] else ", not allowed now"
     asks = ", after a person's yes" if tool["needs_yes"] else ""
     head = f"{tool['name']} ({tool['category']}{asks}{barred}): {tool['description']}"

@@ -53,7 +53,7 @@ def _add(command: AssistantCommand, script: AssistantScript, words: list[str], t
 
 class CmdAiGoal(StaffCommand):
     """
-    See and set what an AI assistant is after by itself.
+    See and set the goals that an AI assistant pursues by itself.
 
     Usage:
       aigoal [<name>]                          - its goals

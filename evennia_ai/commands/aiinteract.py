@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
@@ -111,12 +110,12 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _waiting(row: Mapping[str, Any]) -> str:
+def _waiting(row: Mapping[str, object]) -> str:
     told = f"{row.get('sender', '')}, {row.get('source', '')}: {row.get('text', '')}"
     return f"    {one_line(told, 120)}"
 
 
-def _record(row: Mapping[str, Any]) -> str:
+def _record(row: Mapping[str, object]) -> str:
     told = (
         f"{row['number']:>4}  {shown_time(row['at'])}  {row['sender']}, {row['source']} "
         f"{row['text']!r}: {row['outcome']}, {row['rule']}"

@@ -44,27 +44,27 @@ class CmdAiMemory(StaffCommand):
     Usage:
       aimemory [<name>]                        - how much, and how it is found
       aimemory <name> list [<kind>] [<page>]   - facts, journal or insights
-      aimemory <name> search <words>           - what is most alike to them
+      aimemory <name> search <words>           - memories most similar to them
       aimemory <name> person <who>             - what it remembers of somebody
       aimemory <name> show <number>            - one memory, and why it has it
-      aimemory <name> profiles [<who>]         - whom it knows, and how they stand
+      aimemory <name> profiles [<who>]         - people it knows, and its relation to them
       aimemory <name> journal | notes          - its journal, its notebook
-      aimemory lore                            - what is told of the game's world
+      aimemory lore                            - lore of the game's world
 
     These need its lock `ai_memory`, the last one `ai_control`:
-      aimemory <name> add <text>               - let it know something
+      aimemory <name> add <text>               - tell it a fact
       aimemory <name> correct <number> = <text>
       aimemory <name> forget <number> | person <who>
       aimemory <name> export person <who>      - into a file of the game
       aimemory <name> reindex                  - after a change of embedding model
       aimemory <name> sleep [<hours>] | wake
 
-    These are for who looks after the whole game:
+    These are for owners of the game:
       aimemory lore add [world | room #2 | faction <name>] <word,word> = <text>
       aimemory lore change <number> = <text>
       aimemory lore remove <number>
 
-    What is private to somebody is masked. Who must see it adds reveal at the end,
+    What is private to somebody is masked. To see it, add reveal at the end,
     which is recorded: aimemory ada show 12 reveal
 
     Examples:

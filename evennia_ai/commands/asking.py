@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.commands.aigoal import do_goal
 from evennia_ai.commands.base import number_of
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations.conversation import tell
 
@@ -45,29 +45,29 @@ class AskingWords(WordCommand):
 
 
 WORDS = {
-    "questions": Word(
+    "questions": Subcommand(
         AskingWords._questions,
         "assistant questions",
         "What assistants want you to allow.",
         is_for_all=True,
     ),
-    "answer": Word(
+    "answer": Subcommand(
         AskingWords._answer,
         "assistant answer <number> yes | no | take | drop",
-        "Allows what is asked, or not. Staff may also take a question that was put to somebody "
-        "who left, or drop it, which counts as a no.",
+        "Allows what is asked, or not. Staff may also take over a question to "
+        "somebody who left, or drop it, which counts as a no.",
         is_for_all=True,
     ),
-    "tell": Word(
+    "tell": Subcommand(
         AskingWords._tell,
         "assistant tell <name> <instruction>",
-        "Lets it do something at once, in your name; what comes back is shown to you.",
+        "Has it do something at once, in your name, and shows you the result.",
     ),
-    "goal": Word(
+    "goal": Subcommand(
         AskingWords._goal,
         "assistant goal [<name>], "
         "assistant goal <name> [under <number>] [<priority>] [<time>] = <text>, "
         "assistant goal <name> done | drop <number>",
-        "What it is after by itself. More: help aigoal",
+        "Its goals, which it pursues by itself. More: help aigoal",
     ),
 }

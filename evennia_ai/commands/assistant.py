@@ -44,19 +44,19 @@ class CmdAssistant(
     Usage:
       assistant                            - who is here
       assistant why [<name>] [<number>]    - why it answered you, or did not
-      assistant why <name> yesterday       - the same of a day, or of "words"
+      assistant why <name> yesterday       - the same for a day, or for "words"
       assistant mute [<name>]              - it no longer hears you, nor you it
-      assistant unmute [<name>]            - as before
+      assistant unmute [<name>]            - you hear each other again
       assistant memory [<name>]            - what it remembers of you
       assistant memory correct <number> = <text>
-      assistant memory off | on [<name>]   - remember nothing new of you, or again
-      assistant forget <number> [<name>]   - one thing that it remembers of you
-      assistant forget everything [<name>] - you altogether, after asking
-      assistant questions                  - what an assistant wants you to allow
+      assistant memory off | on [<name>]   - stop or start remembering you
+      assistant forget <number> [<name>]   - forget one thing about you
+      assistant forget everything [<name>] - forget all about you, after asking
+      assistant questions                  - what assistants ask you to allow
       assistant answer <number> yes | no   - allow it, or not
       assistant token [new [<what for>] | revoke <number>]
                                            - for programs that act in your name
-      assistant page | hush | unhush ...   - those commands, where the game has others
+      assistant page | hush | unhush ...   - our commands, if the game has others
       assistant help [<word>]              - one of these words, explained
 
     Examples:
@@ -70,41 +70,41 @@ class CmdAssistant(
       assistant status [<name>]            - one of them in detail
       assistant budget [<name> | game]     - tokens and money used, and caps
       assistant usage [<name>]             - calls, tokens and tools used
-      assistant peers [<account>]          - agents elsewhere that ask, and their cost
-      assistant breakers [<name>]          - services that are not asked for a while
+      assistant peers [<account>]          - agents elsewhere, and what they cost
+      assistant breakers [<name>]          - services left alone for a while
       assistant tools [<name>]             - the tools it may use
-      assistant check [<name>]             - does its model answer, and how fast
+      assistant check [<name>]             - test its model, and how fast it is
     Make and stop them
       assistant create [<name> [= <who it is>]]
-                                           - alone it asks step by step
+                                           - without a name it asks step by step
       assistant clone <name> = <new name>  - another one like it
       assistant import <file> [= <name>]   - from a character card, after asking
       assistant export <name>              - its character card, as a file
-      assistant delete <name>              - for good, after asking
-      assistant adopt <npc> [= <name>]     - give somebody of the game a mind
-      assistant release <name>             - take it away; they are as before
-      assistant remove all                 - all of them, before the package goes
+      assistant delete <name>              - delete it for good, after asking
+      assistant adopt <npc> [= <name>]     - make it an assistant, as it is
+      assistant release <name>             - undo that; it is as before
+      assistant remove all                 - delete all, before you uninstall
       assistant start | stop [<name> | all]
                                            - let it answer, or keep it silent
       assistant emergency stop [<name> | all]
-                                           - stop at once, over restarts too
+                                           - stop at once, across restarts
       assistant emergency clear [<name> | all]
                                            - let it go on
     Set what they do
-      assistant config <name>              - all settings, and changing them
-      assistant undo [<name>], redo        - take the last edit back; do it again
+      assistant config <name>              - see and change its settings
+      assistant undo [<name>], redo        - undo the last edit; redo it
       assistant messaging <name>           - how people reach it
       assistant channel <name> <channel> = <mode>
       assistant account <name>             - an account, for the game's own `page`
       assistant prompt <name>              - what its model is sent, and its size
       assistant component | template | context <name>
-                                           - the parts of that, and changing them
-      assistant goal <name>                - what it is after by itself
-      assistant lore                       - lore packs, in and out
+                                           - see and change the parts of that
+      assistant goal <name>                - the goals it pursues by itself
+      assistant lore                       - import and export lore packs
       assistant history [<name>]           - the command history
-      assistant tell <name> <instruction>  - let it do something at once
+      assistant tell <name> <instruction>  - have it do something at once
 
-    `assistant help <word>` has all ways of a word. `aisetup` is the same command, and a word
+    `assistant help <word>` explains each word. `aisetup` is the same command, and a word
     may be a switch: aisetup/config ada set tick_rate 10. Looking is for staff; what
     changes an assistant needs a lock of its own. See also: help history, help aimemory,
     help aiaudit

@@ -229,7 +229,9 @@ class AssistantCommand(default_cmds.MuxCommand):
         script = self.pick(name)
         return script if script is not None and self.may(act, script) else None
 
-    def for_all(self, act: str, do: Callable[[list[Any]], Result | Deferred[Result]]) -> None:
+    def for_all(
+        self, act: str, do: Callable[[list[AssistantScript]], Result | Deferred[Result]]
+    ) -> None:
         """Do an act to all assistants that the caller may do it to; the others are named."""
         scripts = operations.list_assistants()
         if not scripts:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from textwrap import wrap
-from typing import Any
 
 from evennia_ai.commands.figures import cropped
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.settings import changing as settings_of
-from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, group_of
+from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, group_of
 
 VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
@@ -24,12 +23,12 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) and value else json.dumps(value, default=str)
 
 
-def _line(row: Mapping[str, Any], width: int = VALUE_WIDTH) -> str:
+def _line(row: SettingRow, width: int = VALUE_WIDTH) -> str:
     mark = " " if row["is_default"] else "*"
     return f" {mark} {row['name']:<36} {cropped(_value(row['value']).replace(chr(10), ' '), width)}"
 
 
-def listed(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def listed(rows: Iterable[SettingRow]) -> list[str]:
     """Settings under their headings."""
     kept = list(rows)
     lines = []
@@ -40,7 +39,7 @@ def listed(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def explained(row: Mapping[str, Any]) -> list[str]:
+def explained(row: SettingRow) -> list[str]:
     """One setting: what it is, what it is without anybody's doing, and what it does."""
     default = "" if row["is_default"] else f"   (default {_value(row['default'])})"
     value = f"{row['name']} = {_value(row['value'])}{default}"
@@ -98,11 +97,12 @@ class ConfiguringWords(WordCommand):
 
 
 WORDS = {
-    "config": Word(
+    "config": Subcommand(
         ConfiguringWords._config,
         "assistant config <name> [show [<key>] | set <key> <value> | unset <key>]",
-        "Its settings. Show explains one; set changes it from its next turn on, and is checked; "
-        "unset lets the default hold again. A key inside another is reached by a dot, as in "
-        "execution_config.max_iterations_per_tick, or by its own name where only one has it.",
+        "Its settings. Show explains one; set changes it from its next turn on, after "
+        "a check; unset restores the default. Type a key inside another one with a "
+        "dot, as in execution_config.max_iterations_per_tick, or by its own name if "
+        "only one has it.",
     )
 }

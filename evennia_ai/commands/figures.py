@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evennia_ai.operations.models.choosing import Report
+from evennia_ai.operations.tools.running import ToolRow
 
 GAP = "  "
 CHECK_FAILED = "The check itself failed"
@@ -74,7 +75,7 @@ def report_lines(report: Report, wrong: str) -> list[str]:
     return [report.title, *found, "An assistant can work with it." if report.ok else wrong]
 
 
-def allowed(tool: Mapping[str, Any]) -> str:
+def allowed(tool: ToolRow) -> str:
     """A word or two on whether a tool may be used: "after yes" where a person is asked first."""
     if not tool["is_allowed"]:
         return "no"

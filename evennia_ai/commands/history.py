@@ -22,7 +22,7 @@ ASKED = (
 
 class CmdHistory(StaffCommand):
     """
-    See an AI assistant's conversation, keep it, or start it anew.
+    See an AI assistant's conversation, export it, or start it anew.
 
     Usage:
       history [<name>] [show [<page>]] - what is in it, the newest on page 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from evennia_ai import operations
@@ -22,8 +23,8 @@ class CmdHush(AssistantCommand):
       hush [<name>] off
       unhush [<name>]
 
-    It hears what is said, but answers nothing of it and does nothing in the open, here and for
-    so many minutes: 10, or 1 to 60 of your choice. Whisper to it or page it, and it answers.
+    It hears what is said, but answers none of it and does nothing in the open, here, for
+    that many minutes: 10, or 1 to 60 of your choice. Whisper to it or page it, and it answers.
 
     Examples:
       hush ada
@@ -49,7 +50,7 @@ class CmdHush(AssistantCommand):
         if not result.ok:
             self.show(result)
 
-    def _parts(self, here: list[Any]) -> tuple[str, str]:
+    def _parts(self, here: Sequence[AssistantScript]) -> tuple[str, str]:
         """The name, and what follows it: minutes, "off", or nothing."""
         name = " ".join(self.args.split()).casefold()
         head, _, last = name.rpartition(" ")
@@ -58,7 +59,7 @@ class CmdHush(AssistantCommand):
             return head, last
         return name, ""
 
-    def _who(self, here: list[Any], name: str) -> Any:
+    def _who(self, here: Sequence[AssistantScript], name: str) -> Any:
         """The one of that name, or the only one; None after telling what to type instead."""
         found = [script for script in here if not name or name in _names(script, self.caller)]
         if not found:

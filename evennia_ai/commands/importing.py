@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from evennia_ai.commands.base import Steps
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
@@ -189,27 +189,29 @@ class ImportingWords(WordCommand):
 
 
 WORDS = {
-    "import": Word(
+    "import": Subcommand(
         ImportingWords._take,
         "assistant import <file> [as <new name> | = <name>], assistant import {...} [...], "
         "assistant import <file>.zip [as <new name>] [where <player there> is <account here>, ...]",
-        "A character card (SillyTavern, versions 1 to 3), as PNG or JSON: from the folder that "
-        "EVENNIA_AI_IMPORT_FOLDER names, or pasted. An assistant is made of it, where you stand, "
-        "or with = it is given to one that there is. What will be stored is shown, and what is "
-        "kept but unused; then it asks. From a .zip comes a whole assistant of another game, with "
-        "all it knows; whoever is not said to be somebody here stays a stranger to it.",
+        "Imports a character card (SillyTavern, versions 1 to 3), as PNG or JSON: "
+        "from the folder that EVENNIA_AI_IMPORT_FOLDER names, or pasted. It makes an "
+        "assistant where you stand, or with = gives the card to an existing one. It "
+        "shows what will be stored, and what is kept but unused; then it asks. A .zip "
+        "is a whole assistant of another game, with everything it knows; people whom "
+        "you do not match with somebody here stay strangers to it.",
     ),
-    "export": Word(
+    "export": Subcommand(
         ImportingWords._give,
         "assistant export [<name>] [png | json | all]",
-        "Its card as a file, as it came but for what was changed since; one that was never given "
-        "a card has one made of who it is. With `all` it is the whole assistant, for another game, "
-        "with every private word that it knows.",
+        "Its card as a file, as it was imported, with later changes; an assistant "
+        "that never had a card gets one made of its persona. With `all` it is the "
+        "whole assistant, for another game, with every private word that it knows.",
     ),
-    "lore": Word(
+    "lore": Subcommand(
         ImportingWords._lore,
         "assistant lore, assistant lore import <file> | {...}, assistant lore export [<pack>]",
-        "Lore packs, YAML or JSON: which there are, one brought in from the folder of imports "
-        "after asking, one written into a file. Without a name it is what was written down here.",
+        "Lore packs, YAML or JSON: lists them, imports one from the folder of imports "
+        "after asking, or exports one into a file. Without a name it exports the "
+        "lore that was written here.",
     ),
 }

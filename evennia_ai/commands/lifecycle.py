@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
 from evennia_ai.commands.creation import open_creation
-from evennia_ai.commands.words import ALL, Word, WordCommand
+from evennia_ai.commands.words import ALL, Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.assistants import lifecycle, removing
 from evennia_ai.operations.assistants.creation import BODY
@@ -159,65 +159,69 @@ class LifecycleWords(WordCommand):
         self.for_all("emergency stop", stop)
 
 
-CREATE = Word(
+CREATE = Subcommand(
     LifecycleWords._create,
     "assistant create, assistant create <name>[:<typeclass>] [= <who it is, in a few words>]",
-    "Alone it asks step by step: name, body, look, character, model. With a name one is made at "
-    "once, where you stand. A typeclass is a body of your own, as in "
-    "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
+    "Without a name it asks step by step: name, body, look, character, model. "
+    "With a name it makes one at once, where you stand. A typeclass is a body of "
+    "your own, as in Brick:typeclasses.golems.Golem; without one it is the game's "
+    "own character class.",
 )
 
 WORDS = {
     "create": CREATE,
     "init": CREATE,
-    "clone": Word(
+    "clone": Subcommand(
         LifecycleWords._clone,
         "assistant clone <name> = <new name>",
-        "Another one with the same settings, prompts and look. What the first one knows and said "
-        "stays with it.",
+        "Makes another one with the same settings, prompts and look. What the first "
+        "one knows and said stays with it.",
     ),
-    "delete": Word(
+    "delete": Subcommand(
         LifecycleWords._delete,
         "assistant delete <name>",
-        "Deletes an assistant for good, after asking. Its record is put away as a file.",
+        "Deletes an assistant for good, after asking. Its audit log is kept as a file.",
     ),
-    "adopt": Word(
+    "adopt": Subcommand(
         LifecycleWords._adopt,
         "assistant adopt <character or thing> [= <name>]",
-        "Gives somebody of the game a mind, who stays what they are: class, name, look, locks and "
-        "all. With the name of an assistant that has lost its body, that one goes on in this body.",
+        "Turns a character or thing of the game into an assistant, without changing "
+        "what it is: class, name, look, locks and all. With the name of an assistant "
+        "that has lost its body, that one goes on in this body.",
     ),
-    "release": Word(
+    "release": Subcommand(
         LifecycleWords._release,
         "assistant release <name>",
-        "Takes the mind of somebody who was adopted away again, after asking; they are as before. "
-        "What it knew is lost; its record is put away as a file.",
+        "Turns an adopted being back into what it was, after asking. What the "
+        "assistant knew is lost; its audit log is kept as a file.",
     ),
-    "start": Word(
+    "start": Subcommand(
         partial(LifecycleWords._enable, enabled=True),
         "assistant start [<name> | all]",
-        "Lets it answer, or all you have a say over.",
+        "Lets it answer, or all that you may start.",
     ),
-    "stop": Word(
+    "stop": Subcommand(
         partial(LifecycleWords._enable, enabled=False),
         "assistant stop [<name> | all]",
-        "Keeps it, or all you have a say over, silent until started again; what waits for an "
-        "answer goes on waiting. To stop it in the middle of something: assistant emergency stop",
+        "Keeps it, or all that you may stop, silent until started again; messages "
+        "that wait for an answer go on waiting. To stop it in the middle of "
+        "something: assistant emergency stop",
     ),
-    "remove": Word(
+    "remove": Subcommand(
         LifecycleWords._remove,
         "assistant remove all [and records]",
-        "For a game that is to go on without assistants: all of them, their bodies, accounts, "
-        "memories and tokens go, after asking; adopted beings stay as they were before. What "
-        "calls have cost, lore and the record stay, but by `and records`. It says what is left to "
-        "do outside the game. Not over the API.",
+        "For a game that should go on without assistants: deletes all of them, their "
+        "bodies, accounts, memories and tokens, after asking; adopted beings stay as "
+        "they were before. The costs of calls, lore and the audit log stay, unless "
+        "you add `and records`. It says what is left to do outside the game. Not over "
+        "the API.",
     ),
-    "emergency": Word(
+    "emergency": Subcommand(
         LifecycleWords._emergency,
         "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
-        "Stops an assistant at once, or all you have a say over, over restarts too: what is under "
-        "way is dropped, and whoever waits is told. Clear lets it go on, where it is locked too, "
-        "and lets those ask again who have to wait.",
+        "Stops an assistant at once, or all that you may stop, across restarts: what "
+        "is under way is dropped, and people who wait are told. Clear lets it go on, "
+        "even if it locked itself, and lets people who have to wait ask again.",
         is_for_all=True,
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands.figures import aligned, dollars, short, span
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn.tokens import band, calculate_utilization
@@ -60,7 +60,7 @@ def _server(server: Mapping[str, Any]) -> str:
     return f"{server['name']}: {server['state']}, {server['tools']} tools{held}{problem}"
 
 
-def _degraded(breaker: Mapping[str, Any]) -> str:
+def _degraded(breaker: Mapping[str, object]) -> str:
     """A service that is not asked now, until when, and what went wrong last."""
     wait = breaker["retry_after"]
     until = f", asked again in {wait:.0f} s" if wait else ""
@@ -95,7 +95,7 @@ def _spent(script: AssistantScript) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def _breakers(degraded: Sequence[Mapping[str, Any]]) -> str:
+def _breakers(degraded: Sequence[Mapping[str, object]]) -> str:
     """The services that are not asked now."""
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
@@ -220,13 +220,16 @@ class OverviewWords(WordCommand):
 
 
 WORDS = {
-    "": Word(OverviewWords._start, "assistant", is_for_all=True, is_told=False),
-    "list": Word(
+    "": Subcommand(OverviewWords._start, "assistant", is_for_all=True, is_told=False),
+    "list": Subcommand(
         OverviewWords._list,
         "assistant list",
-        "All assistants at a glance: what each is at, how long ago it heard something, its "
-        "model, what it used today of which caps, which services fail, and how many questions "
-        "wait. What needs somebody's hand stands below, with what to type.",
+        "All assistants at a glance: what each is doing, how long ago it heard "
+        "something, its model, what it used today of its caps, which services fail, "
+        "and how many questions wait. Problems that need somebody stand below, with "
+        "what to type.",
     ),
-    "status": Word(OverviewWords._status, "assistant status [<name>]", "One assistant in detail."),
+    "status": Subcommand(
+        OverviewWords._status, "assistant status [<name>]", "One assistant in detail."
+    ),
 }

@@ -16,7 +16,7 @@ from evennia_ai.commands.aimemory import CmdAiMemory
 from evennia_ai.commands.history import CmdHistory
 from evennia_ai.commands.hush import CmdHush
 from evennia_ai.commands.page import CmdPage
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 
 STAFF = (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiMemory, CmdAiInteract)
 
@@ -40,31 +40,31 @@ def _passes_on(kind: type[Command], word: str) -> Callable[[Any, str], None]:
 
 
 WORDS = {
-    "page": Word(
+    "page": Subcommand(
         _passes_on(CmdPage, "page"),
         "assistant page <name> = <message>",
-        "The command page, where the game has another one of that name.",
+        "Our command page, if the game has another one of that name.",
         is_for_all=True,
     ),
-    "hush": Word(
+    "hush": Subcommand(
         _passes_on(CmdHush, "hush"),
         "assistant hush [<name>] [<minutes> | off]",
         "It is quiet in this room for a while. More: help hush",
         is_for_all=True,
     ),
-    "unhush": Word(
+    "unhush": Subcommand(
         _passes_on(CmdHush, "unhush"),
         "assistant unhush [<name>]",
         "It may speak in this room again.",
         is_for_all=True,
     ),
-    "history": Word(
+    "history": Subcommand(
         _passes_on(CmdHistory, "history"),
         f"assistant {CmdHistory.how.replace(', ', ', assistant ')}",
-        "Its conversation: to see it, to write it into a file, to begin anew. More: help history",
+        "Its conversation: see it, export it into a file, or reset it. More: help history",
     ),
     **{
-        kind.key: Word(_passes_on(kind, kind.key), f"assistant {kind.key} ...", is_told=False)
+        kind.key: Subcommand(_passes_on(kind, kind.key), f"assistant {kind.key} ...", is_told=False)
         for kind in STAFF
     },
 }

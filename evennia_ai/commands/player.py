@@ -8,7 +8,7 @@ from functools import partial
 
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 
 LONGEST_EXPORT = 20_000
@@ -88,37 +88,38 @@ class PlayerWords(WordCommand):
 
 
 WORDS = {
-    "mute": Word(
+    "mute": Subcommand(
         partial(PlayerWords._part, is_muted=True),
         "assistant mute [<name>]",
         "It no longer hears you, nor you it, until: assistant unmute",
         is_for_all=True,
     ),
-    "unmute": Word(
+    "unmute": Subcommand(
         partial(PlayerWords._part, is_muted=False),
         "assistant unmute [<name>]",
         "You hear each other again.",
         is_for_all=True,
     ),
-    "help": Word(
+    "help": Subcommand(
         PlayerWords.explain,
         "assistant help [<word>]",
-        "What a word is for, and how it is typed.",
+        "What a word does, and how to type it.",
         is_for_all=True,
     ),
-    "memory": Word(
+    "memory": Subcommand(
         PlayerWords._memory,
         "assistant memory [<name>], assistant memory correct <number> = <text>, "
         "assistant memory export | off | on [<name>]",
-        "What it remembers of you, numbered: facts first, then entries of its journal. You can "
-        "put one right, have all of it as text, or let it remember nothing new of you (off).",
+        "What it remembers of you, numbered: facts first, then entries of its "
+        "journal. You can correct one, get all of it as text, or have it remember "
+        "nothing new of you (off).",
         is_for_all=True,
     ),
-    "forget": Word(
+    "forget": Subcommand(
         PlayerWords._forget,
         "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
-        "It forgets one thing that it remembers of you, or you altogether, after asking. "
-        "The numbers are in: assistant memory",
+        "It forgets one thing that it remembers of you, or everything about you, "
+        "after asking. The numbers are in: assistant memory",
         is_for_all=True,
     ),
 }

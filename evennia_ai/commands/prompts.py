@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia_ai.commands.base import number_of
 from evennia_ai.commands.editing import open_editor
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.models import prompts, shown_prompts
@@ -125,31 +125,30 @@ ACTS: dict[str, Callable[[Any, AssistantScript, str, str], Result | None]] = {
     "context": PromptWords._context,
 }
 WORDS = {
-    "prompt": Word(
+    "prompt": Subcommand(
         partial(PromptWords._do, word="prompt"),
         "assistant prompt <name> [<context>] [show | edit [<setting>]]",
-        "What its model is sent when you whisper to it, or in another context, such as reflection, "
-        "and how large each part is; show has the whole of it, edit opens who it is in the editor, "
-        "or another text: system_prompt, system_prompt_native, compact_prompt, failure_line, "
-        "thinking_lines.",
+        "What its model is sent when you whisper to it, or in another context, such "
+        "as reflection, and the size of each part. Show prints all of it; edit opens "
+        "its persona in the editor, or another text: system_prompt, "
+        "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
     ),
-    "component": Word(
+    "component": Subcommand(
         partial(PromptWords._do, word="component"),
         "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
         "off <id> | delete <id>]",
-        "The parts of its prompt, and parts of its own.",
+        "The parts of its prompt, and your own parts.",
     ),
-    "template": Word(
+    "template": Subcommand(
         partial(PromptWords._do, word="template"),
         "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
         "delete <key>]",
         "System prompts to choose from.",
     ),
-    "context": Word(
+    "context": Subcommand(
         partial(PromptWords._do, word="context"),
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",
-        "What is different of its prompt and its bounds while it answers, rests, or works for "
-        "somebody else.",
+        "How its prompt and its bounds differ while it answers, rests, or works for somebody else.",
     ),
 }

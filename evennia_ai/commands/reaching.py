@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.hearing import settings_of
@@ -115,20 +115,21 @@ class ReachingWords(WordCommand):
 
 
 WORDS = {
-    "messaging": Word(
+    "messaging": Subcommand(
         ReachingWords._messaging,
         "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
         f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
-        "How people reach it, and one way of it set. Trigger answers all that is said, context "
-        "only takes note, ignore answers only who addresses it.",
+        "How people reach it, and how to set each way. Trigger answers everything "
+        "that is said, context only takes note, ignore answers only people who "
+        "address it.",
     ),
-    "channel": Word(
+    "channel": Subcommand(
         ReachingWords._channel,
         f"assistant channel <name> <channel> = {ALL_MODES}",
-        "What it does on a channel: answer all that is said there, only take note, only answer "
-        "who addresses it, or not be there.",
+        "What it does on a channel: answer everything that is said there, only take "
+        "note, only answer people who address it, or leave.",
     ),
-    "account": Word(
+    "account": Subcommand(
         ReachingWords._account,
         "assistant account [<name>]",
         "An account in its name, so that the game's own `page` reaches it. Nobody can log in "

@@ -44,7 +44,7 @@ class StaffCommand(AssistantCommand):
         self,
         title: str,
         head: Sequence[str],
-        rows: Iterable[Sequence[Any]],
+        rows: Iterable[Sequence[object]],
         foot: str = "",
         *,
         wide: int,

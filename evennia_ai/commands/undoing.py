@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from evennia_ai.commands.base import number_of
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.audit import undoing as edits_of
 from evennia_ai.operations.audit.edits import Edit
@@ -48,17 +48,18 @@ class UndoingWords(WordCommand):
 
 
 WORDS = {
-    "undo": Word(
+    "undo": Subcommand(
         UndoingWords._undo,
         "assistant undo [<name>] [list | <number>]",
-        "Takes the last edit of it back that somebody made: a setting, its prompt, who it is, "
-        "its look, what it may do. Typed again, the one before. List shows what can be taken "
-        "back, each with a number. What was changed again since stays, and so does what is no "
-        "edit: what was said, spent, forgotten or deleted.",
+        "Takes back the last edit that somebody made to it: a setting, its prompt, "
+        "who it is, its look, what it may do. Type it again for the one before. List "
+        "shows the edits that can be taken back, each with a number. What was changed "
+        "again since stays, and so does what is no edit: what was said, spent, "
+        "forgotten or deleted.",
     ),
-    "redo": Word(
+    "redo": Subcommand(
         UndoingWords._redo,
         "assistant redo [<name>]",
-        "Makes the edit again that was taken back last.",
+        "Makes the edit again that was last taken back.",
     ),
 }

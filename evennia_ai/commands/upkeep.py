@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import CHECK_FAILED, aligned, allowed, report_lines
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, control, guarding
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.budget.caps import budget_of, raise_budget
+from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report
 from evennia_ai.operations.monitoring import health
@@ -27,7 +25,7 @@ HELD, ALLOW = "held", "allow"
 OPEN_FILE = "Other users of this machine may read {0}; passwords are in it. Type: chmod 600 {0}"
 
 
-def _breaker_row(breaker: Mapping[str, Any]) -> tuple[object, ...]:
+def _breaker_row(breaker: BreakerRow) -> tuple[object, ...]:
     wait = breaker.get("retry_after")
     until = f"{wait:.0f} s" if wait else ""
     failed = breaker.get("last_failure_error") or ""
@@ -185,45 +183,46 @@ class UpkeepWords(WordCommand):
 
 
 WORDS = {
-    "peers": Word(
+    "peers": Subcommand(
         UpkeepWords._peers,
         "assistant peers [<account>]",
-        "Agents elsewhere that gave assistants tasks, how those stand, and what they cost; and "
-        "those that assistants may give tasks. The words of a task are private; `assistant why "
-        "<name> <number>` has the rest.",
+        "Agents elsewhere that gave tasks to assistants, the state of these tasks, "
+        "and their cost; and agents that assistants may give tasks to. The words of a "
+        "task are private; `assistant why <name> <number>` has the rest.",
     ),
-    "check": Word(
+    "check": Subcommand(
         UpkeepWords._check,
         "assistant check [<name>]",
-        "Tries the model of an assistant, or the game's, with real requests: does it answer, know "
-        "tools, read long prompts, and how fast. Tells whether it hears what is said here, who "
-        "else has a name like it, and which words of commands the game has itself.",
+        "Tests the model of an assistant, or the game's, with real requests: does it "
+        "answer, call tools, read long prompts, and how fast. Says whether the "
+        "assistant hears what is said here, who else has a similar name, and which "
+        "command words the game has itself.",
     ),
-    "usage": Word(
+    "usage": Subcommand(
         UpkeepWords._usage,
         "assistant usage [<name>]",
         "Model calls, tokens and tools used, by whom, and the newest tool calls.",
     ),
-    "breakers": Word(
+    "breakers": Subcommand(
         UpkeepWords._breakers,
         "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
-        "Which services and tools failed so often that they are not asked for a while. Reset asks "
-        "one again at once.",
+        "Services and tools that failed so often that they are left alone for a "
+        "while. Reset tries one again at once.",
     ),
-    "tools": Word(
+    "tools": Subcommand(
         UpkeepWords._tools,
         "assistant tools [<name>], assistant tools held, "
         "assistant tools allow <tool> | <server> = <mark>",
-        "The tools there are, and which of them it may use. A tool of an MCP server that is new, "
-        "or not as it was allowed, is held: `held` shows what is different, and by its mark an "
-        "owner of the game allows it.",
+        "All tools, and which of them it may use. A tool of an MCP server that is "
+        "new, or not as it was allowed, is held: `held` shows the difference, and an "
+        "owner of the game allows it by its mark.",
     ),
-    "rag": Word(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
-    "budget": Word(
+    "rag": Subcommand(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
+    "budget": Subcommand(
         UpkeepWords._budget,
         "assistant budget [<name>], assistant budget game, "
         "assistant budget <name> | game raise <cap> <amount>",
-        "Tokens and money used, by whom, and of which caps. Raise allows more until the day or "
-        "month of that cap ends.",
+        "Tokens and money used, by whom, and the caps. Raise allows more until the "
+        "day or month of that cap ends.",
     ),
 }

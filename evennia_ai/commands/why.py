@@ -9,7 +9,7 @@ from twisted.internet import reactor
 
 from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
-from evennia_ai.commands.words import Word, WordCommand
+from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.memory.own import person_id
 from evennia_ai.operations.rights.private_words import Look
@@ -139,7 +139,7 @@ def _again(name: str, asked: WhyRequest, before: int) -> str:
 
 
 WORDS = {
-    "why": Word(
+    "why": Subcommand(
         WhyWords._why,
         'assistant why [<name>] [<number> | <day> | "<words>"] [full] [reveal]',
         "Why it answered your last message, or the one of that number, or did not; without a "

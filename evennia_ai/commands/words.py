@@ -18,7 +18,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Subcommand:
     """One word.
 
     Attributes:
@@ -44,7 +44,7 @@ class WordCommand(AssistantCommand):
         words: by what is typed; "" is the command alone.
     """
 
-    words: dict[str, Word] = {}
+    words: dict[str, Subcommand] = {}
 
     def act(self) -> Steps | None:
         """Find the word and do it, or say what could be typed instead."""

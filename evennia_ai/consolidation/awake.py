@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai.agent import model_outages, queueing
 from evennia_ai.consolidation import consolidating, extraction, reflecting
-from evennia_ai.consolidation.night import Session
+from evennia_ai.consolidation.night import MemoryWork
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
@@ -161,7 +161,7 @@ async def _reflect(script: Assistant) -> None:
     state.write(script, facts_awake=today)
     fence = Fence.of(script)
     client = services.work().client(fence.run, client)
-    session = Session(script, fence, Asker(script, client, fence, spare=LOOK_UPS))
+    session = MemoryWork(script, fence, Asker(script, client, fence, spare=LOOK_UPS))
     while await reflecting.reflect(session, threshold) and _is_underway(script):
         if queueing.is_called(script):
             return

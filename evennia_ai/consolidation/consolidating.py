@@ -10,16 +10,16 @@ from django.db.models import QuerySet
 
 from evennia_ai.consolidation import superseding
 from evennia_ai.consolidation.derive_memories import memories_of, unknown
-from evennia_ai.consolidation.night import Night, Session
+from evennia_ai.consolidation.night import MemoryWork, NightWork
 from evennia_ai.consolidation.superseding import Pair
 from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_derived
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.budget import Purpose
-from evennia_ai.core.turn.contexts import ContextType, Part
+from evennia_ai.core.turn.contexts import ContextType, PromptPart
 from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
-from evennia_ai.memory.evidence import KNOWN_FACTS, Evidence, nearest, shown
+from evennia_ai.memory.evidence import KNOWN_FACTS, ShownMemories, nearest, shown
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
@@ -97,7 +97,7 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
 
 
 async def sort_out(
-    asker: Asker | Session, batch: Batch, context_type: ContextType, purpose: Purpose
+    asker: Asker | MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
 ) -> None:
     """Let the model draw facts from a batch.
 
@@ -107,10 +107,10 @@ async def sort_out(
     script, fence = asker.script, asker.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     context = config_of(script, context_type)
-    is_told = context.shows(Part.MEMORIES)
+    is_told = context.shows(PromptPart.MEMORIES)
     known = await _known(script, sources, audience, fence) if is_told else []
     asked = facts_request(shown(script, sources), shown(script, known))
-    evidence = Evidence(script, fence, audience, known, KNOWN_FACTS)
+    evidence = ShownMemories(script, fence, audience, known, KNOWN_FACTS)
     reply = await asker.ask(asked, context_type, purpose, evidence)
     drawn = read_derived(reply, len(sources), len(known))
     if drawn is None:
@@ -138,7 +138,7 @@ async def _known(
     return list({fact.key: fact for fact in by_turns}.values())[:MOST_KNOWN]
 
 
-async def consolidate(night: Night) -> bool:
+async def consolidate(night: NightWork) -> bool:
     """One batch. What cannot be read is left as it is for another night.
 
     Returns:

@@ -12,7 +12,7 @@ from evennia_ai.core.memory.extraction import Request
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import modes
-from evennia_ai.memory.evidence import Evidence
+from evennia_ai.memory.evidence import ShownMemories
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
@@ -23,7 +23,7 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class Session:
+class MemoryWork:
     """Work with the memories that nobody waits for, and the one way its results are stored.
 
     Attributes:
@@ -41,7 +41,7 @@ class Session:
         request: Request,
         context_type: ContextType,
         purpose: str,
-        evidence: Evidence | None = None,
+        evidence: ShownMemories | None = None,
     ) -> str:
         """The model's answer, as `Asker.ask`."""
         if self.asker is None:
@@ -69,7 +69,7 @@ class Session:
 
 
 @dataclass(slots=True)
-class Night(Session):
+class NightWork(MemoryWork):
     """One piece of a night's work.
 
     Attributes:
@@ -77,7 +77,7 @@ class Night(Session):
         is_changed: the progress is not stored yet.
     """
 
-    progress: dict[str, Any] = field(default_factory=dict)
+    progress: rules.NightProgress = field(default_factory=rules.NightProgress)
     is_changed: bool = False
 
     @property
@@ -90,11 +90,11 @@ class Night(Session):
         request: Request,
         context_type: ContextType,
         purpose: str,
-        evidence: Evidence | None = None,
+        evidence: ShownMemories | None = None,
     ) -> str:
         """The model's answer, as `Asker.ask`; what it used is counted with the night."""
         try:
-            return await Session.ask(self, request, context_type, purpose, evidence)
+            return await MemoryWork.ask(self, request, context_type, purpose, evidence)
         finally:
             self._count_tokens()
 
@@ -108,7 +108,7 @@ class Night(Session):
         *facts: Fact,
         extra_writes: ExtraWrites | None = None,
         counted: Mapping[str, int] = NOTHING,
-        cursor: Mapping[str, Any] | None = None,
+        cursor: Mapping[str, object] | None = None,
         **values: Any,
     ) -> None:
         """Store a piece's results together with how far the night is then, all or none of it.
@@ -120,11 +120,11 @@ class Night(Session):
             StaleEpochError: it was stopped or reset meanwhile.
         """
         values |= self.moved(cursor, counted)
-        Session.keep(self, *facts, extra_writes=extra_writes, **values)
+        MemoryWork.keep(self, *facts, extra_writes=extra_writes, **values)
         self.note_kept(values)
 
     def moved(
-        self, cursor: Mapping[str, Any] | None = None, counted: Mapping[str, int] = NOTHING
+        self, cursor: Mapping[str, object] | None = None, counted: Mapping[str, int] = NOTHING
     ) -> dict[str, Any]:
         """The night's progress after a piece, as values to be stored with its results."""
         self._count_tokens()

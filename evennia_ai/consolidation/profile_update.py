@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.night import NightWork
 from evennia_ai.core.memory.extraction import Shown
 from evennia_ai.core.memory.portraits import Portrait, nudge, portrait_request, read_portrait
+from evennia_ai.core.memory.profiles import ProfileAttribute
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.text import dates
@@ -20,10 +20,8 @@ from evennia_ai.runtime.assistant import Assistant
 
 AT_ONCE = 30
 
-Attribute = dict[str, Any]
 
-
-async def update_profiles(night: Night) -> bool:
+async def update_profiles(night: NightWork) -> bool:
     """One being. What each audience knows of it is looked at apart, and stays apart.
 
     Returns:
@@ -36,7 +34,7 @@ async def update_profiles(night: Night) -> bool:
         return False
     profile, observations = due
     done = {"skipped": [*skipped, profile.entity]}
-    known: list[Attribute] = list(profile.attributes)
+    known: list[ProfileAttribute] = list(profile.attributes)
     attributes, favours = list(known), []
     for group in _by_audience(observations):
         portrait = await _look(night, profile, group)
@@ -67,7 +65,7 @@ def _by_audience(observations: Sequence[Recollection]) -> list[list[Recollection
 
 
 async def _look(
-    night: Night, profile: EntityProfile, group: Sequence[Recollection]
+    night: NightWork, profile: EntityProfile, group: Sequence[Recollection]
 ) -> Portrait | None:
     """The model's view of what one audience knows; None where it cannot be read."""
     audience = group[0].audience
@@ -85,8 +83,8 @@ async def _look(
 
 
 def _with(
-    known: list[Attribute], group: Sequence[Recollection], portrait: Portrait
-) -> list[Attribute]:
+    known: list[ProfileAttribute], group: Sequence[Recollection], portrait: Portrait
+) -> list[ProfileAttribute]:
     """The attributes, with those of one audience replaced."""
     audience, newest = group[0].audience, max(item.at for item in group)
     since = {item["text"]: item["at"] for item in known if item["audience"] == audience}
@@ -98,7 +96,7 @@ def _with(
 
 
 def _is_as_it_was(
-    script: Assistant, entity: str, known: list[Attribute], seen: Sequence[Recollection]
+    script: Assistant, entity: str, known: list[ProfileAttribute], seen: Sequence[Recollection]
 ) -> bool:
     """True where nobody corrected or forgot anything of it meanwhile."""
     now = rows.by_keys(script.pk, [item.key for item in seen])

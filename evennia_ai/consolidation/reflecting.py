@@ -8,14 +8,14 @@ one person said in private is known to that person alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from django.db.models import Count, Max, Sum
 
 from evennia_ai.consolidation import derive_memories
-from evennia_ai.consolidation.night import Session
+from evennia_ai.consolidation.night import MemoryWork
 from evennia_ai.core.memory.extraction import DerivedMemory, read_derived, read_lines
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.reflection import groups, insights_request, questions_request
@@ -23,7 +23,7 @@ from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory import indexing
-from evennia_ai.memory.evidence import Evidence, nearest, shown
+from evennia_ai.memory.evidence import ShownMemories, nearest, shown
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -37,7 +37,7 @@ Round = dict[str, Any]
 Rested = list[tuple[Recollection, list[Recollection]]]
 
 
-async def reflect(session: Session, threshold: int | None = None) -> bool:
+async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
     """One audience of a round, with which a round may begin and end.
 
     Args:
@@ -92,7 +92,7 @@ def due(script: Assistant, threshold: int | None = None) -> Round | None:
     return {"groups": named, "since": since, "upto": newest, "importance": importance}
 
 
-def _after(reflection: dict[str, Any], underway: Round, now: float) -> dict[str, Any]:
+def _after(reflection: Mapping[str, object], underway: Round, now: float) -> dict[str, Any]:
     """Values to be stored then: the rest of the round, or that a new one begins."""
     if underway["groups"]:
         return {**reflection, "round": underway}
@@ -106,7 +106,7 @@ def _told(underway: Round, questions: Sequence[str], kept: Sequence[Recollection
     return fact("ReflectionRecorded", context=context, keys=[memory.key for memory in kept])
 
 
-async def _think(session: Session, audience: str, underway: Round) -> tuple[list[str], Rested]:
+async def _think(session: MemoryWork, audience: str, underway: Round) -> tuple[list[str], Rested]:
     """The questions about what one audience knows, and what follows of it.
 
     Raises:
@@ -124,7 +124,7 @@ async def _think(session: Session, audience: str, underway: Round) -> tuple[list
     if not statements:  # forgotten since the round began
         return [], []
     asked = questions_request([row.text for row in statements], config.reflection_questions)
-    evidence = Evidence(script, session.fence, audience, rows.values(statements))
+    evidence = ShownMemories(script, session.fence, audience, rows.values(statements))
     reply = await session.ask(asked, ContextType.REFLECTION, Purpose.REFLECTION, evidence)
     questions = read_lines(reply, config.reflection_questions)
     if questions is None:
@@ -135,7 +135,7 @@ async def _think(session: Session, audience: str, underway: Round) -> tuple[list
     return questions, found
 
 
-async def _conclude(session: Session, question: str, audience: str) -> Rested:
+async def _conclude(session: MemoryWork, question: str, audience: str) -> Rested:
     """The model's conclusions from what has to do with a question."""
     script = session.script
     near = await nearest(
@@ -147,7 +147,7 @@ async def _conclude(session: Session, question: str, audience: str) -> Rested:
         fence=session.fence,
     )
     asked = insights_request(question, shown(script, near))
-    evidence = Evidence(script, session.fence, audience, near)
+    evidence = ShownMemories(script, session.fence, audience, near)
     reply = await session.ask(asked, ContextType.REFLECTION_CONT, Purpose.REFLECTION, evidence)
     drawn: list[DerivedMemory] = read_derived(reply, len(near), name="insight") or []
     made = derive_memories.memories_of(script, MemoryKind.INSIGHT, drawn, near)

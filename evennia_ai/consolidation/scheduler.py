@@ -20,7 +20,7 @@ from evennia_ai.consolidation import (
     scoring,
     tidying,
 )
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.night import NightWork
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.memory.schedule import SleepMove, move_at, night_end
 from evennia_ai.core.text.cleaning import one_line
@@ -37,7 +37,7 @@ SMALL = "the embedded model is asked nothing at night"
 NO_BUDGET = "sleep_schedule.token_budget is 0"
 
 # Each does one piece and stores it, and returns whether there was anything to do.
-Piece = Callable[[Night], Awaitable[bool]]
+Piece = Callable[[NightWork], Awaitable[bool]]
 
 # Their order stands in `core.memory.night`.
 STEPS: Mapping[str, Piece] = MappingProxyType(
@@ -147,9 +147,9 @@ async def _piece(script: Assistant) -> None:
         night.keep()
 
 
-def _open(script: Assistant) -> Night:
+def _open(script: Assistant) -> NightWork:
     progress = state.read(script, "consolidation_progress")
-    night = Night(script, Fence.of(script), progress=progress)
+    night = NightWork(script, Fence.of(script), progress=progress)
     budget = modes.nights(script).token_budget
     try:
         client = script.client()
@@ -166,7 +166,7 @@ def _open(script: Assistant) -> Night:
     return night
 
 
-async def _try(night: Night, due: rules.NightStep) -> bool:
+async def _try(night: NightWork, due: rules.NightStep) -> bool:
     """Do a piece of a step, or leave the step for another night. Whether something was done."""
     script = night.script
     if due.needs_memory and not state.memory_config(script).enabled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.night import NightWork
 from evennia_ai.core.memory.extraction import of_one_audience, read_scores, scoring_request
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.safety.budget import Purpose
@@ -14,7 +14,7 @@ LOOKED_AT = 400
 GUESSED, JUDGED = "heuristic", "llm"
 
 
-async def score(night: Night) -> bool:
+async def score(night: NightWork) -> bool:
     """One batch, of what one audience may know. Where the answer is unreadable, the guess holds.
 
     Returns:

@@ -8,7 +8,7 @@ from typing import Any
 
 from evennia_ai.agent import compaction
 from evennia_ai.consolidation.extraction import extract
-from evennia_ai.consolidation.night import Night
+from evennia_ai.consolidation.night import NightWork
 from evennia_ai.consolidation.reflecting import importance_since
 from evennia_ai.core.memory import night as rules
 from evennia_ai.core.safety.audit_events import fact
@@ -22,7 +22,7 @@ from evennia_ai.tools.inner_calls import PutOffError
 AT_ONCE = 500
 
 
-async def compact(night: Night) -> bool:
+async def compact(night: NightWork) -> bool:
     """Step "compact": older talk is summed up, once its facts are kept.
 
     Returns:
@@ -58,7 +58,7 @@ async def compact(night: Night) -> bool:
     return True
 
 
-async def prune(night: Night) -> bool:
+async def prune(night: NightWork) -> bool:
     """Step "prune": a batch of what need not be kept any longer is let go.
 
     Returns:
@@ -78,7 +78,7 @@ async def prune(night: Night) -> bool:
     return True
 
 
-async def index(night: Night) -> bool:
+async def index(night: NightWork) -> bool:
     """Step "index": the store of vectors is told all that waits. What is done stands in the table.
 
     Returns:
@@ -89,7 +89,7 @@ async def index(night: Night) -> bool:
     return False
 
 
-async def end(night: Night) -> bool:
+async def end(night: NightWork) -> bool:
     """Step "end": what the night came to is told."""
     script = night.script
     before = state.read(script, "last_night")
@@ -97,9 +97,12 @@ async def end(night: Night) -> bool:
     told = fact("night_completed", summary=rules.summary(night.progress))
     reflection = state.read(script, "reflection_state")
     reflection["cumulative_importance"] = importance_since(script)
-    names = ("night", "tokens", "counts", "put_off")
-    figures = {name: night.progress[name] for name in names}
-    last_night = {**lasting, **figures, "at": script.clock.seconds()}
+    figures = dict(night.progress)
+    last_night = {
+        **lasting,
+        **{name: figures[name] for name in ("night", "tokens", "counts", "put_off")},
+        "at": script.clock.seconds(),
+    }
     night.go_on()
     night.keep(told, last_night=last_night, reflection_state=reflection)
     return True

@@ -58,14 +58,15 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return _silent(turn, reply)
         turn.has_recited |= bool(refusal)
         turn.is_talk = calls[0].is_spoken and {each["role"] for each in turn.said} <= {"user"}
-        group = Group(calls, turn, bounds.pattern.calls_per_reply)
+        group = CallGroup(calls, turn, bounds.pattern.calls_per_reply)
         # Words that are the call themselves are no thoughts about it.
         turn.reasoning = reply.content if calls is reply.tool_calls else ""
         bounds.note_cut(len(calls))
         await _run(group, ports, bounds, refusal)
         stop = _end_after(group, bounds)
         if stop is None and advisory is Advisory.CRITICAL:  # it was told, and did not answer
-            stop = Stop(StopReason.CRITICAL_TOKENS, _describe_fullness(prompt))
+            fill = f"{prompt.tokens} of {prompt.max_tokens} tokens of context are used"
+            stop = Stop(StopReason.CRITICAL_TOKENS, fill)
         if stop is not None:
             return stop
         advisory = advise(prompt.ratio_with(reply.usage, group.messages))
@@ -89,7 +90,7 @@ def _shown(turn: Turn, text: str) -> str:
     return words(WAYS["log"], text, turn.kept_audiences) if text else ""
 
 
-def _end_after(group: Group, bounds: Bounds) -> Stop | None:
+def _end_after(group: CallGroup, bounds: Bounds) -> Stop | None:
     """The end of the loop after a reply's calls and its reason, or None."""
     if group.halt is not None:
         return Stop(StopReason.MAX_ITERATIONS, group.halt.detail, False, halt=group.halt)
@@ -152,7 +153,7 @@ def failed_by(error: ModelError | CircuitOpenError, stop: Stop) -> Stop:
     )
 
 
-async def _run(group: Group, ports: Ports, bounds: Bounds, refusal: str) -> None:
+async def _run(group: CallGroup, ports: Ports, bounds: Bounds, refusal: str) -> None:
     """Run the calls of one reply in order; between two of them the tray is set down.
 
     Args:
@@ -187,7 +188,7 @@ async def _run_one(call: ToolCall, ports: Ports, bounds: Bounds) -> ToolResult:
             await bounds.extend(hit)
 
 
-class Group:
+class CallGroup:
     """The calls of one reply and their results, kept in the turn so that none is without one.
 
     Args:
@@ -244,10 +245,6 @@ def _silent(turn: Turn, reply: Reply) -> Stop:
     halt = verdict if isinstance(verdict, Halt) else None
     told = "the model said its own instructions, twice" if turn.has_recited else ""
     return Stop(StopReason.PARSE_ERROR, told or _describe_silence(reply), halt=halt)
-
-
-def _describe_fullness(prompt: Prompt) -> str:
-    return f"{prompt.tokens} of {prompt.max_tokens} tokens of context are used"
 
 
 def _describe_silence(reply: Reply) -> str:

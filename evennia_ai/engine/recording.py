@@ -24,7 +24,7 @@ Told = Callable[[], None]
 
 
 @dataclass(slots=True)
-class ModelCall:
+class RecordedCall:
     """A call of the model: what it was sent and what it gave.
 
     Attributes:
@@ -78,7 +78,7 @@ class ToolUse:
         return self.fault is not Fault.UNKNOWN_TOOL
 
 
-Step = ModelCall | ToolUse
+Step = RecordedCall | ToolUse
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class RecordedTurn:
             self.limit, stop = stop.limit.kind, replace(stop, limit=None)
         self.stop = stop
 
-    def keep_call(self, call: ModelCall) -> None:
+    def keep_call(self, call: RecordedCall) -> None:
         """Take room for a call of the model; what has none is kept as far as it has."""
         prompt = call.prompt
         size = CHARACTERS_OF_A_TOKEN * (prompt.tokens - prompt.tool_tokens)
@@ -119,7 +119,7 @@ class RecordedTurn:
             size = self._cut(call)
         self.room -= size
 
-    def _cut(self, call: ModelCall) -> int:
+    def _cut(self, call: RecordedCall) -> int:
         """Keep the newest messages of a call, and no blocks; returns what these take."""
         call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=[])
         kept: list[Message] = []
@@ -133,7 +133,7 @@ class RecordedTurn:
         call.messages = kept[::-1]
         return size
 
-    def _cut_reply(self, call: ModelCall) -> int:
+    def _cut_reply(self, call: RecordedCall) -> int:
         """Keep the beginning of a reply, and calls as far as there is room; returns its size."""
         if call.reply is None:
             return 0
@@ -309,7 +309,7 @@ class RecordedModel:
         """See `Model`."""
         record, began = self._record, self._clock()
         spent = record.turn.spent
-        call = ModelCall(began, self._prompt, messages, tools)
+        call = RecordedCall(began, self._prompt, messages, tools)
         before, unpriced = spent.nano, spent.unpriced
         record.steps.append(call)
         self._tell()

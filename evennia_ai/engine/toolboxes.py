@@ -1,6 +1,6 @@
 """Wrappers around a toolbox, one concern each. From the outside in they are used like this.
 
-    Recorded(Timed(Gated(Offered(Timely(Confirmed(Noted(Cached(Retried(Protected(Confined(tools)))))))))))
+    Logged(Timed(Gated(Offered(Timely(Confirmed(Noted(Cached(Retried(Protected(Confined(tools)))))))))))
 
 What a small model or a crowd of tools needs stands right behind the gate (`Fitted`, `Findable`).
 Whatever happens inside, the outcome is a value; only a cancelled turn is an exception.
@@ -58,7 +58,7 @@ class Wrapper:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded(Wrapper):
+class Logged(Wrapper):
     """Puts down in the turn what came of each call, for the record.
 
     Args:

@@ -12,7 +12,7 @@ from evennia_ai.core.turn.react import Done
 from evennia_ai.core.turn.speech import LONGEST_SPEECH, answer_call, call_from_json
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Ports, Reply
-from evennia_ai.engine.react import Group, expect_listener
+from evennia_ai.engine.react import CallGroup, expect_listener
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 
 CAUSE = (
@@ -56,7 +56,7 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
     if not words:
         return False
     call = answer_call(words, turn.event, f"last_{turn.event.id}")
-    group = Group((call,), turn, 1)
+    group = CallGroup((call,), turn, 1)
     result = await ports.toolbox.run(call, turn)
     group.add(Done(call, ports.toolbox.specs().get(call.name), result))
     return result.success

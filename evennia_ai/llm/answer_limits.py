@@ -80,7 +80,7 @@ def thinks(model: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedTokens:
     """The most tokens an answer may have.
 
     Attributes:
@@ -93,16 +93,16 @@ class Wanted:
 
 
 @lru_cache(maxsize=64)
-def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Wanted:
+def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> WantedTokens:
     """The answer limits of a model where nobody set any."""
     if not is_native:
-        return Wanted(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL)
+        return WantedTokens(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL)
     window = get_model_max_tokens(model)
     if is_thinking or thinks(model):
         tokens = min(MOST_WITH_THOUGHT, window // 2)
-        return Wanted(tokens, min(LEAST_WITH_THOUGHT, tokens))
+        return WantedTokens(tokens, min(LEAST_WITH_THOUGHT, tokens))
     tokens = min(MOST_TOKENS, window // 4)
-    return Wanted(tokens, min(LEAST_TOKENS, tokens))
+    return WantedTokens(tokens, min(LEAST_TOKENS, tokens))
 
 
 @dataclass(slots=True)

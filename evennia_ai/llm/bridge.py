@@ -86,7 +86,7 @@ class Lane:
         )
         thread.start()
 
-    def call(self, function: Callable[[], Any]) -> None:
+    def call(self, function: Callable[[], object]) -> None:
         """Run a function in the loop's thread, soon and in order."""
         self._waiting.append(function)
         if not self._is_awake:
@@ -121,7 +121,7 @@ class Lane:
             self._loop.call_soon_threadsafe(self._drain)
             done.wait(seconds)
 
-    def _after_turns(self, count: int, function: Callable[[], Any]) -> None:
+    def _after_turns(self, count: int, function: Callable[[], object]) -> None:
         if count:
             self._loop.call_soon(self._after_turns, count - 1, function)
         else:

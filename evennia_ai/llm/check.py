@@ -42,7 +42,7 @@ PROBE = ToolSpec(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CheckResult:
     """One finding: what was tried, whether it is fine, and what was seen or should be done."""
 
     name: str
@@ -55,7 +55,7 @@ class Report:
     """All findings on one endpoint."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[CheckResult, ...]
 
     @property
     def ok(self) -> bool:
@@ -95,7 +95,7 @@ def check_endpoints(
     """The same of each address of a model, one after the other; as lines of one report."""
 
     async def every() -> Report:
-        lines: list[Line] = []
+        lines: list[CheckResult] = []
         for one in endpoint.each:
             found = await check_endpoint(one, pool, paid=paid, reactor=reactor)
             lines += (
@@ -126,14 +126,16 @@ class _Check:
             lines.append(await self._try("context", self._context))
         return Report(self._endpoint.describe(), tuple(lines))
 
-    async def _try(self, name: str, probe: Callable[[], Awaitable[tuple[bool, str]]]) -> Line:
+    async def _try(
+        self, name: str, probe: Callable[[], Awaitable[tuple[bool, str]]]
+    ) -> CheckResult:
         try:
             ok, text = await probe()
         except (ModelError, LimitReachedError, StoppedError) as error:
             ok, text = False, str(error)
         except ConfigurationError as error:  # costs are capped, and its price is not known
             ok, text = False, str(error)
-        return Line(name, ok, text)
+        return CheckResult(name, ok, text)
 
     async def _ask(self, text: str, tools: Sequence[ToolSpec] = ()) -> tuple[Reply, float]:
         began = self._reactor.seconds()

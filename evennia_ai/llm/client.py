@@ -26,11 +26,18 @@ from evennia_ai.errors import (
     ModelTimeoutError,
     NoFreeSlotError,
 )
-from evennia_ai.llm.answer_limits import MOST_TRIES, OWNED, PLAIN, AnswerLimit, Wanted, wanted_of
+from evennia_ai.llm.answer_limits import (
+    MOST_TRIES,
+    OWNED,
+    PLAIN,
+    AnswerLimit,
+    WantedTokens,
+    wanted_of,
+)
 from evennia_ai.llm.endpoints import LOCAL, LOCAL_MODEL, PRESETS, SCRIPTED
 from evennia_ai.llm.local_transport import LocalTransport, places_of_game
 from evennia_ai.llm.offers import offered
-from evennia_ai.llm.payments import UNPAID, Asked, Payment
+from evennia_ai.llm.payments import UNPAID, CompletionRequest, Payment
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import REQUESTS, parse_reply
 from evennia_ai.llm.scripted import ScriptedTransport
@@ -187,21 +194,21 @@ class UnifiedLLMClient:
         """The rate limits that the service last told, None when it tells nothing."""
         return getattr(self.transport, "rate_limit_info", None)
 
-    def wanted(self, extra: Mapping[str, Any]) -> Wanted:
+    def wanted(self, extra: Mapping[str, Any]) -> WantedTokens:
         """The longest answer of a call, as it is set, else as the model can.
 
         Args:
             extra: further members of the call's body; a length among them is wanted in full.
         """
         if (own := extra.get(PLAIN)) is not None:
-            return Wanted(own, own)
+            return WantedTokens(own, own)
         usual = wanted_of(
             extra.get("model", self.model),
             is_native=self.supports_tools,
             is_thinking=self._generation.reasoning_effort is not None,
         )
         most = self._generation.max_tokens
-        return usual if most is None else Wanted(most, min(most, usual.least))
+        return usual if most is None else WantedTokens(most, min(most, usual.least))
 
     async def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
         """The engine's model port."""
@@ -211,7 +218,7 @@ class UnifiedLLMClient:
     def chat_completion(
         self,
         messages: Sequence[Message],
-        tools: Sequence[ToolSpec | Mapping[str, Any]] = (),
+        tools: Sequence[ToolSpec | Mapping[str, object]] = (),
         *,
         payment: Payment = UNPAID,
         debug: bool | None = None,
@@ -251,8 +258,8 @@ class UnifiedLLMClient:
     async def _in_slot(
         self,
         messages: Sequence[Message],
-        tools: Sequence[ToolSpec | Mapping[str, Any]],
-        extra: Mapping[str, Any],
+        tools: Sequence[ToolSpec | Mapping[str, object]],
+        extra: Mapping[str, object],
         payment: Payment,
     ) -> Reply:
         specs, extra = offered(tools, extra, is_native=self.supports_tools)
@@ -262,7 +269,7 @@ class UnifiedLLMClient:
             self.circuit_breaker.acquire().release()
         await take_slot(self._slots, self.deadline_seconds, self._reactor)
         try:
-            asked = Asked(messages, specs, extra, payment)
+            asked = CompletionRequest(messages, specs, extra, payment)
             return await self.answer_within(ends_at - self._reactor.seconds(), asked)
         finally:
             self._slots.release()
@@ -278,7 +285,9 @@ class UnifiedLLMClient:
         """Another client that is made of this one."""
         return made(self)
 
-    async def answer_within(self, seconds: float, asked: Asked, *, is_last: bool = True) -> Reply:
+    async def answer_within(
+        self, seconds: float, asked: CompletionRequest, *, is_last: bool = True
+    ) -> Reply:
         """Ask for one completion without waiting for a slot, for who has one already.
 
         Args:
@@ -335,7 +344,7 @@ class UnifiedLLMClient:
             call.payment.spoil(error)
             raise
 
-    async def _fitted(self, body: Mapping[str, Any], tokens: int, seconds: float) -> bytes:
+    async def _fitted(self, body: Mapping[str, object], tokens: int, seconds: float) -> bytes:
         """Post a request; where the endpoint wants to be told the length otherwise, once more.
 
         What it refuses costs nothing.

@@ -15,9 +15,9 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import CircuitOpenError, ModelError
-from evennia_ai.llm.answer_limits import Wanted
+from evennia_ai.llm.answer_limits import WantedTokens
 from evennia_ai.llm.client import DEADLINE_SECONDS, UnifiedLLMClient
-from evennia_ai.llm.payments import UNPAID, Asked, Payment
+from evennia_ai.llm.payments import UNPAID, CompletionRequest, Payment
 from evennia_ai.llm.slots import Slot
 from evennia_ai.llm.spread import OfFirst, Refusal, SpreadModel, gravest, notice_of
 from evennia_ai.llm.transport import Transport
@@ -55,7 +55,7 @@ class FallbackClient(OfFirst):
         """The client of the first choice."""
         return self.models[0][1]
 
-    def wanted(self, extra: Mapping[str, Any]) -> Wanted:
+    def wanted(self, extra: Mapping[str, object]) -> WantedTokens:
         """The longest answer of a call: as long as any of the models wants it."""
         return max((client.wanted(extra) for _, client in self.models), key=lambda one: one.tokens)
 
@@ -84,9 +84,11 @@ class FallbackClient(OfFirst):
             ModelError: none answered; the text says what came of each.
             CircuitOpenError: none is being asked now; of the one that may be asked again first.
         """
-        return Deferred.fromCoroutine(self._in_slot(Asked(messages, tools, extra, payment)))
+        return Deferred.fromCoroutine(
+            self._in_slot(CompletionRequest(messages, tools, extra, payment))
+        )
 
-    async def _in_slot(self, asked: Asked) -> Reply:
+    async def _in_slot(self, asked: CompletionRequest) -> Reply:
         ends_at = self._reactor.seconds() + self.deadline_seconds
         slot = Slot(self._slots, ends_at, self._reactor)
         try:
@@ -94,7 +96,7 @@ class FallbackClient(OfFirst):
         finally:
             slot.give_back()
 
-    async def _in_turn(self, asked: Asked, ends_at: float, slot: Slot) -> Reply:
+    async def _in_turn(self, asked: CompletionRequest, ends_at: float, slot: Slot) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
             if refusals and self._reactor.seconds() >= ends_at:

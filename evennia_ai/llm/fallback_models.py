@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.endpoints import (
@@ -126,7 +125,7 @@ def _by_name(model: str, first: Endpoint, path: str) -> Endpoint:
 class _Entry:
     """One entry that is a mapping, and where it stands."""
 
-    def __init__(self, entry: Mapping[Any, Any], path: str) -> None:
+    def __init__(self, entry: Mapping[object, object], path: str) -> None:
         self._path = path
         check_keys(entry, KEYS, path)
         self._endpoints = entry.get("endpoints")

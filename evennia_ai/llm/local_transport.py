@@ -57,11 +57,11 @@ class LocalTransport:
         self._transport: OpenAITransport | None = None
         self._starting: DeferredLock = DeferredLock()
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Ask for one completion."""
         return Deferred.fromCoroutine(self._post(body))
 
-    async def _post(self, body: Mapping[str, Any]) -> bytes:
+    async def _post(self, body: Mapping[str, object]) -> bytes:
         running = local.find_running(self._state_dir)
         if running is None:
             # One thread waits for the model, not one for each question that came meanwhile.

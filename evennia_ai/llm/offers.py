@@ -24,7 +24,7 @@ _ARE_SCHEMAS = ("items", "additionalProperties")
 _SAY_THE_END = ("enum", "const", "format", "pattern", "maxLength")
 
 
-class Kept(Generic[Source, Made]):
+class IdentityCache(Generic[Source, Made]):
     """A cache of what a function makes of each spec, or of anything else that never changes.
 
     Specs can be neither hashed nor referred to weakly, so they go by identity; keeping the source
@@ -64,7 +64,7 @@ def bounded(schema: object, depth: int = 0) -> Any:
     return {**_limits(schema), **made}
 
 
-def _limits(schema: Mapping[str, Any]) -> dict[str, int]:
+def _limits(schema: Mapping[str, object]) -> dict[str, int]:
     """Bounds for the open parts of a schema that do not clash with the rest of it."""
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
@@ -76,7 +76,7 @@ def _limits(schema: Mapping[str, Any]) -> dict[str, int]:
     return limits
 
 
-def _least(schema: Mapping[str, Any], key: str) -> int:
+def _least(schema: Mapping[str, object], key: str) -> int:
     value = schema.get(key)
     return value if isinstance(value, int) and value > 0 else 0
 
@@ -91,7 +91,10 @@ def _choice(spec: ToolSpec) -> dict[str, Any]:
 
 
 def offered(
-    tools: Iterable[ToolSpec | Mapping[str, Any]], extra: Mapping[str, Any], *, is_native: bool
+    tools: Iterable[ToolSpec | Mapping[str, object]],
+    extra: Mapping[str, object],
+    *,
+    is_native: bool,
 ) -> tuple[Sequence[ToolSpec], Mapping[str, Any]]:
     """The tools of a call, and the other members of its body.
 
@@ -107,7 +110,7 @@ def offered(
     return (chosen(specs, choice) if choice and specs else specs), rest
 
 
-def specs_of(tools: Iterable[ToolSpec | Mapping[str, Any]]) -> list[ToolSpec]:
+def specs_of(tools: Iterable[ToolSpec | Mapping[str, object]]) -> list[ToolSpec]:
     """Tools as specs, those too that are written in the form of the chat completions API.
 
     Raises:
@@ -155,12 +158,12 @@ def chosen(specs: Sequence[ToolSpec], choice: object) -> Sequence[ToolSpec]:
     )
 
 
-as_function = Kept(ToolSpec.as_function)
-as_choice = Kept(_choice)
+as_function = IdentityCache(ToolSpec.as_function)
+as_choice = IdentityCache(_choice)
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-tool_text: Kept[Mapping[str, Any], str] = Kept(_JSON.encode)
+tool_text: IdentityCache[Mapping[str, Any], str] = IdentityCache(_JSON.encode)
 
 
 def encode(body: Mapping[str, Any]) -> bytes:

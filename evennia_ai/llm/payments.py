@@ -69,7 +69,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """The request of one completion, of whichever model.
 
     Attributes:

@@ -58,7 +58,7 @@ def _text(content: object) -> str:
     return ""
 
 
-def _written(message: Mapping[str, Any], content: str) -> int:
+def _written(message: Mapping[str, object], content: str) -> int:
     """Tokens of what a model wrote, by our own count: its words, its calls and its thoughts."""
     thoughts = (message.get(name) for name in THOUGHTS)
     texts = [content, *(text for text in thoughts if isinstance(text, str))]

@@ -52,12 +52,12 @@ def answer(heard: str) -> tuple[str, dict[str, Any]]:
     return _TOOLS[match["verb"]], {"target": name, "message": text}
 
 
-def _last_told(messages: list[Mapping[str, Any]]) -> str:
+def _last_told(messages: list[Mapping[str, object]]) -> str:
     told = (m["content"] for m in reversed(messages) if m["role"] == "user")
     return next((text for text in told if isinstance(text, str)), "")
 
 
-def _next_call(messages: list[Mapping[str, Any]]) -> tuple[str, dict[str, Any]]:
+def _next_call(messages: list[Mapping[str, object]]) -> tuple[str, dict[str, Any]]:
     heard = _last_told(messages)
     if messages[-1]["role"] == "user" and any(word in heard.casefold() for word in LOOK_WORDS):
         return "look", {}
@@ -84,7 +84,7 @@ def _sample(schema: Mapping[str, Any]) -> Any:
 def completion(
     content: object = None,
     *calls: Call,
-    usage: Mapping[str, Any] | None = None,
+    usage: Mapping[str, object] | None = None,
     finish_reason: str = "stop",
 ) -> bytes:
     """The body of a chat completion with this text and these calls of tools."""
@@ -109,7 +109,7 @@ class ScriptedTransport:
     def __init__(self) -> None:
         self.calls = 0
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Answer one completion."""
         self.calls += 1
         usage = {"prompt_tokens": 0, "completion_tokens": 0}
@@ -136,7 +136,7 @@ class ScriptedModel:
         self.waiting: list[Deferred[bytes]] = []
         self.cancelled = 0
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Take one request."""
         self.bodies.append(body)
         if self.answers:

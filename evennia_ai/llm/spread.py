@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeadlineError
@@ -25,10 +24,10 @@ from evennia_ai.errors import (
     ModelTimeoutError,
     NoFreeSlotError,
 )
-from evennia_ai.llm.answer_limits import Wanted
+from evennia_ai.llm.answer_limits import WantedTokens
 from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Replica
-from evennia_ai.llm.payments import Asked, Counted
+from evennia_ai.llm.payments import CompletionRequest, Counted
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.slots import Slot
 from evennia_ai.resilience import CircuitBreaker
@@ -232,12 +231,12 @@ class SpreadModel(OfFirst):
             for replica, client in self._places
         )
 
-    def wanted(self, extra: Mapping[str, Any]) -> Wanted:
+    def wanted(self, extra: Mapping[str, object]) -> WantedTokens:
         """The longest answer of a call."""
         return self.first.wanted(extra)
 
     async def answer_within(
-        self, seconds: float, asked: Asked, *, slot: Slot, is_last: bool = True
+        self, seconds: float, asked: CompletionRequest, *, slot: Slot, is_last: bool = True
     ) -> Reply:
         """Ask for one completion, wherever; as a client of one address does.
 

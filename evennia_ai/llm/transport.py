@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -60,7 +60,7 @@ class Transport(Protocol):
     It may also have `rate_limit_info`, what its last answer said of limits, and `close()`.
     """
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Ask for one completion. Cancelling drops the request.
 
         Raises:
@@ -159,7 +159,7 @@ class OpenAITransport:
             self._headers |= self._proxy_headers
         self._session: aiohttp.ClientSession | None = None
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Ask for one completion."""
         return as_deferred(self._request("POST", COMPLETIONS, body), self._reactor)
 
@@ -207,7 +207,7 @@ class OpenAITransport:
         await self._close()
 
     async def _request(
-        self, method: str, path: str, body: Mapping[str, Any] | bytes | None
+        self, method: str, path: str, body: Mapping[str, object] | bytes | None
     ) -> bytes:
         try:
             return await self._asked(method, path, body)
@@ -225,7 +225,9 @@ class OpenAITransport:
                 f"the answer of {self.base_url} cannot be read: {cause}"
             ) from None
 
-    async def _asked(self, method: str, path: str, body: Mapping[str, Any] | bytes | None) -> bytes:
+    async def _asked(
+        self, method: str, path: str, body: Mapping[str, object] | bytes | None
+    ) -> bytes:
         most = self._most_bytes if path == COMPLETIONS else LARGEST_ANSWER_BYTES
         data = body if body is None or isinstance(body, bytes) else encode(body)
         sent = {} if data is None else {"data": data, "headers": AS_JSON}
@@ -234,13 +236,10 @@ class OpenAITransport:
         )
         async with request as response:
             content = await _bounded(response, most)
-        self._note_limits(response.headers)
+        self.rate_limit_info = read_rate_limits(response.headers) or self.rate_limit_info
         if not 200 <= response.status < 300:
             raise self._status_error(response.status, response.headers, content)
         return content
-
-    def _note_limits(self, headers: Mapping[str, str]) -> None:
-        self.rate_limit_info = read_rate_limits(headers) or self.rate_limit_info
 
     def _status_error(
         self, status: int, headers: Mapping[str, str], content: bytes

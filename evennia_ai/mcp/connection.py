@@ -13,7 +13,7 @@ import logging
 import math
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,7 @@ class Connection:
                 break
         return listed
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> str:
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> str:
         """Call a tool by the server's own name for it; cancelling tells the server.
 
         Raises:

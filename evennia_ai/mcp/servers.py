@@ -14,7 +14,7 @@ from evennia_ai.mcp.config import ServerConfig
 from evennia_ai.mcp.connection import require_sdk
 from evennia_ai.mcp.listing import Listing
 from evennia_ai.mcp.pins import HeldTool, Pins, sift
-from evennia_ai.mcp.session import Session
+from evennia_ai.mcp.session import McpSession
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerRegistry
 
 # With less of its time than this a call that is given up says nothing of its server.
@@ -70,7 +70,7 @@ class RemoteServer:
         self._state = "not started"
         self._problem = ""
         self._ended: Deferred[None] | None = None
-        self._session = Session(
+        self._session = McpSession(
             config,
             on_listing=lambda listing: reactor.callFromThread(self.learn, listing),
             on_problem=lambda problem: reactor.callFromThread(self._complain, problem),
@@ -95,7 +95,7 @@ class RemoteServer:
             return succeed(None)
         return self._as_deferred(self._session.close(), self._reactor).addCallback(lambda _: ended)
 
-    def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Deferred[str]:
+    def call(self, tool: str, arguments: Mapping[str, object], seconds: float) -> Deferred[str]:
         """Call a tool by its own name. Cancelling the Deferred tells the server.
 
         Raises:
@@ -105,7 +105,7 @@ class RemoteServer:
         """
         return Deferred.fromCoroutine(self._call(tool, arguments, seconds))
 
-    async def _call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> str:
+    async def _call(self, tool: str, arguments: Mapping[str, object], seconds: float) -> str:
         if seconds <= 0:
             raise ToolTimeoutError(f"{tool} was not begun: there is no time left for it")
         permit = self.breaker.acquire()
@@ -270,7 +270,7 @@ class RemoteServers:
         return self._merged[1]
 
     def call(
-        self, name: str, arguments: Mapping[str, Any], seconds: float | None = None
+        self, name: str, arguments: Mapping[str, object], seconds: float | None = None
     ) -> Deferred[str]:
         """Call a tool by the name the model knows.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import anyio
 
@@ -21,7 +20,7 @@ SETTLING_SECONDS = 0.2
 MOST_PROBLEM_CHARS = 200
 
 
-class Session:
+class McpSession:
     """One server, as the asyncio lane sees it. All of it runs there.
 
     Args:
@@ -76,7 +75,7 @@ class Session:
         if self._scope is not None:
             self._scope.cancel()
 
-    async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> str:
+    async def call(self, tool: str, arguments: Mapping[str, object], seconds: float) -> str:
         """Call a tool by the server's own name for it, over the connection or the next one.
 
         Raises:

@@ -23,10 +23,10 @@ from evennia_ai.api.problems import answer_to, problem
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.mcp_server.inputs import REVEAL, SAID, Parts, sort
-from evennia_ai.mcp_server.tools import Tool, tools
+from evennia_ai.mcp_server.tools import McpTool, tools
 from evennia_ai.models import TokenScope
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_allowed, is_staff, tokens
 from evennia_ai.runtime.web_requests import api_config
 
@@ -38,7 +38,7 @@ ASSISTANT = SAID["key"]
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class McpCaller:
     """Whoever sent a request, by their token.
 
     Attributes:
@@ -55,7 +55,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallAnswer:
     """The result of a call.
 
     Attributes:
@@ -73,7 +73,7 @@ class Answer:
         return [*filter(None, [self.text]), *told]
 
 
-def admit(authorization: str, address: str) -> Caller:
+def admit(authorization: str, address: str) -> McpCaller:
     """Let somebody in who sent a token of staff's.
 
     Args:
@@ -83,7 +83,7 @@ def admit(authorization: str, address: str) -> Caller:
         APIException: they may not come in, or not now.
     """
     if not people.has_tokens():
-        raise problem(Problem.UNAVAILABLE, tokens.NO_TOKENS)
+        raise problem(ProblemKind.UNAVAILABLE, tokens.NO_TOKENS)
     strangers = of_address("anonymous_per_minute", address)
     if strangers.is_over(None, None):
         raise Throttled(strangers.wait())
@@ -99,11 +99,11 @@ def admit(authorization: str, address: str) -> Caller:
         raise
     _count(Throttle("reads_per_minute", f"#{pk}"))
     if not is_staff(account):
-        raise problem(Problem.FORBIDDEN, FOR_STAFF)
-    return Caller(pk, address, token.pk, token.scope == TokenScope.WRITE.value)
+        raise problem(ProblemKind.FORBIDDEN, FOR_STAFF)
+    return McpCaller(pk, address, token.pk, token.scope == TokenScope.WRITE.value)
 
 
-def offered(caller: Caller) -> list[Tool]:
+def offered(caller: McpCaller) -> list[McpTool]:
     """The tools that somebody may use, of an assistant at least where it may be some."""
     account = people.account_for(caller.pk, caller.address)
     return [
@@ -113,7 +113,9 @@ def offered(caller: Caller) -> list[Tool]:
     ]
 
 
-def call(caller: Caller, tool: Tool, given: Mapping[str, Any]) -> Answer | Deferred[Answer]:
+def call(
+    caller: McpCaller, tool: McpTool, given: Mapping[str, object]
+) -> CallAnswer | Deferred[CallAnswer]:
     """Call a tool; whatever goes wrong is an answer too."""
     try:
         outcome = _begin(caller, tool, given)
@@ -124,11 +126,13 @@ def call(caller: Caller, tool: Tool, given: Mapping[str, Any]) -> Answer | Defer
     return outcome.addErrback(_failed)
 
 
-def _begin(caller: Caller, tool: Tool, given: Mapping[str, Any]) -> Answer | Deferred[Answer]:
+def _begin(
+    caller: McpCaller, tool: McpTool, given: Mapping[str, object]
+) -> CallAnswer | Deferred[CallAnswer]:
     account, row = people.account_for(caller.pk, caller.address), tool.row
     if not tool.reads:
         if not caller.may_change:
-            raise problem(Problem.FORBIDDEN, ONLY_READS)
+            raise problem(ProblemKind.FORBIDDEN, ONLY_READS)
         _count(Throttle("writes_per_minute", f"#{account.pk}"))
     with audit.acting(str(account.key), VIA):
         script, parts = _read(caller, tool, account, given)
@@ -149,7 +153,7 @@ def _begin(caller: Caller, tool: Tool, given: Mapping[str, Any]) -> Answer | Def
 
 
 def _read(
-    caller: Caller, tool: Tool, account: Account, given: Mapping[str, Any]
+    caller: McpCaller, tool: McpTool, account: Account, given: Mapping[str, Any]
 ) -> tuple[AssistantScript, Parts]:
     """The assistant that is meant and the arguments; the right is asked before they are judged."""
     read, wrong = dict[str, Any](), None
@@ -165,25 +169,25 @@ def _read(
         raise wrong
     if read.get(REVEAL):
         if not caller.may_change:
-            raise problem(Problem.FORBIDDEN, NO_REVEAL)
+            raise problem(ProblemKind.FORBIDDEN, NO_REVEAL)
         require(account, "reveal", script)
     return script, sort(tool.row, read)
 
 
-def _told(outcome: object, row: Row) -> Answer:
+def _told(outcome: object, row: Row) -> CallAnswer:
     value = payload_of(outcome, row) or {}
     sentence = outcome.message if isinstance(outcome, Result) else ""
-    return Answer(sentence, value)
+    return CallAnswer(sentence, value)
 
 
-def _failed(failure: Failure) -> Answer:
+def _failed(failure: Failure) -> CallAnswer:
     error = failure.value
     return refused(error if isinstance(error, Exception) else RuntimeError(str(error)))
 
 
-def refused(error: Exception) -> Answer:
+def refused(error: Exception) -> CallAnswer:
     """The sentence of an error, as REST has it."""
-    return Answer(answer_to(error).data["error"]["message"], None)
+    return CallAnswer(answer_to(error).data["error"]["message"], None)
 
 
 def _count(throttle: Throttle) -> None:

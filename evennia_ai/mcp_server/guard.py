@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any
 
 import anyio
 from mcp.server.transport_security import (
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evennia_ai.api.problems import answer_to
 from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls
-from evennia_ai.runtime.asgi_server import Turn, client_address
+from evennia_ai.runtime.asgi_server import RequestTurn, client_address
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config
 
@@ -44,7 +43,7 @@ def security_of(config: McpServerConfig) -> TransportSecuritySettings:
     )
 
 
-class Guard:
+class McpGuard:
     """An ASGI application that lets through to another whoever may come in."""
 
     def __init__(self, app: ASGIApp, security: TransportSecuritySettings) -> None:
@@ -59,7 +58,7 @@ class Guard:
             return
         with anyio.move_on_after(api_config().long_timeout_seconds + MORE_SECONDS):
             request = Request(scope, receive)
-            turn = scope[TURN] = Turn(self._free)
+            turn = scope[TURN] = RequestTurn(self._free)
             try:
                 refused = await self._refusal(request)
                 if refused is None:
@@ -72,7 +71,7 @@ class Guard:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request that has come whole; its turn is over before its answer is read."""
-        turn: Turn = scope[TURN]
+        turn: RequestTurn = scope[TURN]
         await turn.begin()
 
         async def sending(message: Message) -> None:
@@ -106,13 +105,13 @@ class Guard:
         return None
 
 
-def end_turn(request: Any) -> None:
+def end_turn(request: Request) -> None:
     """Let others go on before a request that waits for a model or a tool."""
-    turn: Turn = request.scope[TURN]
+    turn: RequestTurn = request.scope[TURN]
     turn.end()
 
 
-def caller_of(request: Any) -> calls.Caller:
+def caller_of(request: Request) -> calls.McpCaller:
     """Whoever sent a request that was let through."""
-    caller: calls.Caller = request.scope[CALLER]
+    caller: calls.McpCaller = request.scope[CALLER]
     return caller

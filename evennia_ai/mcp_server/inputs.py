@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.fields import Field
 
 from evennia_ai.api.endpoints import PATHS
-from evennia_ai.api.fields import Flag, Strict, Text, Whole
+from evennia_ai.api.fields import Flag, StrictMapping, Text, Whole
 from evennia_ai.api.rows import Row
 
 # The names in an address, where another says more.
@@ -27,7 +27,7 @@ class Parts(NamedTuple):
     body: dict[str, Any]
 
 
-def input_of(row: Row) -> type[Strict]:
+def input_of(row: Row) -> type[StrictMapping]:
     """The serializer of all that a row takes.
 
     Raises:
@@ -53,13 +53,13 @@ def sort(row: Row, given: Mapping[str, Any]) -> Parts:
     query = {name: given[name] for name in named if name in given}
     if REVEAL in query:
         query[REVEAL] = "true" if query[REVEAL] else "false"
-    if row.body is not None and not issubclass(row.body, Strict):
+    if row.body is not None and not issubclass(row.body, StrictMapping):
         return Parts(path, query, dict(given[WHOLE_BODY]))
     body = {name: given[name] for name in _fields_of(row.body) if name in given}
     return Parts(path, query, body)
 
 
-def schema_of(kind: type[Strict]) -> dict[str, Any]:
+def schema_of(kind: type[StrictMapping]) -> dict[str, Any]:
     """The JSON schema of a serializer's input."""
     fields = kind().fields
     return {
@@ -70,7 +70,7 @@ def schema_of(kind: type[Strict]) -> dict[str, Any]:
     }
 
 
-class _Arguments(Strict):
+class _Arguments(StrictMapping):
     """Arguments.
 
     Attributes:
@@ -93,7 +93,7 @@ def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
     if kind is None:
         return {}
     made = kind()
-    if not isinstance(made, Strict):
+    if not isinstance(made, StrictMapping):
         told = getattr(kind, "described", {}).get("description", "")
         made.help_text = made._kwargs["help_text"] = told
         return {WHOLE_BODY: made}
@@ -114,7 +114,6 @@ def _in_path(name: str) -> Field:
 
 
 def _schema(field: Field) -> dict[str, Any]:
-    """The JSON schema of one field."""
     told = {"description": str(field.help_text)} if field.help_text else {}
     return {**_shape(field), **told}
 

@@ -7,6 +7,7 @@ nothing, and imports nothing that the game does not have already.
 from __future__ import annotations
 
 from functools import partial
+from types import ModuleType
 
 from evennia.utils import logger
 from twisted.application.service import MultiService
@@ -32,6 +33,6 @@ def start_plugin_services(server: MultiService) -> None:
         reactor.callWhenRunning(starter.start)
 
 
-def _make(config: McpServerConfig, serving: object) -> SideServer:
-    made: SideServer = serving.McpServer(config, log_from_lane)  # type: ignore[attr-defined]
+def _make(config: McpServerConfig, serving: ModuleType) -> SideServer:
+    made: SideServer = serving.McpServer(config, log_from_lane)
     return made

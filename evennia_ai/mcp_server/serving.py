@@ -27,8 +27,8 @@ from mcp.types import Tool as Offered
 
 from evennia_ai.core.settings.services import McpServerConfig
 from evennia_ai.mcp_server import calls
-from evennia_ai.mcp_server.guard import Guard, caller_of, end_turn, security_of
-from evennia_ai.mcp_server.tools import Tool, tools
+from evennia_ai.mcp_server.guard import McpGuard, caller_of, end_turn, security_of
+from evennia_ai.mcp_server.tools import McpTool, tools
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config
@@ -78,7 +78,7 @@ class McpServer:
         )
         self._log(f"the MCP server answers at {address_of(listener)}/mcp")
         async with sessions.run():
-            await self._port.serve(Guard(sessions.handle_request, security), listener)
+            await self._port.serve(McpGuard(sessions.handle_request, security), listener)
 
     def stop(self) -> None:
         """Let go of the port, soon, and end; may be called in any thread."""
@@ -112,7 +112,7 @@ class McpServer:
             if tool.row.is_long:
                 end_turn(context.request)
                 async with self._long:
-                    answer: calls.Answer = await run_async(begin, config.long_timeout_seconds)
+                    answer: calls.CallAnswer = await run_async(begin, config.long_timeout_seconds)
             else:
                 answer = await run_async(begin, config.timeout_seconds)
         except Exception as error:
@@ -124,7 +124,7 @@ class McpServer:
         )
 
 
-def _offer(tool: Tool) -> Offered:
+def _offer(tool: McpTool) -> Offered:
     return Offered(
         name=tool.name,
         description=tool.description,

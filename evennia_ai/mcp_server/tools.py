@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from evennia_ai.api.fields import Strict
+from evennia_ai.api.fields import StrictMapping
 from evennia_ai.api.results import SENTENCES
 from evennia_ai.api.rows import ONE, Row
 from evennia_ai.api.schema import TABLE
@@ -63,7 +63,7 @@ NAMES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Tool:
+class McpTool:
     """A tool.
 
     Attributes:
@@ -85,7 +85,7 @@ class Tool:
         return f"{self.row.summary}. {' '.join(self.row.details.split())}"
 
     @cached_property
-    def input(self) -> type[Strict]:
+    def input(self) -> type[StrictMapping]:
         """The serializer of its arguments."""
         return inputs.input_of(self.row)
 
@@ -109,7 +109,7 @@ class Tool:
 
 
 @lru_cache(maxsize=1)
-def tools() -> Mapping[str, Tool]:
+def tools() -> Mapping[str, McpTool]:
     """All tools by their names, in the table's order."""
     rows = {f"{row.route.method} {row.route.path}": row for row in TABLE}
-    return {name: Tool(name, rows[address]) for name, address in NAMES.items()}
+    return {name: McpTool(name, rows[address]) for name, address in NAMES.items()}

@@ -46,7 +46,7 @@ _ALONE = {"whisper": "message", "page": "message"}
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class TurnEpisode:
     """The entry of one turn, and how it is written.
 
     Attributes:
@@ -72,16 +72,16 @@ class Remembered:
                 indexing.when_quiet(self.script)
 
 
-def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
+def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
     """The entry of a turn that ends."""
     event = turn.event
     audience = audience_of(script, turn)
     is_over = not stop.is_failure or bool(turn.effects)
     if not (is_over and event.person and audience) or event.kind in (OWN, TASK, NOTICE):
-        return Remembered(script)
+        return TurnEpisode(script)
     whom = {"person": event.face, "sender_id": event.sender_id, "place": event.place}
     if not may_remember(script, **whom):
-        return Remembered(script)
+        return TurnEpisode(script)
     memory = _entry(script, turn, audience)
 
     def write() -> None:
@@ -89,7 +89,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> Remembered:
         if not talks.is_just_met(script, event.person):
             profiles.meet(script, event.person, event.sender_name)
 
-    return Remembered(script, write, event.person, memory, sendable(turn.events[-1].body))
+    return TurnEpisode(script, write, event.person, memory, sendable(turn.events[-1].body))
 
 
 def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:

@@ -17,7 +17,7 @@ from evennia_ai.core.text import dates
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
@@ -64,7 +64,7 @@ async def nearest(
     hits = None
     if is_audience(audience) and not indexing.problem(script):
         service, query = services.memory(), text[:LONGEST_QUERY]
-        sought = Sought(script.pk, query, (audience,), limit * 4)
+        sought = MemoryQuery(script.pk, query, (audience,), limit * 4)
         hits = await paying.search(script, service, sought, person="")
         fence.check()
     found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
@@ -85,7 +85,7 @@ def _newest(
 
 
 @dataclass(slots=True)
-class Evidence:
+class ShownMemories:
     """The memories that a model was shown, and the tools by which it may look up more.
 
     Attributes:

@@ -15,7 +15,7 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK
-from evennia_ai.core.memory.asked import UNKNOWN, Asked, is_about_oneself
+from evennia_ai.core.memory.asked import UNKNOWN, AskedLine, is_about_oneself
 from evennia_ai.core.memory.decoys import DECOYS
 from evennia_ai.core.memory.grounding import Note, fitting, narrowed
 from evennia_ai.core.memory.phrasing import (
@@ -119,12 +119,12 @@ def _tell(script: Assistant, turn: Turn, notes: Sequence[Note], *, is_by_words: 
     script.work.decisions.note([event.number for event in turn.events], "told", found)
 
 
-def _grounded(notes: Sequence[Note], asked: Asked) -> Grounded:
+def _grounded(notes: Sequence[Note], asked: AskedLine) -> Grounded:
     audiences = confined([note.audience for note in notes]) if notes else OPEN
     return Grounded(hint(notes, asked.line), audiences)
 
 
-def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], Asked]:
+def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
     said = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
@@ -210,10 +210,10 @@ def _said(known: Sequence[Recollection]) -> Iterator[Note]:
             yield Note(told, words, audience=memory.audience, is_reminder=True)
 
 
-def _asked(script: Assistant, line: str, known: Sequence[Recollection]) -> Asked:
+def _asked(script: Assistant, line: str, known: Sequence[Recollection]) -> AskedLine:
     """The line after the last exchange, where that was a moment ago."""
     now = script.clock.seconds()
     if not known or now - known[0].at >= MEETING_SECONDS:
-        return Asked(line)
+        return AskedLine(line)
     said, answered = episodes.exchange_of(known[0])
-    return Asked(line, said, answered)
+    return AskedLine(line, said, answered)

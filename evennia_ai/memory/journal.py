@@ -126,7 +126,7 @@ def _heard(turn: Turn) -> list[tuple[str, float]]:
 def recent(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
     """The newest entries of the journal that a turn may know, the oldest of them first."""
     newest = sorted(_newest(script, seeker, Q(), limit), key=lambda row: -row.id)
-    return _known(script, seeker, newest[:limit])[::-1]
+    return _known(script, seeker, [row.key for row in newest[:limit]])[::-1]
 
 
 def of_talk(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
@@ -150,7 +150,7 @@ def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Re
     for word in wanted:
         holds |= Q(text__icontains=word)
     found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
-    return _known(script, seeker, found[:limit])
+    return _known(script, seeker, [row.key for row in found[:limit]])
 
 
 def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
@@ -167,7 +167,7 @@ def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[An
     return list({row.id: row for part in told for row in part}.values())
 
 
-def _known(script: Assistant, seeker: Seeker, wanted: Sequence[Any]) -> list[Recollection]:
-    """The memories of some rows, in that order; `may_know` has the last word."""
-    found = rows.by_keys(script.pk, [row.key for row in wanted])
-    return [found[row.key] for row in wanted if may_know(found[row.key], seeker)]
+def _known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[Recollection]:
+    """The memories of some keys, in that order; `may_know` has the last word."""
+    found = rows.by_keys(script.pk, keys)
+    return [found[key] for key in keys if may_know(found[key], seeker)]

@@ -16,8 +16,8 @@ from django.db.models import QuerySet
 
 from evennia_ai.core.memory.lore_terms import (
     PLAIN,
-    Condition,
     Lore,
+    LoreCondition,
     LoreTerms,
     folded,
     is_always,
@@ -31,7 +31,7 @@ from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.memory.lore_conditions import Asking, asking
+from evennia_ai.memory.lore_conditions import LoreMoment, asking
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.models.keys import new_key
@@ -47,7 +47,7 @@ _changes = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _LoreRead:
     """Lore as it was read, with its keywords as they are looked for."""
 
     at: float
@@ -72,7 +72,7 @@ def matching(
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class LoreMatch:
     """A piece of lore that a text has to do with.
 
     Attributes:
@@ -90,10 +90,10 @@ class Tried:
     is_told: bool
     is_for_others: bool
     is_named: bool
-    unmet: tuple[Condition, ...]
+    unmet: tuple[LoreCondition, ...]
 
 
-def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[Tried]:
+def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[LoreMatch]:
     """The lore that a text would bring up, and that of which only something stands in the way.
 
     What was said before is left out. What is told comes first, in its order; of the rest so many
@@ -103,7 +103,7 @@ def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[Trie
     known = _known(script, seeker)
     told = told_of(known, said, ask.holds, estimate)
     keys, mine = ({each.entry.key for each in some} for some in (told, known))
-    found: list[Tried] = []
+    found: list[LoreMatch] = []
     for lore in [*told, *(each for each in _entries(script) if each.entry.key not in keys)]:
         words, is_known = keywords_in(lore, said), lore.entry.key in mine
         if not (words or (is_known and is_always(lore))):
@@ -114,7 +114,7 @@ def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[Trie
         is_named, is_told = is_named_by(lore, said) or is_always(lore), lore.entry.key in keys
         filled = ask.fill(lore.entry.text)
         found.append(
-            Tried(lore.entry, filled, tuple(words), is_told, not is_known, is_named, unmet)
+            LoreMatch(lore.entry, filled, tuple(words), is_told, not is_known, is_named, unmet)
         )
     return found
 
@@ -126,7 +126,7 @@ def _said_before(turn: Turn | None) -> Iterator[str]:
         yield " ".join(map(str, (message.get("content") or "", *calls)))
 
 
-def _pieces(lore: Lore, ask: Asking) -> Iterator[Recollection]:
+def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
     """An entry with its macros filled in; that of a book in pieces, of which none is cut."""
     entry, rest = lore.entry, ask.fill(lore.entry.text)
     if not lore.terms.book:
@@ -221,7 +221,7 @@ def stored(terms: LoreTerms) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value != plain[name]}
 
 
-def terms_of(column: Mapping[str, Any] | None) -> LoreTerms:
+def terms_of(column: Mapping[str, object] | None) -> LoreTerms:
     """The terms of lore from what a row has of them."""
     return PLAIN if column is None else from_stored(LoreTerms, column)
 
@@ -267,11 +267,11 @@ def _count_change() -> None:
 
 def _entries(script: Assistant) -> Iterable[Lore]:
     work, now = script.work, script.clock.seconds()
-    kept: _Read | None = work.lore
+    kept: _LoreRead | None = work.lore
     if kept is None or kept.changes != _changes or now - kept.at >= FRESH_SECONDS:
         shared, own = (rows.of(each, kind=MemoryKind.LORE) for each in (rows.SHARED, script.pk))
         found = list((shared | own).order_by("id"))
         terms = (terms_of(row.terms) for row in found)
         read = tuple(map(lore_of, rows.values(found), terms))
-        kept = work.lore = _Read(now, _changes, read)
+        kept = work.lore = _LoreRead(now, _changes, read)
     return kept.entries

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evennia_ai.core.memory.lore_terms import Condition
+from evennia_ai.core.memory.lore_terms import LoreCondition
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import modes
@@ -18,7 +18,7 @@ from evennia_ai.runtime.game_functions import quest_state
 
 
 @dataclass(frozen=True)
-class Asking:
+class LoreMoment:
     """The moment in which lore is looked for.
 
     Attributes:
@@ -36,7 +36,7 @@ class Asking:
         """The characters that whoever is answered acts by."""
         return bodies_of(self.body, self.sender) if self.sender else []
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: LoreCondition) -> bool:
         """True where a condition is met, of several characters by one.
 
         Raises:
@@ -44,14 +44,14 @@ class Asking:
         """
         return any(_holds(being, condition) for being in self._meant(condition))
 
-    def _meant(self, condition: Condition) -> list[Any]:
+    def _meant(self, condition: LoreCondition) -> list[Any]:
         if condition.of == "person":
             return self._people
         meant = self.body if condition.of == "assistant" else self.body.location
         return [meant] if meant is not None else []
 
 
-def _holds(being: GameObject, condition: Condition) -> bool:
+def _holds(being: GameObject, condition: LoreCondition) -> bool:
     if condition.quest:
         return quest_state(being, condition.quest) == condition.state
     if condition.tag:
@@ -63,9 +63,9 @@ def _holds(being: GameObject, condition: Condition) -> bool:
     return value == condition.value and isinstance(value, bool) is isinstance(condition.value, bool)
 
 
-def asking(script: Assistant, turn: Turn | None) -> Asking:
+def asking(script: Assistant, turn: Turn | None) -> LoreMoment:
     """The moment of a turn; None: of nobody's."""
     event = turn.event if turn is not None and turn.events else None
     name = event.sender_name if event is not None else ""
     fill = macros_of(script.obj, modes.hour(script), name)
-    return Asking(script.obj, event.sender_id if event is not None else "", fill)
+    return LoreMoment(script.obj, event.sender_id if event is not None else "", fill)

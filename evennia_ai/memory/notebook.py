@@ -40,6 +40,6 @@ def newest(script: Assistant, turn: Turn) -> list[Note]:
     return notes_of(script, turn)[-MOST_TOLD:]
 
 
-def told(notes: Sequence[Mapping[str, Any]]) -> str:
+def told(notes: Sequence[Mapping[str, object]]) -> str:
     """Notes as a prompt has them, or ""."""
     return "\n".join(["Your notebook:", *map(line, notes)]) if notes else ""

@@ -17,7 +17,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.safety.prices import Price, price_of
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, MemoryStoreError, StaleEpochError
-from evennia_ai.memory_store.port import Hit, Item, Sought
+from evennia_ai.memory_store.port import Hit, Item, MemoryQuery
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
@@ -50,14 +50,14 @@ async def add(
 
 
 async def search(
-    script: Assistant, service: MemoryService, sought: Sought, person: str
+    script: Assistant, service: MemoryService, sought: MemoryQuery, person: str
 ) -> list[Hit] | None:
     """Let the store look for something, in the name of a person. None: it could not look."""
     return await _paid(script, service, person, lambda: service.search(sought))
 
 
 @dataclass(slots=True)
-class _Payment:
+class _RequestPayment:
     """The payment for one request of an assistant, in the name of a person."""
 
     script: Assistant
@@ -124,7 +124,7 @@ async def _paid(
     if is_held(script):
         return None
     name = service.signature.rpartition("/")[0] or service.signature
-    payment, answered = _Payment(script, name, person, seconds=seconds), None
+    payment, answered = _RequestPayment(script, name, person, seconds=seconds), None
     try:
         # The service takes it at once, and calls it only where the request is charged for.
         service.paid = payment.reserve

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from django.db import connection
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -129,7 +128,7 @@ def told(
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ProfilesRead:
     """Profiles of some beings as they were read; it is in the work of whoever knows them.
 
     Attributes:
@@ -149,7 +148,7 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     if not wanted:
         return {}
     work, now, number = script.work, script.clock.seconds(), written(script.pk)
-    kept: _Read | None = work.profiles
+    kept: _ProfilesRead | None = work.profiles
     if (
         kept is None
         or (kept.written, kept.entities) != (number, wanted)
@@ -157,7 +156,9 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     ):
         where = f"assistant = %s AND entity IN {marks(len(wanted))}"
         found = select(EntityProfile, where, (script.pk, *wanted))
-        kept = work.profiles = _Read(now, number, wanted, {row.entity: row for row in found})
+        kept = work.profiles = _ProfilesRead(
+            now, number, wanted, {row.entity: row for row in found}
+        )
     return kept.profiles
 
 
@@ -212,13 +213,15 @@ def _other_line(profile: EntityProfile, name: str, seeker: Seeker, points: Set[s
     return core.described(name_as_data(name), profile.favour, details, texts)
 
 
-def _known_to(profile: EntityProfile, seeker: Seeker, points: Set[str]) -> list[core.Attribute]:
+def _known_to(
+    profile: EntityProfile, seeker: Seeker, points: Set[str]
+) -> list[core.ProfileAttribute]:
     """The parts of a profile that may be told and that no memory beside it tells."""
     known = core.known_to(profile.attributes, profile.entity, seeker)
     return [item for item in known if point_of(item["text"]) not in points]
 
 
-def _texts(attributes: Iterable[Mapping[str, Any]]) -> list[str]:
+def _texts(attributes: Iterable[core.ProfileAttribute]) -> list[str]:
     return [one_line(str(item["text"]), core.LONGEST_ATTRIBUTE) for item in attributes]
 
 
@@ -250,7 +253,7 @@ def _observed(script: Assistant, entity: str | OuterRef, after: int | OuterRef) 
 def store(
     script: Assistant,
     profile: EntityProfile,
-    attributes: Iterable[Mapping[str, Any]],
+    attributes: Iterable[core.ProfileAttribute],
     favour: float,
     consolidated: int,
 ) -> bool:

@@ -19,7 +19,8 @@ def viewer_of(script: Assistant, turn: Turn) -> Viewer:
 
 def of(script: Assistant) -> Projects:
     """The projects, as plain data."""
-    return dict(state.read(script, "projects"))
+    kept: Projects = state.read(script, "projects")
+    return kept
 
 
 def keep(script: Assistant, projects: Projects) -> None:
@@ -39,7 +40,7 @@ def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
 def told(script: Assistant, turn: Turn) -> str:
     """The active project for a prompt, or "" where there is none that this turn may know of."""
     kept, viewer = of(script), viewer_of(script, turn)
-    active = core.seen(kept, viewer).get(core.active_of(kept, viewer), {})
-    if active.get("is_private", False):
+    active = core.seen(kept, viewer).get(core.active_of(kept, viewer))
+    if active is not None and active["is_private"]:
         turn.hold(person_audience(turn.event.face))
     return core.described(kept, viewer)

@@ -17,7 +17,7 @@ from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.memory.asked import Asked
+from evennia_ai.core.memory.asked import AskedLine
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
@@ -34,7 +34,7 @@ from evennia_ai.memory import indexing, lore, modes, notebook, paying, profiles,
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory.telling import MOST_TOLD, told
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Hit, Sought
+from evennia_ai.memory_store.port import Hit, MemoryQuery
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 
@@ -174,7 +174,7 @@ def everything(
 
 async def _everything(script: Assistant, query: str, limit: int) -> list[Recollection] | None:
     audiences = rows.audiences(script.pk, MOST_AUDIENCES)
-    hits, _ = await _hits(script, Sought(script.pk, query, tuple(audiences), limit), person="")
+    hits, _ = await _hits(script, MemoryQuery(script.pk, query, tuple(audiences), limit), person="")
     return None if hits is None else _told_of(script, hits)
 
 
@@ -193,7 +193,7 @@ def _sought(script: Assistant, turn: Turn) -> str:
     lines = [_line(event) for event in turn.events]
     talk = talks.going_on(script, turn.event.person)
     before = talk.words if talk is not None else ""
-    if before and Asked(lines[-1], before).is_follow_up:
+    if before and AskedLine(lines[-1], before).is_follow_up:
         lines.insert(0, before)
     return "\n".join(lines)[-MOST_SOUGHT:]
 
@@ -224,7 +224,7 @@ async def _audible(
         return None, "it remembers nothing: memory_config.enabled is False"
     # What the person said in the open elsewhere is theirs; that of others there is left out later.
     audiences = (*seeker.audiences, *indexing.spoken_at(script, seeker.person))
-    sought = Sought(
+    sought = MemoryQuery(
         script.pk,
         query,
         tuple(dict.fromkeys(audiences)),
@@ -316,7 +316,7 @@ def _obstacle(
     return next((told for is_right, told in checks if not is_right), "")
 
 
-async def _hits(script: Assistant, sought: Sought, person: str) -> Found[Hit]:
+async def _hits(script: Assistant, sought: MemoryQuery, person: str) -> Found[Hit]:
     """The memories found within the deadline, and the reason it could not be looked for, or ""."""
     if problem := indexing.problem(script):
         return None, problem

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evennia_ai.core.memory.recollection import is_audience
-from evennia_ai.memory_store.port import Item, Sought
+from evennia_ai.memory_store.port import Item, MemoryQuery
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 
@@ -65,7 +65,7 @@ def checked_collection(collection: int) -> int:
     return collection
 
 
-def filters_of(sought: Sought) -> dict[str, Any]:
+def filters_of(sought: MemoryQuery) -> dict[str, Any]:
     """The only filter that is ever made: of audiences that are some, and of a number.
 
     Raises:

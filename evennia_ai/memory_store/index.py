@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evennia_ai.memory_store.partition import Partition
-from evennia_ai.memory_store.port import Item, Sought
-from evennia_ai.memory_store.table import Row, Table
+from evennia_ai.memory_store.port import Item, MemoryQuery
+from evennia_ai.memory_store.table import MemoryRow, Table
 from evennia_ai.memory_store.vectors import Scores, Vector, best
 from evennia_ai.memory_store.words import Corpus, stems
 
@@ -124,7 +124,7 @@ class VectorBackend(Protocol):
     """
 
     def search(
-        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
+        self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """The most alike in meaning, as many as are sought, and what stands at some other places.
 
@@ -233,8 +233,8 @@ class Index:
 
     def _pages(
         self, collection: int, audience: str | None, after: int, until: int
-    ) -> Iterator[Sequence[Row]]:
-        page: Sequence[Row] = ()
+    ) -> Iterator[Sequence[MemoryRow]]:
+        page: Sequence[MemoryRow] = ()
         while not page or len(page) == self._shelf.page_size:
             page = self._shelf.page(collection, self._signature, audience, after, until)
             if not page:

@@ -26,7 +26,7 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store.checks import checked_audiences
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.index import UNKNOWN, Index, VectorBackend, View
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 
 PROVIDER = "evennia_ai"
 # The least score of what has a vector.
@@ -100,7 +100,7 @@ class GameVectors(VectorStoreBase):
         places = view.best(scores, top_k)
         return list(map(_found, view.keys(places), scores[places].tolist()))
 
-    def _view(self, sought: Sought) -> View:
+    def _view(self, sought: MemoryQuery) -> View:
         return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)
 
     def list_cols(self) -> list[str]:
@@ -120,7 +120,7 @@ class GameVectors(VectorStoreBase):
     insert = delete = update = get = delete_col = list = reset = _refuse
 
 
-def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:
+def read_filters(query: str, limit: int, filters: Filters | None) -> MemoryQuery:
     """A search as `filters_of` wrote it.
 
     Raises:
@@ -131,7 +131,7 @@ def read_filters(query: str, limit: int, filters: Filters | None) -> Sought:
     if left or not str(number).isdigit() or set(audiences) != {"in"} or set(trust) - {"gte"}:
         raise ValueError(f"{filters!r} is not a filter of an assistant, audiences and trust")
     wanted = tuple(checked_audiences(audiences["in"]))
-    return Sought(int(number), query, wanted, limit, float(trust.get("gte", 0.0)))
+    return MemoryQuery(int(number), query, wanted, limit, float(trust.get("gte", 0.0)))
 
 
 class _StoreConfig(BaseModel):

@@ -25,7 +25,7 @@ from evennia_ai.memory_store.checks import (
 )
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.index import UNKNOWN, Index, VectorBackend, View
-from evennia_ai.memory_store.port import ByWords, Hit, Item, Sought
+from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery
 from evennia_ai.memory_store.table import Table
 from evennia_ai.memory_store.troubles import explained
 from evennia_ai.memory_store.vectors import Vector, as_kept
@@ -86,7 +86,7 @@ class Mem0Store:
                 self._index.read(collection, found)
         return kept
 
-    def search_words(self, sought: Sought) -> ByWords:
+    def search_words(self, sought: MemoryQuery) -> ByWords:
         """Those that share the most words with a text, the best first."""
         self._check(sought)
         if sought.limit < 1 or (sought.fits and is_small_talk(sought.text)):
@@ -102,7 +102,7 @@ class Mem0Store:
         hits = [Hit(key, share / SIGNALS, words=share) for key, share in shares]
         return ByWords(sorted(hits, key=lambda hit: -hit.similarity), is_all)
 
-    def search(self, sought: Sought) -> list[Hit]:
+    def search(self, sought: MemoryQuery) -> list[Hit]:
         """Those that fit a text best by meaning and words, the best first."""
         self._check(sought)
         if sought.limit < 1 or not sought.audiences or not sought.text.strip():
@@ -155,7 +155,7 @@ class Mem0Store:
             self._backend.close()
             self._shelf.close()
 
-    def _check(self, sought: Sought) -> None:
+    def _check(self, sought: MemoryQuery) -> None:
         checked_audiences(sought.audiences)
         checked_collection(sought.collection)
 
@@ -199,7 +199,7 @@ class TableVectors:
         self._signature = signature
 
     def search(
-        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
+        self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """The most alike in meaning, and what stands at some other places; by key."""
         cosines = view.cosines(vector)

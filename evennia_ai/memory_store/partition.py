@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evennia_ai.core.memory.knowledge import asks_only, sought_text
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
-from evennia_ai.memory_store.table import Row
+from evennia_ai.memory_store.table import MemoryRow
 from evennia_ai.memory_store.vectors import Scores, Vector, checked_width, normalised, of_kept
 from evennia_ai.memory_store.words import Words
 
@@ -35,7 +35,7 @@ class Partition:
     def __init__(self) -> None:
         self.keys: list[str] = []
         self.words = Words()
-        self._last: Row | None = None
+        self._last: MemoryRow | None = None
         self._places: dict[str, int] = {}
         self._vectors: Scores = np.zeros((0, 0), np.float32)
         self._trust = np.zeros(0, np.float32)
@@ -55,7 +55,7 @@ class Partition:
         place = self._places.get(key)
         return place is not None and bool(self._is_told[place])
 
-    def extend(self, rows: Sequence[Row]) -> None:
+    def extend(self, rows: Sequence[MemoryRow]) -> None:
         """Add memories that came after all that are in it."""
         first, end = len(self), len(self) + len(rows)
         self._make_room(end)
@@ -72,7 +72,7 @@ class Partition:
             self._widen(vectors.shape[1])
             self._vectors[list(kept)] = vectors
 
-    def _goes_on(self, row: Row) -> bool:
+    def _goes_on(self, row: MemoryRow) -> bool:
         """True where a memory was said in the same talk as the last one."""
         last = self._last
         is_talk = last is not None and last.is_talk and row.is_talk

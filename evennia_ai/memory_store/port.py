@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from evennia_ai.memory_store.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class MemoryQuery:
     """A search in one assistant's memories.
 
     Attributes:
@@ -107,13 +110,15 @@ class MemoryStore(Protocol):
             The vectors as the table keeps them, in the same order; [] where the store keeps them.
         """
 
-    def keep(self, collection: int, items: Sequence[Item], vectors: Sequence[Any]) -> list[bytes]:
+    def keep(
+        self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
+    ) -> list[bytes]:
         """Take vectors of memories that were made somewhere else; returns what `add` does."""
 
-    def search_words(self, sought: Sought) -> ByWords:
+    def search_words(self, sought: MemoryQuery) -> ByWords:
         """Those that share the most words with a text, the best first. Costs no embedding."""
 
-    def search(self, sought: Sought) -> list[Hit]:
+    def search(self, sought: MemoryQuery) -> list[Hit]:
         """Those that fit a text best by meaning and words, the best first."""
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:

@@ -85,7 +85,7 @@ def _count(counter: Counter[int], assistant: int) -> None:
 def insert(
     assistant: int,
     memories: Iterable[Recollection],
-    terms: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    terms: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
     *,
     indexed_as: str = "",
 ) -> None:
@@ -119,7 +119,7 @@ def _sound(columns: dict[str, Any]) -> dict[str, Any]:
     return {name: _storable(value) for name, value in columns.items()}
 
 
-def _storable(value: Any) -> Any:
+def _storable(value: object) -> Any:
     """A column without NUL, which PostgreSQL takes in no text and in no JSON."""
     if isinstance(value, str):
         return sendable(value).replace("\0", "")

@@ -21,7 +21,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.memory_store.checks import filters_of
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.index import View
-from evennia_ai.memory_store.port import Item, Sought
+from evennia_ai.memory_store.port import Item, MemoryQuery
 from evennia_ai.memory_store.vectors import Vector
 
 # A provider lists its points in one answer; no assistant has so many.
@@ -81,7 +81,7 @@ class ServerVectors(ABC):
         """Let go of connections."""
 
     def search(
-        self, view: View, sought: Sought, vector: Vector, also: NDArray[np.intp]
+        self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """The most alike in meaning that the table still has, and what stands at other places."""
         store, hits = self._at(self._name(sought.collection)), []
@@ -154,7 +154,7 @@ class ServerVectors(ABC):
         return self._stores[name]
 
 
-def _points(listed: Sequence[Any]) -> list[Any]:
+def _points(listed: Sequence[object]) -> list[Any]:
     """The points of a provider's list, which some wrap in another list, or give with a cursor."""
     first = listed[0] if listed else []
     return list(first) if isinstance(first, (list, tuple)) else list(listed)

@@ -1,6 +1,6 @@
 """The store of memories as the game asks it: never blocking, never raising because it is down.
 
-    sought = Sought(script.pk, "who owes gold?", audiences, limit=8)
+    sought = MemoryQuery(script.pk, "who owes gold?", audiences, limit=8)
     found = yield services.memory().search(sought)
     if found is None:  # could not look; [] means: looked, and found nothing
 
@@ -31,8 +31,8 @@ from evennia_ai.memory_store.checks import (
     is_key,
 )
 from evennia_ai.memory_store.embedding import Embedder, Likeness
-from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryStore, Sought
-from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, Worker
+from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, WorkerThread
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
 from evennia_ai.resilience.deferreds import is_cancellation
 from evennia_ai.resilience.permit import Permit
@@ -90,7 +90,7 @@ class MemoryService:
         self._open_store = open_store
         self._kind = kind
         self._reactor = reactor
-        self._thread = Inline() if is_inline else Worker("evennia_ai memory", reactor)
+        self._thread = Inline() if is_inline else WorkerThread("evennia_ai memory", reactor)
         self._store: MemoryStore | None = None
         self._is_prepared = False
         self.absence = ""
@@ -177,7 +177,7 @@ class MemoryService:
         )
         return kept
 
-    def search(self, sought: Sought) -> Deferred[list[Hit] | None]:
+    def search(self, sought: MemoryQuery) -> Deferred[list[Hit] | None]:
         """Those that fit a text best. None: could not look; []: looked, and found nothing.
 
         Words are looked for first. A vector of the text is made only where more may be found than
@@ -194,7 +194,7 @@ class MemoryService:
             return succeed([])
         return Deferred.fromCoroutine(self._search(sought, self.paid))
 
-    async def _search(self, sought: Sought, paid: Paid | None) -> list[Hit] | None:
+    async def _search(self, sought: MemoryQuery, paid: Paid | None) -> list[Hit] | None:
         found = await self._by_words(sought)
         if found is None or found.is_all:
             return None if found is None else found.hits
@@ -221,7 +221,7 @@ class MemoryService:
             self._is_prepared = True
         return True
 
-    async def _by_words(self, sought: Sought) -> ByWords | None:
+    async def _by_words(self, sought: MemoryQuery) -> ByWords | None:
         """Hits by words alone. The embedding model has no part in it, nor its breaker."""
         if self.absence:
             return None

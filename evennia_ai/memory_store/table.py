@@ -13,7 +13,7 @@ from evennia_ai.memory_store.troubles import renew
 from evennia_ai.models import Memory, MemoryVector
 
 
-class Row(NamedTuple):
+class MemoryRow(NamedTuple):
     """A memory as it is searched.
 
     Attributes:
@@ -82,7 +82,7 @@ class Table:
 
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
-    ) -> Sequence[Row]:
+    ) -> Sequence[MemoryRow]:
         """The next page of memories that are searched, by number; [] at the end.
 
         Args:
@@ -97,7 +97,7 @@ class Table:
             found = cursor.fetchall()
         talk = MemoryKind.JOURNAL
         return [
-            Row(number, key, whose, text, trust, at, kind == talk, bytes(vector or b""))
+            MemoryRow(number, key, whose, text, trust, at, kind == talk, bytes(vector or b""))
             for number, key, whose, text, trust, at, kind, vector in found
         ]
 

@@ -46,7 +46,7 @@ class Inline:
         """There is nothing to stop."""
 
 
-class Worker:
+class WorkerThread:
     """A thread that is started by the first job. A process that ends does not wait for it."""
 
     def __init__(self, name: str, reactor: Reactor) -> None:
@@ -88,7 +88,7 @@ class Worker:
         while (job := self._jobs.get()[2]) is not None:
             job()
 
-    def _run(self, job: Job, done: Deferred[Any]) -> None:
+    def _run(self, job: Job, done: Deferred[object]) -> None:
         if done.called:  # its deadline is over, or whoever asked has left
             return
         try:
@@ -98,7 +98,7 @@ class Worker:
         self._reactor.callFromThread(_settle, done, outcome)
 
 
-def _settle(done: Deferred[Any], outcome: object) -> None:
+def _settle(done: Deferred[object], outcome: object) -> None:
     if not done.called:
         (done.errback if isinstance(outcome, Failure) else done.callback)(outcome)
     elif isinstance(outcome, Failure):

@@ -86,7 +86,7 @@ def marks(kind: str, hops: int, **more: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def speaking(speaker: GameObject, options: Mapping[str, Any]) -> Iterator[None]:
+def speaking(speaker: GameObject, options: Mapping[str, object]) -> Iterator[None]:
     """Let all that a body sends meanwhile count as sent with these options.
 
     For ways of the game's own to send something, which take no options along.
@@ -151,7 +151,7 @@ def _as_hops(value: object) -> int:
 
 
 def read(
-    text: object, from_obj: object, listener: Being, kwargs: Mapping[str, Any] | None = None
+    text: object, from_obj: object, listener: Being, kwargs: Mapping[str, object] | None = None
 ) -> Heard | None:
     """Read what a listener was sent; a message to a room is read once for all who are in it.
 
@@ -198,7 +198,7 @@ def _is_same_for_all(text: Sequence[object], from_obj: object) -> bool:
 
 
 def _read(
-    text: object, from_obj: object, listener: Being, kwargs: Mapping[str, Any] | None
+    text: object, from_obj: object, listener: Being, kwargs: Mapping[str, object] | None
 ) -> Heard | None:
     rendered, options = _unpacked(text)
     if not rendered or options.get("type") == NOTICE:
@@ -243,7 +243,7 @@ def _source_of(kind: object) -> Source | None:
 
 
 def _body(
-    rendered: str, marked: Mapping[str, Any], source: Source, sender: Being, listener: Being
+    rendered: str, marked: Mapping[str, object], source: Source, sender: Being, listener: Being
 ) -> str:
     """The speech of a message: as the server gave it apart, else cut out of the line.
 
@@ -270,7 +270,7 @@ def _heard(
     body: str,
     source: Source,
     sender: Being,
-    marked: Mapping[str, Any],
+    marked: Mapping[str, object],
     evidence: Evidence,
     listener: Being,
     place: str = "",
@@ -298,7 +298,7 @@ def _heard(
 
 
 def read_channel(
-    message: str, channel: Channel, senders: object, kwargs: Mapping[str, Any], listener: Being
+    message: str, channel: Channel, senders: object, kwargs: Mapping[str, object], listener: Being
 ) -> Heard | None:
     """Read what a channel passed to its listeners' hooks, before it was dressed for anybody.
 
@@ -325,7 +325,7 @@ def read_channel(
 
 
 def _read_formatted_channel(
-    rendered: str, marked: Mapping[str, Any], sender: Being, listener: Being
+    rendered: str, marked: Mapping[str, object], sender: Being, listener: Being
 ) -> Heard | None:
     """Read a channel's line that came dressed as for a client: `[Public] Tom: hello`."""
     number = marked["from_channel"]

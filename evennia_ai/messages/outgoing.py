@@ -43,7 +43,8 @@ TOO_MUCH_LINE = (
 LATER_LINE = '{name} nods. "One moment, please; I will come to that."'
 ASKING_LINE = "{name} pauses over that, and waits for a word from somebody."
 THINKING_LINES = ("{name} thinks for a moment.", "{name} is still thinking.")
-NO_MORE: Mapping[str, Any] = MappingProxyType({})
+Marks = Mapping[str, object]  # of the server's, beside those that every message has
+NO_MORE: Marks = MappingProxyType({})
 MOST_CHARACTERS = {"say": 700, "whisper": 700, "page": 700, "channel": 400, "pose": 300}
 
 
@@ -66,7 +67,7 @@ def _shown(text: str, kind: str) -> str:
     return literal(said)
 
 
-def muters(character: GameObject, beings: Collection[Any]) -> list[Any]:
+def muters(character: GameObject, beings: Collection[Being]) -> list[Being]:
     """Those of some beings who have muted the assistant in this body."""
     script = getattr(character, "assistant_script", None)
     work = script.work if script is not None else None
@@ -127,7 +128,7 @@ def _emote(
     send: phrasing.Send,
     character: GameObject,
     emote: str,
-    options: Mapping[str, Any],
+    options: Marks,
     *,
     to: Being | None = None,
     adds_name: bool = False,
@@ -153,9 +154,7 @@ def _emote(
         )
 
 
-def _to_room(
-    character: GameObject, template: str, options: Mapping[str, Any], **mapping: Any
-) -> None:
+def _to_room(character: GameObject, template: str, options: Marks, **mapping: Any) -> None:
     room = _audible_room(character)
     room.msg_contents(
         text=(template, dict(options)),
@@ -180,7 +179,7 @@ def say(
     text: str,
     *,
     hops: int,
-    more: Mapping[str, Any] = NO_MORE,
+    more: Marks = NO_MORE,
     may_emote: bool = True,
 ) -> str:
     """Say something aloud, and do before and after it what stage directions in it tell.
@@ -210,7 +209,7 @@ def say(
     return said
 
 
-def _say(character: GameObject, words: str, hops: int, more: Mapping[str, Any]) -> str:
+def _say(character: GameObject, words: str, hops: int, more: Marks) -> str:
     said = _sendable(words, "say", character)
     allowed = character.at_pre_say(said)
     if not allowed:
@@ -238,7 +237,7 @@ def whisper(
     text: str,
     *,
     hops: int,
-    more: Mapping[str, Any] = NO_MORE,
+    more: Marks = NO_MORE,
 ) -> str:
     """Whisper to somebody in the room. Returns what was said."""
     _refuse_unable(character)
@@ -263,7 +262,7 @@ def page(
     text: str,
     *,
     hops: int,
-    more: Mapping[str, Any] = NO_MORE,
+    more: Marks = NO_MORE,
 ) -> str:
     """Page an account. Returns what was said."""
     _refuse_unable(character)
@@ -277,7 +276,7 @@ def page(
 
 
 def channel(
-    character: GameObject, to: Channel, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE
+    character: GameObject, to: Channel, text: str, *, hops: int, more: Marks = NO_MORE
 ) -> str:
     """Say something on a channel. Returns what was said."""
     _refuse_unable(character)
@@ -313,7 +312,7 @@ def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str
     to.at_post_msg(shown, **options)
 
 
-def _pass_on(listener: Being, shown: str, to: Channel, options: dict[str, Any]) -> None:
+def _pass_on(listener: Being, shown: str, to: Channel, options: Mapping[str, object]) -> None:
     try:
         line = listener.at_pre_channel_msg(shown, to, **options)
         if line:
@@ -323,7 +322,7 @@ def _pass_on(listener: Being, shown: str, to: Channel, options: dict[str, Any]) 
         logger.log_trace(f"[assistant] {listener} could not hear the channel {to}")
 
 
-def emote(character: GameObject, text: str, *, hops: int, more: Mapping[str, Any] = NO_MORE) -> str:
+def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE) -> str:
     """Act in the room: the name, then the text. Returns the text.
 
     Raises:

@@ -34,13 +34,13 @@ _PLAIN = (
 )
 
 
-class _Open(local):
+class _OpenTransaction(local):
     """This thread's transaction whose statements share a cursor."""
 
     block: OneCursor | None = None
 
 
-_OPEN = _Open()
+_OPEN = _OpenTransaction()
 
 
 class OneCursor(transaction.Atomic):
@@ -137,7 +137,7 @@ def _prepared(model: ModelBase, names: tuple[str, ...]) -> list[tuple[int, Any]]
     return [(at, field) for at, field in fields if type(field) not in _PLAIN]
 
 
-def execute(sql: str, rows: Sequence[Sequence[Any]], using: str = "default") -> None:
+def execute(sql: str, rows: Sequence[Sequence[object]], using: str = "default") -> None:
     """Run a statement once for each row of values."""
     if len(rows) == 1:  # which has not to be looked through
         cursor(using).execute(sql, rows[0])
@@ -148,7 +148,7 @@ def execute(sql: str, rows: Sequence[Sequence[Any]], using: str = "default") -> 
 def insert(
     model: ModelBase,
     names: tuple[str, ...],
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[object]],
     *,
     using: str = "default",
     on_conflict: OnConflict | None = None,
@@ -213,7 +213,7 @@ def _selection(model: ModelBase, where: str, using: str) -> tuple[str, list[str]
 
 
 def select(
-    model: ModelBase, where: str, values: Sequence[Any], *, using: str = "default"
+    model: ModelBase, where: str, values: Sequence[object], *, using: str = "default"
 ) -> list[Any]:
     """Whole rows of a table, by a statement that is made once.
 

@@ -71,7 +71,7 @@ from evennia_ai.operations.memory.upkeep import (
 )
 from evennia_ai.operations.models.choosing import check_model
 from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights.acts import may_control
 from evennia_ai.operations.rights.tokens import list_tokens, make_token, revoke_token, revoke_tokens
 from evennia_ai.operations.tools.running import execute_tool
@@ -80,7 +80,7 @@ from evennia_ai.operations.turns.traces import trace
 
 __all__ = [
     "AssistantScript",
-    "Problem",
+    "ProblemKind",
     "Result",
     "add_goal",
     "add_lore",

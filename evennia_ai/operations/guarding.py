@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
@@ -176,7 +176,7 @@ def is_players(being: GameObject) -> bool:
 # ---- clashes that are there --------------------------------------------------------------------
 
 
-class _Watch:
+class _ClashWatch:
     """The knowledge of clashes in this process; it looks again only where there may be some."""
 
     may_be_some = True
@@ -220,7 +220,7 @@ def _clashes_of_accounts(claims: _Claims) -> list[str]:
     ]
 
 
-def _rows_like(claims: _Claims, rows: Any) -> dict[int, str]:
+def _rows_like(claims: _Claims, rows: QuerySet[AccountDB | ObjectDB]) -> dict[int, str]:
     """Those of rows of a primary key and a name that clash."""
     return {pk: name for pk, name in rows.iterator() if skeleton(name) in claims}
 
@@ -242,24 +242,24 @@ def report_clashes() -> None:
     except Exception:
         logger.log_trace("[assistant] it could not be seen who is called like an assistant")
         return
-    _Watch.may_be_some = bool(found)
+    _ClashWatch.may_be_some = bool(found)
     for line in found:
         logger.log_warn(f"[assistant] {line} {ADVICE}")
 
 
 def greet_staff(account: Account) -> None:
     """Tell staff who come in who is called like an assistant."""
-    if not _Watch.may_be_some or not account.check_permstring("Admin"):
+    if not _ClashWatch.may_be_some or not account.check_permstring("Admin"):
         return
     found = find_clashes()
-    _Watch.may_be_some = bool(found)
+    _ClashWatch.may_be_some = bool(found)
     for line in found:
         account.msg(f"|r[assistant]|n {literal(f'{line} {ADVICE}')}")
 
 
 def _tell(being: GameObject, name: str, key: str) -> None:
     """Tell the log and staff of something that staff call like an assistant from now on."""
-    _Watch.may_be_some = True
+    _ClashWatch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref
     who = f"a {being.typename} ({kind}) called {one_line(name, 60)}"
     told = f"{_line(who, {skeleton(name): key}, name)} {ADVICE}"

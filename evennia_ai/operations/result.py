@@ -16,7 +16,7 @@ U = TypeVar("U")
 MOST_DIGITS = 18
 
 
-class Problem(StrEnum):
+class ProblemKind(StrEnum):
     """The kind of thing that is wrong, for programs; people read the message."""
 
     NONE = ""
@@ -49,13 +49,13 @@ class Result(Generic[T]):
     ok: bool
     message: str
     data: T = field(default_factory=nothing)
-    problem: Problem = Problem.NONE
+    problem: ProblemKind = ProblemKind.NONE
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: str = ""
 
     def __post_init__(self) -> None:
         if not self.ok and not self.problem:
-            object.__setattr__(self, "problem", Problem.INVALID)
+            object.__setattr__(self, "problem", ProblemKind.INVALID)
 
     @classmethod
     def invalid(cls, told: str) -> Result[Any]:
@@ -65,22 +65,22 @@ class Result(Generic[T]):
     @classmethod
     def forbidden(cls, told: str) -> Result[Any]:
         """A refusal: somebody else may."""
-        return Result(False, told, problem=Problem.FORBIDDEN)
+        return Result(False, told, problem=ProblemKind.FORBIDDEN)
 
     @classmethod
     def missing(cls, told: str) -> Result[Any]:
         """A refusal: there is no such thing."""
-        return Result(False, told, problem=Problem.MISSING)
+        return Result(False, told, problem=ProblemKind.MISSING)
 
     @classmethod
     def conflict(cls, told: str) -> Result[Any]:
         """A refusal: it is not in the state for that."""
-        return Result(False, told, problem=Problem.CONFLICT)
+        return Result(False, told, problem=ProblemKind.CONFLICT)
 
     @classmethod
     def unavailable(cls, told: str) -> Result[Any]:
         """A refusal: not now."""
-        return Result(False, told, problem=Problem.UNAVAILABLE)
+        return Result(False, told, problem=ProblemKind.UNAVAILABLE)
 
     def as_refusal(self) -> Result[Any]:
         """The same refusal, of an operation that gives another kind of value."""

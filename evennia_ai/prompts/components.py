@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evennia_ai.core.turn.contexts import Part
+from evennia_ai.core.turn.contexts import PromptPart
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts.placeholders import check_text, is_stable
 
 HEAD, TAIL = "head", "tail"
 LAST_ID = 7999
 ROLES = ("system", "user", "assistant")
-ALWAYS_ON = (Part.SYSTEM_PROMPT, Part.EVENT, Part.TOOL_RESULT)
+ALWAYS_ON = (PromptPart.SYSTEM_PROMPT, PromptPart.EVENT, PromptPart.TOOL_RESULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class PromptComponent:
         return HEAD if self.is_static else TAIL
 
 
-def _tail(part: Part, key: str, content: str, description: str, role: str = "user") -> Any:
+def _tail(part: PromptPart, key: str, content: str, description: str, role: str = "user") -> Any:
     name = key.replace("_", " ")
     return PromptComponent(part, key, content, name, description, is_static=False, role=role)
 
@@ -57,43 +57,49 @@ COMPONENTS: Mapping[int, PromptComponent] = {
     component.id: component
     for component in (
         PromptComponent(
-            Part.SYSTEM_PROMPT,
+            PromptPart.SYSTEM_PROMPT,
             "system_prompt",
             "",
             "system prompt",
             "the rules it lives by: ours, `db.system_prompt`, or the applied template",
         ),
         PromptComponent(
-            Part.CHARACTER,
+            PromptPart.CHARACTER,
             "character_context",
             "Who you are:\n{persona}",
             "character",
-            "who it is; left out where the system prompt has {persona} itself",
+            "who it is; left out if the system prompt has {persona} itself",
         ),
         _tail(
-            Part.ENTITIES,
+            PromptPart.ENTITIES,
             "entity_context",
             "What you know of those who are here:\n{entities}",
-            "what it knows of those it talks with",
+            "what it knows about the people it talks with",
         ),
         _tail(
-            Part.MEMORIES,
+            PromptPart.MEMORIES,
             "semantic_memories",
             "What you remember:\n{memories}",
-            "what it recalls of earlier",
+            "what it remembers",
         ),
-        _tail(Part.OVERHEARD, "context_buffer", "", "what it heard and nobody asked of it"),
-        _tail(Part.GOALS, "goals", "What you want:\n{goals}", "what it wants"),
+        _tail(PromptPart.OVERHEARD, "context_buffer", "", "what it overheard"),
+        _tail(PromptPart.GOALS, "goals", "What you want:\n{goals}", "its goals"),
         PromptComponent(
-            Part.HISTORY,
+            PromptPart.HISTORY,
             "conversation_history",
             "",
             "conversation",
-            "the talk so far, as this person may know it",
+            "the conversation so far, as this person may know it",
             role="user",
         ),
-        _tail(Part.EVENT, "pending_event", "", "what is answered now"),
-        _tail(Part.TOOL_RESULT, "tool_result", "", "what its tools gave in this turn", role="tool"),
+        _tail(PromptPart.EVENT, "pending_event", "", "what is answered now"),
+        _tail(
+            PromptPart.TOOL_RESULT,
+            "tool_result",
+            "",
+            "results of its tools in this turn",
+            role="tool",
+        ),
     )
 }
 # Only where an assistant was given a card that says how to play it. It stands below the rules and
@@ -152,7 +158,7 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     return dict(sorted(found.items()))
 
 
-def _read_part(number: object, raw: Mapping[str, Any], where: str) -> PromptComponent | None:
+def _read_part(number: object, raw: Mapping[str, object], where: str) -> PromptComponent | None:
     """One of the nine, switched on or off; None where it is none of them."""
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= LAST_ID:
         raise ConfigurationError(

@@ -13,7 +13,7 @@ from operator import itemgetter
 from evennia_ai.core.memory.extraction import LONGEST_ENTRY, Request
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.core.turn.compaction import fit
-from evennia_ai.core.turn.contexts import MAIN_PARTS, Part
+from evennia_ai.core.turn.contexts import MAIN_PARTS, PromptPart
 from evennia_ai.core.turn.conversation import Message, turn_text, user_message
 from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
@@ -38,7 +38,7 @@ TAIL_SHARE = 0.1
 # What an inner context is shown is cut entry by entry until it fits, to so many characters each.
 LENGTHS = (LONGEST_ENTRY, 1_000, 500, 250, 125)
 # The placeholders of parts that hold what an inner context is about.
-OF_PARTS = {Part.MEMORIES: "memories", Part.GOALS: "goals"}
+OF_PARTS = {PromptPart.MEMORIES: "memories", PromptPart.GOALS: "goals"}
 Value = Callable[[str], str]
 # A component's id and its text as the model reads it.
 Told = tuple[int, str]
@@ -59,7 +59,7 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
     tools = scene.tokens_of_tools(shown)
     most = scene.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
-    is_telling = scene.shows(Part.OVERHEARD) and not scene.is_grounded
+    is_telling = scene.shows(PromptPart.OVERHEARD) and not scene.is_grounded
     told, said = _said(scene, turn, tail, tells_overheard=is_telling)
     fixed = count_messages([*head, *said], scene.count)
     if fixed > room and is_telling and turn.overheard:
@@ -74,7 +74,7 @@ def compose(scene: Scene, turn: Turn, specs: Specs) -> Prompt:
         sources.append((component.key, text))
         if component.is_static:
             is_same = is_same and is_stable(text)
-        if component.id == Part.SYSTEM_PROMPT:
+        if component.id == PromptPart.SYSTEM_PROMPT:
             rules = text
     return Prompt(messages, size, most, scene.count, tools, rules, blocks, is_same, sources)
 
@@ -111,9 +111,9 @@ def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) 
     main = MAIN_PARTS[scene.context.context_type]
     told = {main: request.told(is_known=False, longest=longest)}
     known = request.told(is_known=True, longest=longest)
-    if known and scene.shows(Part.MEMORIES):
-        before = told.get(Part.MEMORIES, "")
-        told[Part.MEMORIES] = "\n\n".join(filter(None, (before, known)))
+    if known and scene.shows(PromptPart.MEMORIES):
+        before = told.get(PromptPart.MEMORIES, "")
+        told[PromptPart.MEMORIES] = "\n\n".join(filter(None, (before, known)))
     named = {OF_PARTS[part]: text for part, text in told.items() if part in OF_PARTS}
     of_scene = _values(scene, Turn(0, ()), specs)
 
@@ -129,7 +129,7 @@ def _inner_messages(scene: Scene, request: Request, specs: Specs, longest: int) 
     return [{"role": "system", "content": asked}, *others, user_message(moment)]
 
 
-def _framed(scene: Scene, part: Part, text: str, value: Value) -> str:
+def _framed(scene: Scene, part: PromptPart, text: str, value: Value) -> str:
     """The subject of a call, in the words that the context has around it; never left out."""
     frame = scene.context.component_overrides.get(part, "")
     filled = fill(frame, value)
@@ -220,11 +220,11 @@ def _said(
     A small model is confused by the numbers of trust: it is told the same without them.
     """
     overheard, event = _moment(scene, turn, shows_trust=scene.tool_mode != "json")
-    told = [*tail, (int(Part.EVENT), event)]
+    told = [*tail, (int(PromptPart.EVENT), event)]
     if scene.is_grounded:
-        told = [(int(Part.EVENT), f"{event}\n{scene.hint}")]
+        told = [(int(PromptPart.EVENT), f"{event}\n{scene.hint}")]
     if tells_overheard:
-        told.append((int(Part.OVERHEARD), overheard))
+        told.append((int(PromptPart.OVERHEARD), overheard))
     told = sorted([each for each in told if each[1]], key=itemgetter(0))
     moment = user_message("\n\n".join([text for _, text in told]))
     return told, [moment, *turn.said[1:]]
@@ -247,7 +247,7 @@ def _fitting(scene: Scene, history: Sequence[Message], room: int) -> tuple[Seque
     It is cut in steps of a third of the room, counted from its beginning: were it cut anew for
     every message, it would begin elsewhere in every turn, and no cache would know it again.
     """
-    if not scene.hears_history or not scene.shows(Part.HISTORY) or room <= 0:
+    if not scene.hears_history or not scene.shows(PromptPart.HISTORY) or room <= 0:
         return [], 0
     size = count_messages(history, scene.count)
     if size <= room:

@@ -42,10 +42,10 @@ PLACEHOLDERS = {
     "persona": Placeholder("who it is and what it knows: `db.persona`", is_stable=True),
     "tick_rate": Placeholder("seconds between beats", is_stable=True),
     "reflection_interval": Placeholder(
-        "beats between reflections; empty where only importance counts", is_stable=True
+        "beats between reflections; empty if only importance counts", is_stable=True
     ),
     "tool_schemas": Placeholder("the tools on offer, as JSON", is_stable=True),
-    "speaker": Placeholder("who is answered"),
+    "speaker": Placeholder("the person who is answered"),
     "location": Placeholder("the name of the room it is in"),
     "location_desc": Placeholder("that room's description"),
     "exits": Placeholder("the exits there"),
@@ -53,13 +53,13 @@ PLACEHOLDERS = {
     "time": Placeholder("date and time, in the game's time zone"),
     "date": Placeholder("the date, in the game's time zone"),
     "weather": Placeholder("the weather: `db.weather` of the room, or by a function of the game"),
-    "goals": Placeholder("what it wants, a line each"),
-    "memories": Placeholder("what it recalls of earlier"),
-    "entities": Placeholder("what it knows of who is here"),
+    "goals": Placeholder("its goals, a line each"),
+    "memories": Placeholder("what it remembers"),
+    "entities": Placeholder("what it knows about the people here"),
     "card_notes": Placeholder(
-        "what its character card says of how to play it, quoted: `db.card_notes`", is_stable=True
+        "what its character card says about playing it, quoted: `db.card_notes`", is_stable=True
     ),
-    "specialists": Placeholder("whom it may hand tasks to, a line each", is_stable=True),
+    "specialists": Placeholder("assistants it may give tasks to, a line each", is_stable=True),
 }
 # Those that say where it is and when. A game may say them in another way.
 FACTS = ("location", "location_desc", "exits", "present", "time", "date", "weather")

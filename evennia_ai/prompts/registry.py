@@ -41,8 +41,8 @@ class PromptRegistry:
     @classmethod
     def read(
         cls,
-        game: Mapping[str, Any],
-        components: Mapping[int, Any] | None = None,
+        game: Mapping[str, object],
+        components: Mapping[int, object] | None = None,
         templates: Mapping[str, str] | None = None,
     ) -> PromptRegistry:
         """Read what is set.

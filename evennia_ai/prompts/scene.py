@@ -13,7 +13,7 @@ from evennia_ai.core.turn.contexts import (
     WITHOUT_TEXT,
     ContextConfig,
     ContextType,
-    Part,
+    PromptPart,
     context_for,
 )
 from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionPattern
@@ -115,7 +115,7 @@ class Scene:
     def _content(self, component: PromptComponent, tools: Iterable[str]) -> str:
         if component.id in self.context.component_overrides:
             return self.context.component_overrides[component.id]
-        if component.id != Part.SYSTEM_PROMPT:
+        if component.id != PromptPart.SYSTEM_PROMPT:
             return component.content
         if self.context.is_inner:  # what such a call is asked stands in its request
             return ""
@@ -139,10 +139,10 @@ class Scene:
         for number, component in self.components.items():
             if number in WITHOUT_TEXT or not component.enabled or not context.shows(number):
                 continue
-            if number == Part.CHARACTER and tells_persona:
+            if number == PromptPart.CHARACTER and tells_persona:
                 continue
             text = self._content(component, tools)
-            if number == Part.SYSTEM_PROMPT:
+            if number == PromptPart.SYSTEM_PROMPT:
                 tells_persona = "persona" in placeholders_in(text)
             if text.strip():
                 found.append((component, text))
@@ -170,7 +170,7 @@ def stage(
     read: Callable[[str], Any],
     context_type: ContextType,
     *,
-    settings: Any,
+    settings: object,
     is_native: bool,
     **more: Any,
 ) -> Scene:
@@ -228,8 +228,8 @@ def _notes(read: Callable[[str], Any]) -> dict[str, str]:
 
 def _context(
     context_type: ContextType,
-    settings: Any,
-    own: Mapping[str, Any],
+    settings: object,
+    own: Mapping[str, object],
     components: Mapping[int, PromptComponent],
 ) -> ContextConfig:
     game = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})

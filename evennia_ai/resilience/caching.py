@@ -148,7 +148,7 @@ class ToolResultCache:
     def get_or_run(
         self,
         key: Hashable,
-        function: Callable[[], Any],
+        function: Callable[[], object],
         *,
         scope: str = TICK,
         ttl: float | None = None,

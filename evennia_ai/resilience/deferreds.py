@@ -97,7 +97,7 @@ class Flight:
         self._waiters[waiter] = None
         return waiter
 
-    def land(self, copy: Callable[[], Any]) -> None:
+    def land(self, copy: Callable[[], object]) -> None:
         """Give everybody a copy of the outcome."""
         for waiter in self._leaving():
             waiter.callback(copy())

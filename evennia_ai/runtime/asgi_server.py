@@ -10,10 +10,10 @@ import errno
 import logging
 import socket
 from collections.abc import Sequence
-from typing import Any
 
 import uvicorn
 from starlette.requests import Request
+from starlette.types import ASGIApp
 
 from evennia_ai.core.safety.addresses import client_of
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, trusted_proxies
@@ -59,7 +59,7 @@ class AsgiServer:
             await asyncio.sleep(BIND_SECONDS)
         return None
 
-    async def serve(self, app: Any, listener: socket.socket) -> None:
+    async def serve(self, app: ASGIApp, listener: socket.socket) -> None:
         """Serve until `stop`."""
         for name in self._loggers:
             logging.getLogger(name).addHandler(logging.NullHandler())
@@ -74,7 +74,7 @@ class AsgiServer:
         if self._web is not None:
             self._web.should_exit = True
 
-    def _settings(self, app: Any) -> uvicorn.Config:
+    def _settings(self, app: ASGIApp) -> uvicorn.Config:
         return uvicorn.Config(
             app,
             http="h11",
@@ -103,7 +103,7 @@ def client_address(request: Request) -> str:
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
-class Turn:
+class RequestTurn:
     """The turn of a request, from when it has come until its answer, or until it has to wait.
 
     A server's library and the game are two threads of one interpreter: where both have much to do,

@@ -30,7 +30,7 @@ def read(script: Assistant, name: str) -> Any:
     return value if isinstance(value, (str, int, float)) else _copied(value, attribute)
 
 
-def _copied(value: Any, attribute: Any) -> Any:
+def _copied(value: object, attribute: object) -> Any:
     """A container as it was stored, with the game's objects that are in it.
 
     Evennia's own reading builds a tree of watched containers first, and a plain one of that.

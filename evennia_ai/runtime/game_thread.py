@@ -41,7 +41,7 @@ class GameBusyError(Exception):
         self.retry_seconds = retry_seconds
 
 
-class Room:
+class WaitingRoom:
     """Places for requests that wait at one time."""
 
     def __init__(self) -> None:
@@ -66,13 +66,13 @@ class Room:
                 self._count -= 1
 
 
-ANY, LONG = Room(), Room()
+ANY, LONG = WaitingRoom(), WaitingRoom()
 
 
 class _Hop:
     """One call on its way into the game's thread and back."""
 
-    def __init__(self, function: Callable[[], Any], tell: Callable[[], object] = bool) -> None:
+    def __init__(self, function: Callable[[], object], tell: Callable[[], object] = bool) -> None:
         self.function = function
         self.tell = tell
         self.is_over = threading.Event()
@@ -127,7 +127,7 @@ class _Hop:
         return self.outcome
 
 
-def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
+def run(function: Callable[[], object], timeout_seconds: float) -> Any:
     """Call a function in the game's thread and give what it gives; a Deferred is waited for.
 
     Raises:
@@ -144,7 +144,7 @@ def run(function: Callable[[], Any], timeout_seconds: float) -> Any:
     return _outcome(hop, cancel, timeout_seconds)
 
 
-async def run_async(function: Callable[[], Any], timeout_seconds: float) -> Any:
+async def run_async(function: Callable[[], object], timeout_seconds: float) -> Any:
     """The same as `run`, for a coroutine: of many at once the game does some between its own.
 
     A coroutine that is cancelled meanwhile calls off what it asked for.

@@ -16,7 +16,7 @@ from django.utils import timezone
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.turn import goal_times, goals
 from evennia_ai.core.turn.goal_times import GAME, NAMED_HOURS, REAL, Clocks, DayClock, clock_hour
-from evennia_ai.core.turn.goals import Goal, Goals, Missed
+from evennia_ai.core.turn.goals import Missed, StoredGoal, StoredGoals
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -26,9 +26,9 @@ LOOK_SECONDS = 60.0
 _DROPPED_ALONG = "its goal was closed"
 
 
-def of(script: Assistant) -> Goals:
+def of(script: Assistant) -> StoredGoals:
     """Its goals, open and closed."""
-    found: Goals = state.read(script, "current_goals")
+    found: StoredGoals = state.read(script, "current_goals")
     return found
 
 
@@ -68,7 +68,7 @@ def split(script: Assistant, number: int, texts: Sequence[str]) -> list[int]:
     return numbers
 
 
-def complete(script: Assistant, number: int, outcome: str) -> Goal | None:
+def complete(script: Assistant, number: int, outcome: str) -> StoredGoal | None:
     """End a goal as reached; a daily one only for this time. As `close`.
 
     Raises:
@@ -121,7 +121,7 @@ def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
     return missed
 
 
-def close(script: Assistant, number: int, status: str, outcome: str) -> Goal | None:
+def close(script: Assistant, number: int, status: str, outcome: str) -> StoredGoal | None:
     """End a goal, as reached or as given up; what is open of its parts is dropped.
 
     Returns:
@@ -144,7 +144,7 @@ def close(script: Assistant, number: int, status: str, outcome: str) -> Goal | N
     return over[0] if over and not goals.below(changed, over[0]["id"]) else None
 
 
-def _created(changed: Goals, numbers: Sequence[int]) -> list[Fact]:
+def _created(changed: StoredGoals, numbers: Sequence[int]) -> list[Fact]:
     return [
         fact(
             "GoalCreated",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from evennia.accounts.accounts import DefaultAccount
 from evennia.objects.objects import DefaultObject
@@ -22,6 +22,7 @@ from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.attributes import read
 
+B = TypeVar("B", bound=Being)
 SOMEBODY = "somebody"
 # A lock of Evennia's rpsystem: whoever does not pass it cannot recognise the being.
 RECOGNISED = "enable_recog"
@@ -120,7 +121,7 @@ def has_description(being: Being) -> bool:
     return hasattr(type(being), "sdesc")
 
 
-def found_by_game(looker: GameObject, name: str, beings: Collection[Any]) -> list[Any]:
+def found_by_game(looker: GameObject, name: str, beings: Collection[B]) -> list[B]:
     """Those of some beings that the game's own search finds for somebody, by description or recog.
 
     Empty where the game searches as Evennia does: then only whole names count.

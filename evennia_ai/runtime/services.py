@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from evennia.utils import logger
@@ -48,11 +48,11 @@ from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.workers import bell
 from evennia_ai.workers.here import Here
 from evennia_ai.workers.kinds import key_mark
-from evennia_ai.workers.port import Work
+from evennia_ai.workers.port import BackgroundWork
 from evennia_ai.workers.queued import Queued
 
 
-def close_at_the_end(close: Callable[[], Deferred[Any]]) -> None:
+def close_at_the_end(close: Callable[[], Deferred[object]]) -> None:
     """Begin to close something when the reactor stops, without holding that up.
 
     The portal starts the next server as soon as this one lets go of it, and the next one gives up
@@ -249,7 +249,7 @@ def mcp_configs() -> dict[str, ServerConfig]:
 Remotes = TypeVar("Remotes", RemoteServers, RemoteSpecialists)
 
 
-def _elsewhere(kind: Callable[..., Remotes], read: Callable[[], Mapping[str, Any]]) -> Remotes:
+def _elsewhere(kind: Callable[..., Remotes], read: Callable[[], Mapping[str, object]]) -> Remotes:
     """The agents or servers elsewhere that the settings name; none where these are wrong."""
     try:
         configs = read()
@@ -336,7 +336,7 @@ def workers_config() -> WorkersConfig:
 
 
 @lru_cache(maxsize=1)
-def work() -> Work:
+def work() -> BackgroundWork:
     """The place of work that nobody waits for: in this process, or by workers."""
     try:
         config = workers_config()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Coroutine
+from types import ModuleType
 from typing import Any, Protocol
 
 from evennia.utils import logger
@@ -39,7 +40,7 @@ class Starter:
         make: makes it, of the module, once that is imported.
     """
 
-    def __init__(self, name: str, module: str, make: Callable[[Any], SideServer]) -> None:
+    def __init__(self, name: str, module: str, make: Callable[[ModuleType], SideServer]) -> None:
         self._name, self._module, self._make = name, module, make
         self._server: SideServer | None = None
         self._is_stopped = False

@@ -119,7 +119,7 @@ class Relay:
 
     find: Callable[[str], Any]
 
-    def __call__(self, event: str, name: str, details: Mapping[str, Any]) -> None:
+    def __call__(self, event: str, name: str, details: Mapping[str, object]) -> None:
         """Pass one event on, if there is a signal for it."""
         row = FROM_RECORD.get(event)
         if row is None or not (row.hook or row.signal.receivers):
@@ -142,7 +142,7 @@ def _running(name: str) -> Assistant | None:
     return script if script is not None and script.pk and script.key == name else None
 
 
-def _pass(row: _Row, script: Assistant | None, details: Mapping[str, Any]) -> None:
+def _pass(row: _Row, script: Assistant | None, details: Mapping[str, object]) -> None:
     named = {ours: details.get(theirs, "") for ours, theirs in row.details.items()}
     named |= row.fixed
     send(row.signal, script, **named)

@@ -35,7 +35,7 @@ class Seat:
     left: Deferred[None] | None = None
     called: Deferred[None] | None = None
 
-    def begin(self, answering: Coroutine[Deferred[Any], Any, None]) -> Deferred[None]:
+    def begin(self, answering: Coroutine[Deferred[object], Any, None]) -> Deferred[None]:
         """Run the turn, in the place.
 
         Returns:

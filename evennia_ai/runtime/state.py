@@ -80,7 +80,7 @@ def write(
 def _store(
     script: Assistant,
     facts: Sequence[Fact],
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     extra_writes: ExtraWrites | None,
 ) -> None:
     is_told = bool(facts) or audit.has_waiting(script)
@@ -110,7 +110,7 @@ def settings_of(script: Assistant, names: Iterable[str]) -> dict[str, Any]:
     return {n: read(script, n) for n in names if n in ATTRIBUTES and n not in STATE}
 
 
-def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
+def _changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[Fact]:
     """A fact for each setting that changes; those of one edit name each other."""
     changed = {name: old for name, old in before.items() if now[name] != old}
     beside = {"together": sorted(changed)} if len(changed) > 1 else {}

@@ -87,7 +87,7 @@ def check_taken(kind: str, modes: Sequence[str]) -> None:
         raise ValueError(NOT_ACCEPTED.format(modes=", ".join(modes), kind=kind))
 
 
-def data_part(data: Mapping[str, Any]) -> dict[str, Any]:
+def data_part(data: Mapping[str, object]) -> dict[str, Any]:
     """An object as a part.
 
     Raises:

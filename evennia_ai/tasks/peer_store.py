@@ -112,10 +112,10 @@ def move(
     state: str,
     now: float,
     *,
-    told: Mapping[str, Any],
+    told: Mapping[str, object],
     question: int | None = None,
     answer: str = "",
-    artifact: Mapping[str, Any] | None = None,
+    artifact: Mapping[str, object] | None = None,
 ) -> bool:
     """Let a task come into another state, and add the events of it.
 
@@ -143,7 +143,7 @@ def move(
     return True
 
 
-def say(task: PeerTask, message: Mapping[str, Any]) -> None:
+def say(task: PeerTask, message: Mapping[str, object]) -> None:
     """Add a message to what was said; beyond `MOST_WORDS` the oldest but the first go."""
     words = said(task)
     words.append(dict(message))
@@ -166,7 +166,7 @@ def modes_of(task: PeerTask) -> list[str]:
 # ---- what happened -----------------------------------------------------------------------------
 
 
-def make(task: PeerTask, made: Mapping[str, Any], now: float) -> bool:
+def make(task: PeerTask, made: Mapping[str, object], now: float) -> bool:
     """Add something that a task made, or made anew: one by each id.
 
     Returns:
@@ -198,7 +198,7 @@ def tell(task: str) -> None:
         listener(task)
 
 
-def _add(task: PeerTask, kind: str, data: Mapping[str, Any], at: float) -> None:
+def _add(task: PeerTask, kind: str, data: Mapping[str, object], at: float) -> None:
     text = json.dumps(data, ensure_ascii=False)
     PeerEvent.objects.create(task=task.pk, kind=kind, data=text, at=at)
 

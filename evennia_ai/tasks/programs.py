@@ -64,7 +64,7 @@ class NoAnswerError(AssistantError):
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
-class Request(TaskWait):
+class ProgramRequest(TaskWait):
     """A request that a program waits for.
 
     Attributes:
@@ -151,13 +151,13 @@ def gives_no_answer(script: Assistant | None, why: str) -> str:
     return f"{getattr(script, 'key', 'it')} gives no answer: {why}"
 
 
-def expect(request: Request, seconds: float) -> None:
+def expect(request: ProgramRequest, seconds: float) -> None:
     """Wait for a request from now on."""
     late = partial(_end_late, request, seconds)
     task_waits.expect(request, request.delegate.clock, seconds, late)
 
 
-def _end_late(request: Request, seconds: float) -> None:
+def _end_late(request: ProgramRequest, seconds: float) -> None:
     task_waits.give_up(request, request.refusal(f"none came within {seconds:g} s", Reason.LATE))
 
 
@@ -201,7 +201,7 @@ def go_on(script: Assistant, task: PendingTask, body: str, *, is_order: bool) ->
         reason = Reason(task.reason or Reason.FAILED)
         return Begun(task.number, fail(NoAnswerError(task.answer, reason, task.number)))
     request = task_waits.by_id(task.id)
-    assert isinstance(request, Request)
+    assert isinstance(request, ProgramRequest)
     return Begun(task.number, request.wait())
 
 
@@ -216,14 +216,14 @@ def take_up(script: Assistant) -> None:
         return
     for task in tasks:
         event, now = Event.from_stored(items[task.id]), script.clock.seconds()
-        request = Request(
+        request = ProgramRequest(
             delegate=script, event=event, began_at=task.began_at, is_quiet=not task.is_order
         )
         _tell_waiters(request)
         expect(request, max(MOMENT_SECONDS, task.ends_at - now))
 
 
-def keep(request: Request, name: str, words: str, seconds: float, *, is_order: bool) -> None:
+def keep(request: ProgramRequest, name: str, words: str, seconds: float, *, is_order: bool) -> None:
     """Give a request a name, by which what comes of it is kept.
 
     Args:
@@ -246,6 +246,6 @@ def keep(request: Request, name: str, words: str, seconds: float, *, is_order: b
     _tell_waiters(request)
 
 
-def _tell_waiters(request: Request) -> None:
+def _tell_waiters(request: ProgramRequest) -> None:
     request.is_kept = True
     request.answer.addBoth(request.tell)

@@ -7,7 +7,7 @@ called off there. Where an agent cannot be told so, it is told later, and after 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -333,7 +333,7 @@ def _of_chain(chain: str) -> Iterator[RemoteWait]:
     return (wait for wait in every() if chain and wait.row.chain == chain)
 
 
-def hops_of(metadata: dict[str, Any]) -> int:
+def hops_of(metadata: Mapping[str, object]) -> int:
     """The hops that a task from elsewhere has behind it.
 
     What it says of itself can only raise them: where its chain is known to have left this game, it
@@ -343,7 +343,7 @@ def hops_of(metadata: dict[str, Any]) -> int:
     return int(max(claimed_hops(metadata), *known, 0))
 
 
-def is_circle(script: Assistant, metadata: dict[str, Any]) -> bool:
+def is_circle(script: Assistant, metadata: Mapping[str, object]) -> bool:
     """True where a task from elsewhere comes back to an assistant that waits for its end."""
     waiting = _of_chain(claimed_chain(metadata))
     return any(delegations.waits_for(script, wait.requester) for wait in waiting)

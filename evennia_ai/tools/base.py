@@ -67,7 +67,7 @@ class Tool(ABC):
             ToolError: it cannot be done; the text is for the model.
         """
 
-    def question(self, character: Character, turn: Turn, arguments: Mapping[str, Any]) -> str:
+    def question(self, character: Character, turn: Turn, arguments: Mapping[str, object]) -> str:
         """The question before a call that needs a yes; "": whether it may do that, with what.
 
         Raises:

@@ -48,7 +48,7 @@ class Guarded:
             setattr(guarded.command, name, guarded._quiet(getattr(guarded.command, name)))
         return guarded
 
-    def _quiet(self, hook: Callable[[], Any]) -> Callable[[], Any]:
+    def _quiet(self, hook: Callable[[], object]) -> Callable[[], Any]:
         """One hook of it; what goes wrong there interrupts the command, without a word."""
 
         def run() -> Any:

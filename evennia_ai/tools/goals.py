@@ -10,7 +10,7 @@ from evennia_ai.core.turn import goals as core_goals
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import AssistantError, StaleEpochError, ToolError
-from evennia_ai.memory.evidence import Evidence
+from evennia_ai.memory.evidence import ShownMemories
 from evennia_ai.runtime import goals
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.fence import Fence
@@ -124,7 +124,7 @@ async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
     fence = Fence.of(script)
     asker = Asker(script, client, fence, turn=turn)
     asked = core_goals.split_request(goal["text"], core_goals.lines(known))
-    evidence = Evidence(script, fence, WORLD)
+    evidence = ShownMemories(script, fence, WORLD)
     try:
         reply = await asker.ask(asked, ContextType.GOAL_DECOMPOSE, Purpose.PLANNING, evidence)
     except StaleEpochError:

@@ -13,6 +13,7 @@ from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.safety import guidelines
 from evennia_ai.core.turn.toolspec import ToolCategory
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ToolDeniedError, ToolError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import state
@@ -26,7 +27,7 @@ from evennia_ai.tools.registry import register
 FOR_SETTING_UP = "your guidelines are changed with whoever may set you up, and with nobody else"
 
 
-def _sets_up(character: Character, being: Any) -> bool:
+def _sets_up(character: Character, being: Being) -> bool:
     account = getattr(being, "account", None) or being
     staff = is_staff(being) or is_staff(account)
     return has_right(character.assistant_script, being, Right.CONFIGURE, is_staff=staff)
@@ -68,7 +69,7 @@ class ProposeGuideline(Tool):
         """True where nobody else can talk it into a proposal."""
         return _began(character, turn)
 
-    def question(self, character: Character, turn: Turn, arguments: Mapping[str, Any]) -> str:
+    def question(self, character: Character, turn: Turn, arguments: Mapping[str, object]) -> str:
         """The difference, as whoever decides reads it."""
         if not _began(character, turn):
             raise ToolDeniedError(FOR_SETTING_UP)
@@ -87,7 +88,7 @@ class ProposeGuideline(Tool):
         return f"your guidelines are changed: {guidelines.difference(kept, new)}"
 
 
-def _new(kept: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def _new(kept: tuple[str, ...], arguments: Mapping[str, object]) -> tuple[str, ...]:
     try:
         return guidelines.proposed(
             kept, str(arguments.get("text", "")), str(arguments.get("replaces", ""))

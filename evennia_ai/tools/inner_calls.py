@@ -35,7 +35,7 @@ from evennia_ai.errors import AssistantError, ConfigurationError, ModelTimeoutEr
 from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import counter_for
 from evennia_ai.memory import modes
-from evennia_ai.memory.evidence import Evidence
+from evennia_ai.memory.evidence import ShownMemories
 from evennia_ai.prompts import Scene, compose_inner, facts_of, stage
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
@@ -68,7 +68,7 @@ def config_of(script: Assistant, context_type: ContextType) -> ContextConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class InnerSetup:
     """An inner context as it is entered: what its prompt is made of, and what may be done there."""
 
     scene: Scene
@@ -79,7 +79,7 @@ class Room:
 
 def enter(
     script: Assistant, client: Client, context_type: ContextType, looks: Iterable[str] = ()
-) -> Room:
+) -> InnerSetup:
     """An inner context as it holds now.
 
     Args:
@@ -104,7 +104,7 @@ def enter(
     pattern = compose_pattern(config, scene.context)
     offered = {name: SPECS[name] for name in looks if pattern.offers(SPECS[name])}
     is_offering = client.supports_tools and pattern.max_iterations > 1
-    return Room(
+    return InnerSetup(
         scene, offered if is_offering else {}, pattern.max_iterations, pattern.calls_per_reply
     )
 
@@ -154,7 +154,7 @@ class Asker:
         request: Request,
         context_type: ContextType,
         purpose: str,
-        evidence: Evidence | None = None,
+        evidence: ShownMemories | None = None,
     ) -> str:
         """The model's answer to a request, perhaps after it looked something up.
 
@@ -192,16 +192,15 @@ class Asker:
             said += [call_message(*calls)]
             said += [result_message(call, result, advisory) for call, result in told]
 
-    def _enter(self, context_type: ContextType, evidence: Evidence | None) -> Room:
+    def _enter(self, context_type: ContextType, evidence: ShownMemories | None) -> InnerSetup:
         try:
             return enter(self.script, self.client, context_type, evidence.looks if evidence else ())
         except ConfigurationError as error:
             raise PutOffError(str(error)) from None
 
     async def _call(
-        self, room: Room, request: Request, said: Sequence[Message], purpose: str
+        self, room: InnerSetup, request: Request, said: Sequence[Message], purpose: str
     ) -> Reply:
-        """One model call."""
         self.fence.check()
         prompt = compose_inner(room.scene, request, room.specs)
         if prompt.usage_ratio > 1:
@@ -271,7 +270,7 @@ class Asker:
 
 
 async def _looked_up(
-    evidence: Evidence, call: ToolCall, specs: Mapping[str, ToolSpec]
+    evidence: ShownMemories, call: ToolCall, specs: Mapping[str, ToolSpec]
 ) -> ToolResult:
     """The result of a call, or what is wrong with it."""
     spec = specs.get(call.name)

@@ -41,7 +41,7 @@ FREE = "free"
 ADVICE = "answer whoever told you, in a whisper or a page, or let it be"
 
 
-class People:
+class PeopleLookup:
     """The people of the game, as a call names them."""
 
     def online(self, name: str, asker_id: str, character: Character) -> Account:
@@ -69,7 +69,7 @@ class Guard:
 
     script: Assistant
     check: Callable[[str, Turn], None]
-    people: People = field(default_factory=People)
+    people: PeopleLookup = field(default_factory=PeopleLookup)
 
     def refusal(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> str:
         """The reason why a call may not be made at all, for the model, or ""."""

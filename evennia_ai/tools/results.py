@@ -40,7 +40,7 @@ def _as_text(value: object) -> str:
         return str(value)
 
 
-def _only(rest: Mapping[str, Any], *names: str) -> Any:
+def _only(rest: Mapping[str, object], *names: str) -> Any:
     """The first of these members that is there, else all of them."""
     return next((rest[name] for name in names if rest.get(name)), rest or None)
 

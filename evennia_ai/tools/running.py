@@ -92,14 +92,14 @@ def _limit(spec: ToolSpec, call: ToolCall) -> float:
     return min(spec.timeout_seconds, call.deadline_seconds)
 
 
-def _within(seconds: float, outcome: Deferred[Any], clock: Clock, name: str) -> Deferred[Any]:
+def _within(seconds: float, outcome: Deferred[object], clock: Clock, name: str) -> Deferred[Any]:
     """The outcome of a tool that waits, within so many seconds.
 
     A tool that does not end even when it is cancelled is left behind: its result reaches nobody.
     Cancelling what is returned here cancels the tool.
     """
 
-    def leave(_: Deferred[Any]) -> None:
+    def leave(_: Deferred[object]) -> None:
         timer.cancel()
         outcome.cancel()
 

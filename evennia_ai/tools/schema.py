@@ -65,7 +65,7 @@ def _value_problem(value: object) -> str:
     return ""
 
 
-def _size_problem(arguments: Mapping[str, Any]) -> str:
+def _size_problem(arguments: Mapping[str, object]) -> str:
     """The first value of the arguments that is too much or no JSON, or ""."""
     level: list[Any] = [arguments]
     count = length = depth = 0
@@ -163,7 +163,7 @@ def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, 
     return f"{spec.name} has no argument {one_line(str(extra), 40)}; it takes {takes}"
 
 
-def _fits_plainly(schema: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+def _fits_plainly(schema: Mapping[str, object], given: Mapping[str, object]) -> bool:
     """True for arguments without a problem so far, of a schema that wants their types, no more.
 
     False says nothing. Most calls of most tools are such, and the library takes long for them.
@@ -180,7 +180,7 @@ def _fits_plainly(schema: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     return True
 
 
-def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
     """The fault of these arguments, in words for the model, or "". Never raises.
 
     A null for an argument that may be left out counts as left out.
@@ -204,7 +204,7 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
     return one_line(problem, LONGEST_PROBLEM)
 
 
-def fitted(spec: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def fitted(spec: ToolSpec, arguments: Mapping[str, object]) -> dict[str, Any]:
     """Arguments without a problem, as the tool is given them.
 
     A null that only says "left out" is left out, so that the tool's default holds; a whole number
@@ -218,7 +218,7 @@ def fitted(spec: ToolSpec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _present(validator: Validator, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _present(validator: Validator, arguments: Mapping[str, object]) -> dict[str, Any]:
     """The arguments without a null where the schema knows none and needs none."""
     known, required = _properties(validator.schema), validator.schema.get("required", ())
     return {

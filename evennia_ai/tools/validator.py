@@ -20,7 +20,7 @@ from referencing import Registry
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import is_deep
-from evennia_ai.llm.offers import Kept
+from evennia_ai.llm.offers import IdentityCache
 
 LONGEST_SCHEMA = 20_000
 LONGEST_PATTERN = 100
@@ -172,7 +172,7 @@ def _validator_of(schema: object) -> Any:
 
 
 # For the same schema the same one: a validator for it, or why it cannot be used, as a text.
-validator_of: Kept[object, Any] = Kept(_validator_of)
+validator_of: IdentityCache[object, Any] = IdentityCache(_validator_of)
 
 
 def schema_problem(schema: object) -> str:

@@ -21,7 +21,7 @@ LABELS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Rectangle:
     """A rectangle.
 
     Attributes:
@@ -69,7 +69,7 @@ class Chart:
     key: str
     title: str
     desc: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Rectangle, ...]
     ticks: tuple[Mark, ...]
     labels: tuple[Mark, ...]
     legend: tuple[Legend, ...]
@@ -145,7 +145,7 @@ def _blocks(
     series: Mapping[str, Sequence[float]],
     scale: float,
     form: Callable[[float], str],
-) -> list[Block]:
+) -> list[Rectangle]:
     step = (WIDTH - LEFT - RIGHT) / max(1, len(days))
     found = []
     for place, day in enumerate(days):
@@ -157,7 +157,7 @@ def _blocks(
                 told = f"{day}, {name}: {form(value)}"
                 x, width = LEFT + step * (place + GAP / 2), step * (1 - GAP)
                 x, y, width, height = (round(n, 2) for n in (x, base, width, value * scale))
-                found.append(Block(x, y, width, height, look, told))
+                found.append(Rectangle(x, y, width, height, look, told))
     return found
 
 

@@ -12,13 +12,13 @@ from evennia_ai.operations.audit.edits import Edit
 from evennia_ai.operations.audit.undoing import MadeEdit
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.web.rows import ONE, Action, Shown, Visit
-from evennia_ai.web.typed import Part, compared, time_shown, value_shown, whole_in
+from evennia_ai.web.typed import DiffPart, compared, time_shown, value_shown, whole_in
 
 MOST_SHOWN, LONGEST_WORDS = 10, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ValueChange:
     """A value as it was and as it is."""
 
     name: str
@@ -32,7 +32,7 @@ class Change:
         return f"{self.name}: {old} -> {new}"
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[DiffPart]:
         """Both as one text, word by word; compared when the page is written, in a web thread."""
         return compared(self.old, self.new)
 
@@ -44,7 +44,7 @@ class ShownEdit:
     number: int
     at: str
     by: str
-    changes: list[Change]
+    changes: list[ValueChange]
 
     @property
     def title(self) -> str:
@@ -52,9 +52,9 @@ class ShownEdit:
         return f"Edit {self.number}"
 
 
-def change_of(name: str, old: object, new: object) -> Change:
+def change_of(name: str, old: object, new: object) -> ValueChange:
     """A change of values of any kind."""
-    return Change(name, value_shown(old), value_shown(new))
+    return ValueChange(name, value_shown(old), value_shown(new))
 
 
 def edits_of(visit: Visit, most: int | None = MOST_SHOWN) -> Shown:

@@ -19,12 +19,12 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
 from evennia_ai import audit
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights import callers
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.watching import FEED
 from evennia_ai.runtime.web_requests import address_of, read_only_session
-from evennia_ai.web.stream import Streams, Wanted, child_name
+from evennia_ai.web.stream import StreamQuery, Streams, child_name
 
 NO_LOGIN = "Log in to the game's web site first."
 LONGEST_MARK = 40
@@ -48,8 +48,8 @@ class StreamResource(Resource):
             return _refused(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong.")
         if not wanted.ok:
             status = {
-                Problem.UNAVAILABLE: HTTPStatus.UNAUTHORIZED,
-                Problem.FORBIDDEN: HTTPStatus.FORBIDDEN,
+                ProblemKind.UNAVAILABLE: HTTPStatus.UNAUTHORIZED,
+                ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
             }.get(wanted.problem, HTTPStatus.NOT_FOUND)
             return _refused(request, status, wanted.message)
         self.streams.open(request, wanted.data)
@@ -63,7 +63,7 @@ def _refused(request: Request, status: HTTPStatus, told: str) -> bytes:
     return told.encode()
 
 
-def _wanted(request: Request) -> Result[Wanted]:
+def _wanted(request: Request) -> Result[StreamQuery]:
     """The stream that is asked for, if whoever asks may have it; else why not."""
     cookie = request.getCookie(settings.SESSION_COOKIE_NAME.encode()) or b""
     asker = HttpRequest()
@@ -80,7 +80,7 @@ def _wanted(request: Request) -> Result[Wanted]:
         return found.as_refusal()
     mark = request.getHeader("last-event-id") or _given(request, b"after")
     key = str(found.data.key) if found.data is not None else ""
-    return Result(True, "", Wanted(int(user.pk), key, mark[:LONGEST_MARK]))
+    return Result(True, "", StreamQuery(int(user.pk), key, mark[:LONGEST_MARK]))
 
 
 def _given(request: Request, name: bytes) -> str:
@@ -97,12 +97,12 @@ def _meta(request: Request) -> dict[str, object]:
     }
 
 
-def tell_of_facts(event: str, name: str, details: Mapping[str, Any]) -> None:
+def tell_of_facts(event: str, name: str, details: Mapping[str, object]) -> None:
     """A listener of the record: of whatever happened to an assistant, whoever watches is told."""
     FEED.tell(name)
 
 
-def start_plugin_services(server: Any) -> None:
+def start_plugin_services(server: object) -> None:
     """Called by Evennia's server when it starts: put the stream beside the web site."""
     if not hasattr(server, "web_root"):
         return  # a game without a web site

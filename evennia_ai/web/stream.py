@@ -50,7 +50,7 @@ def address_of_stream(assistant: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StreamQuery:
     """The request of a page.
 
     Attributes:
@@ -64,14 +64,14 @@ class Wanted:
     after: str
 
 
-class Stream:
+class PageStream:
     """One page that is told what is new.
 
     Changes that come too fast for the page, or while it does not read, become one. It is a push
     producer, as Twisted calls what is told when to pause.
     """
 
-    def __init__(self, request: Request, wanted: Wanted, streams: Streams) -> None:
+    def __init__(self, request: Request, wanted: StreamQuery, streams: Streams) -> None:
         self.wanted, self._request, self._streams = wanted, request, streams
         self._clock = streams.clock
         self._pause = PAUSE_SECONDS if wanted.assistant else LONG_PAUSE_SECONDS
@@ -197,22 +197,22 @@ class Streams:
 
     def __init__(self, clock: Reactor, feed: Feed = FEED) -> None:
         self.clock, self.feed = clock, feed
-        self._of: defaultdict[int, list[Stream]] = defaultdict(list)
+        self._of: defaultdict[int, list[PageStream]] = defaultdict(list)
 
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
 
-    def open(self, request: Request, wanted: Wanted) -> Stream:
+    def open(self, request: Request, wanted: StreamQuery) -> PageStream:
         """Begin a stream. Of one account too many, the oldest ends: it may be a page long left."""
         mine = self._of[wanted.account]
         while len(mine) >= MOST_OF_AN_ACCOUNT:
             mine[0].close(retry_ms=RETRY_LATER_MS)
-        stream = Stream(request, wanted, self)
+        stream = PageStream(request, wanted, self)
         self._of[wanted.account].append(stream)
         stream.begin()
         return stream
 
-    def leave(self, stream: Stream) -> None:
+    def leave(self, stream: PageStream) -> None:
         """Forget a stream that ended."""
         self.feed.watchers.discard(stream.hear)
         mine = self._of[stream.wanted.account]

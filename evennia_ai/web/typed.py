@@ -23,7 +23,7 @@ MOST_COMPARED = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DiffPart:
     """A part of two texts: in both ("same"), only in the first ("old"), only in the second."""
 
     kind: str
@@ -109,23 +109,23 @@ def value_shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, default=str) if value else "nothing"
 
 
-def compared(old: str, new: str) -> list[Part]:
+def compared(old: str, new: str) -> list[DiffPart]:
     """Two texts as parts of one, word by word."""
     if len(old) + len(new) > MOST_COMPARED:
-        return [Part("old", old), Part("new", new)]
+        return [DiffPart("old", old), DiffPart("new", new)]
     return list(_parts(_words(old), _words(new)))
 
 
-def _parts(old: list[str], new: list[str]) -> Iterator[Part]:
+def _parts(old: list[str], new: list[str]) -> Iterator[DiffPart]:
     for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         before, after = "".join(old[a:b]), "".join(new[c:d])
         if before == after:
-            yield Part("same", before)
+            yield DiffPart("same", before)
             continue
         if before:
-            yield Part("old", before)
+            yield DiffPart("old", before)
         if after:
-            yield Part("new", after)
+            yield DiffPart("new", after)
 
 
 def _words(text: str) -> list[str]:

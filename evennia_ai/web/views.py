@@ -27,7 +27,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
@@ -40,13 +40,13 @@ POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-STATUSES: Mapping[Problem, HTTPStatus] = {
-    Problem.NONE: HTTPStatus.OK,
-    Problem.INVALID: HTTPStatus.BAD_REQUEST,
-    Problem.FORBIDDEN: HTTPStatus.FORBIDDEN,
-    Problem.MISSING: HTTPStatus.NOT_FOUND,
-    Problem.CONFLICT: HTTPStatus.CONFLICT,
-    Problem.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+STATUSES: Mapping[ProblemKind, HTTPStatus] = {
+    ProblemKind.NONE: HTTPStatus.OK,
+    ProblemKind.INVALID: HTTPStatus.BAD_REQUEST,
+    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    ProblemKind.MISSING: HTTPStatus.NOT_FOUND,
+    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
+    ProblemKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 OWN_FAULT = "Something went wrong in the game; its log has more."
 # The page that every account may see.
@@ -56,7 +56,7 @@ LONGEST_MESSAGE = 1000
 Seen = tuple[Menu, Shown]
 
 
-class RefusedError(Exception):
+class PageRefusedError(Exception):
     """A request that is not served, for the reason of a result."""
 
     def __init__(self, result: Result) -> None:
@@ -77,8 +77,8 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
 
         try:
             menu, shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
-        except RefusedError as error:
-            if page.otherwise and error.result.problem is Problem.FORBIDDEN:
+        except PageRefusedError as error:
+            if page.otherwise and error.result.problem is ProblemKind.FORBIDDEN:
                 return redirect(page_address(page.otherwise))
             raise
         return _rendered(request, page, path, menu, shown, is_revealed=is_revealing)
@@ -156,10 +156,12 @@ def _shown_again(page: Page, visit: Visit, said: Result) -> Seen | Deferred[Seen
     """The page of a button or a file that came to nothing, with what was said to it.
 
     Raises:
-        RefusedError: the visitor may not see that page: then it is only said.
+        PageRefusedError: the visitor may not see that page: then it is only said.
     """
     if not _may_see(page, visit):
-        raise RefusedError(Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal())
+        raise PageRefusedError(
+            Result.forbidden(callers.NOT_YOURS) if said.ok else said.as_refusal()
+        )
     visit.said = said
     return _shown(page, visit)
 
@@ -187,7 +189,7 @@ def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
 def _require(act: str, visit: Visit) -> None:
     refused = callers.find_allowed(act, visit.account, visit.path.get("key"))
     if not refused.ok:
-        raise RefusedError(refused)
+        raise PageRefusedError(refused)
 
 
 def _in_the_game(
@@ -201,7 +203,7 @@ def _in_the_game(
     """Do something in the game's thread, as the person who asks and with the right it needs.
 
     Raises:
-        RefusedError: the person may not, or there is no such assistant.
+        PageRefusedError: the person may not, or there is no such assistant.
         GameBusyError: the game does not answer in time.
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
@@ -216,12 +218,12 @@ def _in_the_game(
         set_script_prefix(prefix)
         known = callers.account_of(pk, address)
         if not known.ok:
-            raise RefusedError(Result.forbidden(known.message))
+            raise PageRefusedError(Result.forbidden(known.message))
         account = known.data
         with audit.acting(str(account.key), "web"):
             found = callers.find_allowed(act, account, path.get("key"))
             if not found.ok:
-                raise RefusedError(found)
+                raise PageRefusedError(found)
             visit = Visit(account, found.data, Look.of(account), query, form, files, path)
             return do(visit)
 
@@ -235,7 +237,7 @@ def _typed(value: object) -> str:
     return str(value).replace("\x00", "")
 
 
-def _address(page: Page, path: Mapping[str, Any]) -> str:
+def _address(page: Page, path: Mapping[str, object]) -> str:
     """The address of a page, with what of the path it knows."""
     names = {name: value for name, value in path.items() if f":{name}>" in page.path}
     return page_address(page.name, **names)
@@ -283,7 +285,7 @@ def _to_the_login(request: HttpRequest) -> HttpResponse:
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """The page that says why there is no other."""
-    if isinstance(error, RefusedError):
+    if isinstance(error, PageRefusedError):
         status, told = STATUSES[error.result.problem], error.result.message
     elif isinstance(error, GameBusyError):
         status, told = HTTPStatus.SERVICE_UNAVAILABLE, f"Not now: {error}."
@@ -303,7 +305,7 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
 def _rendered(
     request: HttpRequest,
     page: Page,
-    path: Mapping[str, Any],
+    path: Mapping[str, object],
     menu: Menu,
     shown: Shown,
     *,
@@ -324,7 +326,7 @@ def _rendered(
     return HttpResponse(_text(request, page.name, context), status=status)
 
 
-def _text(request: HttpRequest, template: str, context: Mapping[str, Any]) -> str:
+def _text(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
     """A template's text, whole or, for htmx, its content alone; no context processor runs."""
     is_part = bool(request.headers.get("HX-Request"))
     given = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -138,7 +138,7 @@ def silence(bells: Iterable[int]) -> None:
         _told(_manager().cancel_job_by_id, bell, delete_job=True)
 
 
-def _told(ask: Any, *given: Any, **named: Any) -> Any:
+def _told(ask: Callable[..., object], *given: Any, **named: Any) -> Any:
     """Ask the package over the game's own connection, within its transaction."""
     connection.ensure_connection()
     errors = importlib.import_module("procrastinate.exceptions")

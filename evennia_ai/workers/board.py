@@ -40,7 +40,7 @@ DELETE FROM {_TABLE} USING unhurried WHERE key IN (
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PostedJob:
     """A job as it is put up.
 
     Attributes:
@@ -95,7 +95,7 @@ class UnsureError(DatabaseError):
 # ---- of the server -----------------------------------------------------------------------------
 
 
-def put(notice: Notice) -> None:
+def put(notice: PostedJob) -> None:
     """Put a job up and ring for it.
 
     Raises:
@@ -114,7 +114,7 @@ def put(notice: Notice) -> None:
         raise
 
 
-def _put(notice: Notice) -> None:
+def _put(notice: PostedJob) -> None:
     lock = f"{notice.kind}:{notice.assistant}" if notice.is_alone else None
     if notice.is_alone:
         _take_back(WorkJob.objects.filter(assistant=notice.assistant, kind=notice.kind))

@@ -14,7 +14,7 @@ from evennia_ai.llm.fallback import Client
 from evennia_ai.memory_store.port import Item
 from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.workers import board
-from evennia_ai.workers.port import Run, Standing
+from evennia_ai.workers.port import Run, WorkersStanding
 
 NO_RUN = ""
 
@@ -53,9 +53,9 @@ class Here:
     def drop(self, assistant: int) -> None:
         """Nothing: what is under way is cancelled by whoever waits for it."""
 
-    def standing(self, assistant: int | None = None) -> Standing:
+    def standing(self, assistant: int | None = None) -> WorkersStanding:
         """Nothing waits for workers."""
-        return Standing(problem=self._problem)
+        return WorkersStanding(problem=self._problem)
 
     def close(self) -> Deferred[None]:
         """There is nothing to take back."""

@@ -34,7 +34,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WorkersStanding:
     """The standing of work that is done by workers.
 
     Attributes:
@@ -56,7 +56,7 @@ class Standing:
     problem: str = ""
 
 
-class Work(Protocol):
+class BackgroundWork(Protocol):
     """The place of work that nobody waits for. To be called in the reactor's thread.
 
     Attributes:
@@ -86,7 +86,7 @@ class Work(Protocol):
     def drop(self, assistant: int) -> None:
         """Take everything back that an assistant waits for: it is stopped, or gone."""
 
-    def standing(self, assistant: int | None = None) -> Standing:
+    def standing(self, assistant: int | None = None) -> WorkersStanding:
         """The standing of an assistant's work, or with None of all."""
 
     def close(self) -> Deferred[None]:

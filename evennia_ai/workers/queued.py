@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from django.db import DatabaseError
 from twisted.internet.defer import Deferred, fail, succeed
@@ -34,10 +33,10 @@ from evennia_ai.workers.port import (
     NoWorkerError,
     PoisonError,
     Run,
-    Standing,
     UnsentError,
     WorkerError,
     WorkerLostError,
+    WorkersStanding,
 )
 
 # So many heartbeats that are not heard, and a worker counts as gone.
@@ -56,7 +55,7 @@ STALLED = "{count} jobs belong to workers that ended without a word; another tak
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenJob:
     """A job that somebody waits for."""
 
     done: Deferred[bytes]
@@ -80,8 +79,8 @@ class Queued:
         self._memory = memory
         self._reactor = reactor
         self._run = secrets.token_hex(16)
-        self._open: dict[str, _Open] = {}
-        self._unput: list[board.Notice] = []
+        self._open: dict[str, _OpenJob] = {}
+        self._unput: list[board.PostedJob] = []
         self._dropped: set[str] = set()
         self._timer: IDelayedCall | None = None
         self._is_ready = False
@@ -130,14 +129,14 @@ class Queued:
             return fail(_error(kind)(self._problem))
         key, is_ask = secrets.token_hex(16), kind == kinds.ASK
         priority = bell.URGENT if is_ask else bell.USUAL
-        notice = board.Notice(
+        notice = board.PostedJob(
             key, self._run, run.assistant, run.epoch, kind, given, seconds, is_ask, priority
         )
         if is_ask:
             self._supersede(run.assistant)
         done: Deferred[bytes] = Deferred(partial(self._cancelled, key))
         deadline = None if is_ask else self._reactor.callLater(seconds, self._late, key)
-        self._open[key] = _Open(done, run, kind, deadline)
+        self._open[key] = _OpenJob(done, run, kind, deadline)
         if not self._unput:
             self._reactor.callLater(0, self._put)
         self._unput.append(notice)
@@ -153,7 +152,7 @@ class Queued:
                 self._put_one(notice)
         self._look_in(self._config.poll_seconds)
 
-    def _put_one(self, notice: board.Notice) -> None:
+    def _put_one(self, notice: board.PostedJob) -> None:
         """Put one up by itself, so that what hinders it hinders no other."""
         is_ask = notice.kind == kinds.ASK
         try:
@@ -308,24 +307,24 @@ class Queued:
             self._workers = self._reactor.seconds(), count
         return count
 
-    def standing(self, assistant: int | None = None) -> Standing:
+    def standing(self, assistant: int | None = None) -> WorkersStanding:
         """The standing of what workers do, from the database."""
         if not self._is_able():
-            return Standing(True, given_up=self._given_up, problem=self._problem)
+            return WorkersStanding(True, given_up=self._given_up, problem=self._problem)
         try:
             waiting, running, stalled = board.count(assistant, self._silence)
             workers = board.alive(self._silence).count()
             theirs = board.problems(self._silence)
         except DatabaseError as error:
             self._trouble(error)
-            return Standing(True, given_up=self._given_up, problem=self._problem)
+            return WorkersStanding(True, given_up=self._given_up, problem=self._problem)
         problem = theirs
         if not workers:
             left = waiting + stalled
             problem = NOBODY_WAITS.format(count=left) if left else NOBODY
         elif stalled:
             problem = STALLED.format(count=stalled)
-        return Standing(True, waiting, running, stalled, workers, self._given_up, problem)
+        return WorkersStanding(True, waiting, running, stalled, workers, self._given_up, problem)
 
     def close(self) -> Deferred[None]:
         """Take everything back; what waits is over."""
@@ -362,7 +361,7 @@ class WorkersTransport:
         self._seconds = seconds
         self._place = transport
 
-    def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
+    def post(self, body: Mapping[str, object]) -> Deferred[bytes]:
         """Ask for one completion. Cancelling takes the job back, and closes the worker's socket."""
         place = self._place
         mark = place.mark_key(kinds.key_mark)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from types import ModuleType
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, connection, connections
@@ -176,7 +177,7 @@ class Worker:
             await self._hands.close()
             await self._threads.close()
 
-    async def _work(self, procrastinate: Any, engine: Any) -> None:
+    async def _work(self, procrastinate: ModuleType, engine: ModuleType) -> None:
         """Work until a signal, or until the database is lost; the engine ends then as well."""
         self._app = procrastinate.App(connector=_connector(procrastinate, self._config))
         self._app.task(self._do, name=bell.TASK, queue=bell.QUEUE)
@@ -288,7 +289,7 @@ class Worker:
             making.cancel()
 
 
-def _connector(procrastinate: Any, config: WorkersConfig) -> Any:
+def _connector(procrastinate: ModuleType, config: WorkersConfig) -> Any:
     """Procrastinate's own connections to the game's database."""
     given = connection.get_connection_params()
     # Django's own classes, which only its own connections take.

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evennia_ai.a2a_client.addresses import Place, UnknownHostError, locate
+from evennia_ai.a2a_client.addresses import ResolvedAddress, UnknownHostError, locate
 
 HERE = ("127.0.0.0/8", "::1/128")
 
@@ -17,7 +17,7 @@ def test_a_look_up_takes_no_thread_of_others() -> None:
     """The loop's own threads may all be taken, and a host is found all the same."""
     release = threading.Event()
 
-    async def find() -> Place:
+    async def find() -> ResolvedAddress:
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(1))
         taken = loop.run_in_executor(None, release.wait)

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.a2a_client.cards import JSONRPC, REST, Card
+from evennia_ai.a2a_client.cards import JSONRPC, REST, RemoteCard
 from evennia_ai.a2a_client.protocol import (
     CANCEL,
     GET,
     MOST_TEXT,
     SEND,
-    RefusedError,
-    Sent,
+    AgentMessage,
+    AgentRefusedError,
     code_of,
     complaint_of,
     read_json,
@@ -28,8 +28,8 @@ from evennia_ai.errors import ToolError
 from evennia_ai.mcp.pins import Pin
 
 PIN = Pin("", "{}")
-RPC = Card("Atlas", "", "https://maps.example/rpc", JSONRPC, PIN)
-PLAIN = Card("Atlas", "", "https://maps.example", REST, PIN)
+RPC = RemoteCard("Atlas", "", "https://maps.example/rpc", JSONRPC, PIN)
+PLAIN = RemoteCard("Atlas", "", "https://maps.example", REST, PIN)
 DONE = {
     "id": "t1",
     "contextId": "c1",
@@ -41,9 +41,9 @@ DONE = {
 
 def test_calls_by_either_binding() -> None:
     """The same three calls: one address with methods in the body, or an address for each."""
-    sent = Sent("m1", "Where?", metadata={"hops": 1}).as_params()
+    sent = AgentMessage("m1", "Where?", metadata={"hops": 1}).as_params()
     assert "taskId" not in sent["message"]
-    assert "t1" == Sent("m1", "There.", "t1", "c1").as_params()["message"]["taskId"]
+    assert "t1" == AgentMessage("m1", "There.", "t1", "c1").as_params()["message"]["taskId"]
     made = json.loads(request_of(RPC, SEND, sent).body or b"")
     assert ("SendMessage", sent) == (made["method"], made["params"])
     ways = [request_of(PLAIN, call, {"id": "a/../b", **sent}) for call in (SEND, GET, CANCEL)]
@@ -81,8 +81,12 @@ def test_a_long_answer_is_cut() -> None:
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        *((code, RefusedError) for code in (-32700, -32600, -32601, -32602)),
-        *((code, RefusedError) for code in range(-32009, -32000) if code not in (-32006, -32005)),
+        *((code, AgentRefusedError) for code in (-32700, -32600, -32601, -32602)),
+        *(
+            (code, AgentRefusedError)
+            for code in range(-32009, -32000)
+            if code not in (-32006, -32005)
+        ),
         *(
             (code, ConnectionError)
             for code in (-32603, -32006, -32005, -32000, -32010, 1, "x", None)

@@ -14,7 +14,15 @@ from django.test.utils import override_settings
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 
-from evennia_ai.runtime.game_thread import ANY, CUT_OFF, LONG, NOT_BEGUN, GameBusyError, Room, run
+from evennia_ai.runtime.game_thread import (
+    ANY,
+    CUT_OFF,
+    LONG,
+    NOT_BEGUN,
+    GameBusyError,
+    WaitingRoom,
+    run,
+)
 from tests.api.support import ApiTest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +105,7 @@ class TestInTheGamesOwnThread:
 
     def test_there_is_room_for_so_many(self) -> None:
         """One more is refused at once, and when one is through there is room again."""
-        room = Room()
+        room = WaitingRoom()
         with room.place(2):
             with room.place(2), pytest.raises(GameBusyError, match="2 requests"), room.place(2):
                 pass

@@ -40,15 +40,15 @@ PEOPLE = ("superuser", "admin", "builder with control", "builder", "player", "gu
 HEAD = """\
 # Rights of the API
 
-Made by `tests/api/test_rights.py`, which compares it with what a game answers.
+`tests/api/test_rights.py` makes this page and compares it with the answers of a game.
 
-Each entry is the status of a request that is right in itself. Where it depends on the state of the
-assistant there are four: running, stopped by a person, locked by itself, and no such assistant.
-What has no assistant in its address has one. Who "has control" passes the assistant's lock
-`ai_control`; the lock here lets admins pass, and one builder. To nobody who is not staff it is told
-whether there is an assistant of a name, but for `me/`, which is for everybody, as in the game.
-`{person}` is a player, `{memory}` what they said in private, `{own}` what whoever asks said, and
-`{lore}` a piece of lore.
+Each entry is the status that a well-formed request gets. If it depends on the state of the
+assistant, there are four: running, stopped by a person, locked by itself, and no such assistant.
+An address without an assistant has one. Somebody who "has control" passes the assistant's lock
+`ai_control`; here it lets admins pass, and one builder. People who are not staff are not told
+whether an assistant of a name exists, except under `me/`, which is for everybody, as in the game.
+`{person}` is a player, `{memory}` what that player said in private, `{own}` what the person who
+asks said, and `{lore}` a piece of lore.
 
 """
 

@@ -13,7 +13,7 @@ from evennia_ai.core.turn.contexts import (
     ContextConfig,
     ContextFields,
     ContextType,
-    Part,
+    PromptPart,
     context_for,
     part_before,
 )
@@ -79,15 +79,15 @@ def test_planning_has_no_tools() -> None:
 @pytest.mark.parametrize(
     ("part", "number"),
     [
-        pytest.param(Part.SYSTEM_PROMPT, 0, id="the first itself"),
-        pytest.param(Part.SYSTEM_PROMPT, 999, id="the end of the first gap"),
-        pytest.param(Part.CHARACTER, 1000, id="the second itself"),
-        pytest.param(Part.CHARACTER, 1499, id="the end of a short gap"),
-        pytest.param(Part.ENTITIES, 1501, id="the beginning of a gap"),
-        pytest.param(Part.TOOL_RESULT, 7999, id="after the last"),
+        pytest.param(PromptPart.SYSTEM_PROMPT, 0, id="the first itself"),
+        pytest.param(PromptPart.SYSTEM_PROMPT, 999, id="the end of the first gap"),
+        pytest.param(PromptPart.CHARACTER, 1000, id="the second itself"),
+        pytest.param(PromptPart.CHARACTER, 1499, id="the end of a short gap"),
+        pytest.param(PromptPart.ENTITIES, 1501, id="the beginning of a gap"),
+        pytest.param(PromptPart.TOOL_RESULT, 7999, id="after the last"),
     ],
 )
-def test_whose_gap_an_id_is_in(part: Part, number: int) -> None:
+def test_whose_gap_an_id_is_in(part: PromptPart, number: int) -> None:
     """A component of a game's own goes with the part before it."""
     assert part is part_before(number)
 

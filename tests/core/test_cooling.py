@@ -15,8 +15,8 @@ from evennia_ai.core.safety.cooling import (
     NOBODY,
     Blame,
     Case,
+    Consequences,
     Ended,
-    Judgement,
     in_words,
     share_of,
 )
@@ -39,7 +39,7 @@ def halted(person: str = TOM, cause: Cause = Cause.REPEAT, **more: bool) -> Ende
     return Ended(person, is_failure=True, cause=cause, **more)
 
 
-def judge(blame: Blame, *ends: Ended, now: float = 0.0, config: Cooling = COOL) -> Judgement:
+def judge(blame: Blame, *ends: Ended, now: float = 0.0, config: Cooling = COOL) -> Consequences:
     """What follows from the last of some turns."""
     for ended in ends[:-1]:
         blame.judge(ended, now, config, MOST)
@@ -79,7 +79,9 @@ def test_hole_b12_a_second_person_locks() -> None:
     """Whoever meets the same within the hour locks it, and staff read who they were."""
     blame = Blame()
     assert 60.0 == judge(blame, halted()).cools
-    assert Judgement(0, Cause.REPEAT, people=(TOM, MIRA)) == judge(blame, halted(MIRA), now=3600.0)
+    assert Consequences(0, Cause.REPEAT, people=(TOM, MIRA)) == judge(
+        blame, halted(MIRA), now=3600.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_hole_d26_failures_of_one_person_cool_that_person_off() -> None:
 def test_hole_d26_failures_of_several_people_count_on() -> None:
     """Three of one and two of another are five."""
     judged = judge(Blame(), *[failed()] * 4, failed(MIRA), failed(MIRA))
-    assert Judgement(5, Cause.CONSECUTIVE_ERRORS, people=(TOM, MIRA)) == judged
+    assert Consequences(5, Cause.CONSECUTIVE_ERRORS, people=(TOM, MIRA)) == judged
 
 
 def test_hole_d26_what_is_laid_to_nobody_locks_as_ever() -> None:
@@ -177,7 +179,7 @@ def test_what_does_not_count_changes_nothing() -> None:
     """Such as what an open breaker kept from being asked."""
     blame = Blame()
     ended = Ended(TOM, is_failure=True)
-    assert Judgement(2) == judge(blame, failed(), failed(), ended)
+    assert Consequences(2) == judge(blame, failed(), failed(), ended)
 
 
 def test_who_waits_and_for_how_long() -> None:
@@ -200,7 +202,7 @@ def test_waits_are_forgotten() -> None:
 
 def test_no_wait_where_none_is_set() -> None:
     """The turn is over, and that is all."""
-    assert Judgement(0) == judge(Blame(), halted(), config=Cooling(first_seconds=0.0))
+    assert Consequences(0) == judge(Blame(), halted(), config=Cooling(first_seconds=0.0))
 
 
 def test_a_count_that_somebody_set_is_laid_to_nobody() -> None:

@@ -20,7 +20,7 @@ from evennia_ai.core.turn.goal_times import (
     read,
 )
 from evennia_ai.core.turn.goals import (
-    Goals,
+    StoredGoals,
     active,
     add,
     come_due,
@@ -48,9 +48,9 @@ def clocks(hours: float = 0.0, rate: float = 2.0) -> Clocks:
     }
 
 
-def timed(*when: str) -> Goals:
+def timed(*when: str) -> StoredGoals:
     """Goals with these times, numbered from 1, set at noon."""
-    goals: Goals = {}
+    goals: StoredGoals = {}
     for number, words in enumerate(when, 1):
         timing = read(words, clocks(), NAMED_HOURS)
         goals, _ = add(goals, f"goal {number}", timing=timing)
@@ -152,7 +152,7 @@ def test_a_goal_waits_for_its_time() -> None:
     assert (goals, []) == come_due(goals, clocks(50), LATE)
 
 
-def _next(goals: Goals) -> int:
+def _next(goals: StoredGoals) -> int:
     found = next_step(goals)
     assert found is not None
     return found["id"]

@@ -15,7 +15,7 @@ from evennia_ai.core.turn.goals import (
     MOST_GOALS,
     MOST_OWN,
     SELF,
-    Goals,
+    StoredGoals,
     active,
     add,
     below,
@@ -39,9 +39,9 @@ DAILY: Timing = {
 }
 
 
-def made(*priorities: int) -> Goals:
+def made(*priorities: int) -> StoredGoals:
     """Goals of these priorities, numbered from 1."""
-    goals: Goals = {}
+    goals: StoredGoals = {}
     for priority in priorities:
         goals, _ = add(goals, f"goal of priority {priority}", priority)
     return goals
@@ -103,7 +103,7 @@ def test_a_goal_is_one_line() -> None:
     assert 300 == len(text)
 
 
-def tree() -> Goals:
+def tree() -> StoredGoals:
     """Goal 1 with the parts 2, 3 and 4; 3 has the parts 5 and 6. Goal 7 is less pressing."""
     goals, _ = split(made(5), 1, ["ask the binder", "search the cellar", "read the ledger"])
     goals, _ = split(goals, 3, ["find a lamp", "go down"])
@@ -238,7 +238,7 @@ def test_what_has_room_for_parts() -> None:
 
 def test_few_goals_are_its_own() -> None:
     """What it sets itself is bounded more narrowly than what it is given; parts count for none."""
-    goals: Goals = {}
+    goals: StoredGoals = {}
     for number in range(MOST_OWN):
         goals, _ = add(goals, f"wish {number}", by=SELF)
     with pytest.raises(ValueError, match="5 open goals of your own already"):
@@ -249,7 +249,7 @@ def test_few_goals_are_its_own() -> None:
 
 def test_goals_of_an_older_version_are_at_the_top() -> None:
     """They say nothing of a whole, nor who set them."""
-    old: Goals = {
+    old: StoredGoals = {
         "version": 3,
         "count": 1,
         "goals": [{"id": 1, "text": "find it", "priority": 5, "status": "active", "outcome": ""}],

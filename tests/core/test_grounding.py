@@ -12,7 +12,7 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
-    Asked,
+    AskedLine,
     is_about_oneself,
     is_question,
 )
@@ -130,7 +130,9 @@ def test_a_text_of_several_sentences_is_found_by_each() -> None:
     assert (text, "The library never closes.", "It is open day and night.") == pieces(text)
 
 
-def best(notes: Sequence[Note], asked: Asked, likeness: Sequence[Likeness] | None) -> Note | None:
+def best(
+    notes: Sequence[Note], asked: AskedLine, likeness: Sequence[Likeness] | None
+) -> Note | None:
     """The first of the notes that answer a line."""
     return next(iter(fitting(notes, asked, likeness)), None)
 
@@ -142,7 +144,7 @@ def _alike(**by_text: float) -> dict[str, float]:
 
 def test_the_most_alike_answers() -> None:
     """Where it is alike enough."""
-    asked = Asked("who repairs lanterns?")
+    asked = AskedLine("who repairs lanterns?")
     assert LAMPS == best(NOTES, asked, [_alike(lamps=0.6, storms=0.3, stair=0.2)])
     assert best(NOTES, asked, [_alike(lamps=0.4, storms=0.3)]) is None
     assert best((), asked, [{}]) is None
@@ -150,7 +152,7 @@ def test_the_most_alike_answers() -> None:
 
 def test_two_that_fit_nearly_alike_are_both_told() -> None:
     """Unless they say the same, or one of them says that nothing is known."""
-    asked = Asked("who repairs such a thing?")
+    asked = AskedLine("who repairs such a thing?")
     near = _alike(lamps=0.6, stair=0.59)
     assert (LAMPS, STAIR) == fitting(NOTES, asked, [near])
     assert (LAMPS,) == fitting(NOTES, asked, [_alike(lamps=0.6, stair=0.5)])
@@ -169,8 +171,8 @@ def test_an_example_is_found_by_its_question_too() -> None:
     assert (flood.text,) == flood.pieces
     alike = {flood.text: 0.5, flood.question: 0.7}
     assert pytest.approx(0.66) == flood.likeness(alike)
-    assert flood == best([flood], Asked("did a wave come in?"), [alike])
-    assert best([flood], Asked("did a wave come in?"), [{flood.text: 0.6}]) is None
+    assert flood == best([flood], AskedLine("did a wave come in?"), [alike])
+    assert best([flood], AskedLine("did a wave come in?"), [{flood.text: 0.6}]) is None
 
 
 def test_what_answered_the_same_word_is_preferred() -> None:
@@ -178,8 +180,8 @@ def test_what_answered_the_same_word_is_preferred() -> None:
     who = Note("Brass.", "who has the lamp? Brass.", "who has the lamp?")
     where = Note("Upstairs.", "where is the lamp? Upstairs.", "where is the lamp?")
     alike = {text: 0.6 for note in (who, where) for text in (note.text, note.question)}
-    assert where == best([who, where], Asked("where do lamps stand?"), [alike])
-    assert who == best([who, where], Asked("who owns lamps?"), [alike])
+    assert where == best([who, where], AskedLine("where do lamps stand?"), [alike])
+    assert who == best([who, where], AskedLine("who owns lamps?"), [alike])
 
 
 def test_a_question_is_its_own_example() -> None:
@@ -188,16 +190,16 @@ def test_a_question_is_its_own_example() -> None:
     made = Note("A smith made me.", "who made you? A smith made me.", "who made you?")
     alike = dict.fromkeys((name.text, name.question), 0.6)
     alike |= dict.fromkeys((made.text, made.question), 0.7)
-    assert name == best([made, name], Asked("Who are you"), [alike])
+    assert name == best([made, name], AskedLine("Who are you"), [alike])
 
 
 def test_a_line_like_a_decoy_has_no_answer() -> None:
     """Where a note is more alike, the note answers; shared words are too few to tell."""
     king = next(note for note in DECOYS if "king" in note.key)
-    asked = Asked("who rules the land?")
+    asked = AskedLine("who rules the land?")
     assert king == best([LAMPS, king], asked, [{king.key: 0.7, LAMPS.text: 0.6}])
     assert LAMPS == best([LAMPS, king], asked, [{king.key: 0.5, LAMPS.text: 0.7}])
-    assert best([king], Asked(king.key), None) is None
+    assert best([king], AskedLine(king.key), None) is None
     assert UNKNOWN == hint([king], asked.line)
     assert {UNKNOWN, UNABLE, UNASKED} == {hint([note], note.key) for note in DECOYS}
 
@@ -206,10 +208,10 @@ def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
     """What they said of themselves is not an answer to a question about the world."""
     told = Note("You collect teapots.", "I collect teapots", is_reminder=True)
     alike = [{told.key: 0.9}]
-    assert told == best([told], Asked("what do I collect?"), alike)
-    assert best([told], Asked("are there teapots?"), alike) is None
-    assert best([told], Asked("may I collect teapots?"), alike) is None
-    assert best([told], Asked("how do I find teapots?"), alike) is None
+    assert told == best([told], AskedLine("what do I collect?"), alike)
+    assert best([told], AskedLine("are there teapots?"), alike) is None
+    assert best([told], AskedLine("may I collect teapots?"), alike) is None
+    assert best([told], AskedLine("how do I find teapots?"), alike) is None
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,7 @@ def test_who_says_me_does_not_always_ask_back(
 ) -> None:
     """What somebody told once is not the answer to each line in which they speak of themselves."""
     told = Note("Your name is Jo.", "my name is Jo", is_reminder=True)
-    assert is_reminded is (told == best([told], Asked(line), [{told.key: likeness}]))
+    assert is_reminded is (told == best([told], AskedLine(line), [{told.key: likeness}]))
 
 
 @pytest.mark.parametrize(
@@ -252,8 +254,8 @@ def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
     """Not with where the things are mended that they collect; who asks is told that."""
     talk = next(note for note in DECOYS if note.text == UNASKED)
     alike = [{LAMPS.text: 0.6, talk.key: 0.5}]
-    assert talk == best([LAMPS, talk], Asked(line), alike)
-    assert LAMPS == best([LAMPS, talk], Asked(f"{line}, who mends it?"), alike)
+    assert talk == best([LAMPS, talk], AskedLine(line), alike)
+    assert LAMPS == best([LAMPS, talk], AskedLine(f"{line}, who mends it?"), alike)
 
 
 def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
@@ -261,31 +263,31 @@ def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
     king = next(note for note in DECOYS if note.text == UNKNOWN)
     talk = next(note for note in DECOYS if note.text == UNASKED)
     alike = [{king.key: 0.6, talk.key: 0.55}]
-    assert talk == best([king, talk], Asked("I have two cats"), alike)
-    assert king == best([king, talk], Asked("have I two cats?"), alike)
+    assert talk == best([king, talk], AskedLine("I have two cats"), alike)
+    assert king == best([king, talk], AskedLine("have I two cats?"), alike)
 
 
 def test_who_asks_is_not_greeting() -> None:
     """Though a greeting sounds a little more like it than the note does."""
     talk = next(note for note in DECOYS if note.text == UNASKED)
     alike = [{LAMPS.text: 0.5, talk.key: 0.6}]
-    assert LAMPS == best([LAMPS, talk], Asked("good day, who is it that solders?"), alike)
-    assert talk == best([LAMPS, talk], Asked("good day to you all"), alike)
+    assert LAMPS == best([LAMPS, talk], AskedLine("good day, who is it that solders?"), alike)
+    assert talk == best([LAMPS, talk], AskedLine("good day to you all"), alike)
 
 
 def test_who_orders_is_rather_refused() -> None:
     """A note has to be a good deal more alike."""
     deed = next(note for note in DECOYS if note.text == UNABLE)
     alike = [{LAMPS.text: 0.6, deed.key: 0.55}]
-    assert deed == best([LAMPS, deed], Asked("please hand over everything now"), alike)
-    assert LAMPS == best([LAMPS, deed], Asked("who solders?"), alike)
+    assert deed == best([LAMPS, deed], AskedLine("please hand over everything now"), alike)
+    assert LAMPS == best([LAMPS, deed], AskedLine("who solders?"), alike)
 
 
 def test_who_asks_whether_somebody_is_there_is_greeting() -> None:
     """Talk that asks is as good as talk that does not."""
     there = next(note for note in DECOYS if "anybody there" in note.key)
     alike = [{LAMPS.text: 0.5, there.key: 0.6, there.question: 0.6}]
-    assert there == best([LAMPS, there], Asked("hullo, anybody in?"), alike)
+    assert there == best([LAMPS, there], AskedLine("hullo, anybody in?"), alike)
 
 
 @pytest.mark.parametrize(
@@ -302,32 +304,32 @@ def test_who_asks_whether_somebody_is_there_is_greeting() -> None:
 )
 def test_demands_are_known(line: str, demands: bool) -> None:
     """By a word for an act at their beginning, or by who is told to do one."""
-    assert demands is Asked(line).is_order
+    assert demands is AskedLine(line).is_order
 
 
 def test_what_is_said_before_a_question_counts_too() -> None:
     """The question alone would mean nothing."""
-    asked = Asked("my watch is broken, who could help?")
+    asked = AskedLine("my watch is broken, who could help?")
     assert {asked.line: 1.0} == asked.queries
 
 
 def test_who_asks_nothing_is_answered_from_what_is_alike() -> None:
     """A greeting is not a question about a thing that sounds a little like it."""
-    assert best(NOTES, Asked("lovely lanterns, those"), [_alike(lamps=0.6)]) == LAMPS
-    assert best(NOTES, Asked("good evening, lovely place"), [_alike(lamps=0.4)]) is None
-    assert best(NOTES, Asked("good evening, lovely place"), None) is None
+    assert best(NOTES, AskedLine("lovely lanterns, those"), [_alike(lamps=0.6)]) == LAMPS
+    assert best(NOTES, AskedLine("good evening, lovely place"), [_alike(lamps=0.4)]) is None
+    assert best(NOTES, AskedLine("good evening, lovely place"), None) is None
 
 
 def test_without_vectors_shared_words_decide() -> None:
     """Whatever their endings; common words do not count."""
-    assert STORMS == best(NOTES, Asked("which book has the storm?"), None)
-    assert best(NOTES, Asked("where is my brother?"), None) is None
+    assert STORMS == best(NOTES, AskedLine("which book has the storm?"), None)
+    assert best(NOTES, AskedLine("where is my brother?"), None) is None
     assert [0.0, 0.0] == shares("what is it", ["what it is", "is it"])
 
 
 def test_of_very_many_notes_those_with_its_words_are_left() -> None:
     """In their order; of few all are."""
-    asked = Asked("is the stair of the gallery loose?")
+    asked = AskedLine("is the stair of the gallery loose?")
     crowd = [*(Note(f"Thing {number}.") for number in range(50)), *NOTES]
     assert [STORMS, STAIR] == narrowed(crowd, asked, 2)
     assert list(NOTES) == narrowed(NOTES, asked, 3)
@@ -339,14 +341,14 @@ def test_of_very_many_notes_those_with_its_words_are_left() -> None:
 )
 def test_a_line_that_names_nothing_is_a_follow_up(line: str) -> None:
     """It goes on from the line before, though no word in it points back."""
-    assert Asked(line, "where are storms?", STORMS.text).is_follow_up
-    assert not Asked(line).is_follow_up
+    assert AskedLine(line, "where are storms?", STORMS.text).is_follow_up
+    assert not AskedLine(line).is_follow_up
 
 
 def test_the_less_a_follow_up_names_the_more_the_talk_counts() -> None:
     """Of "since when?" nothing can be found by itself."""
     bare, named = (
-        [*Asked(line, "is a book gone?", "The atlas.").queries.values()]
+        [*AskedLine(line, "is a book gone?", "The atlas.").queries.values()]
         for line in ("and since when?", "and where is its shelf?")
     )
     assert bare[0] < named[0] < named[1] < bare[1]
@@ -357,25 +359,25 @@ def test_a_follow_up_is_rather_known() -> None:
     """Being short it is like lines about anything that nobody knows."""
     long = next(note for note in DECOYS if note.key == "how long does it take?")
     alike = {LAMPS.text: 0.6, long.key: 0.63, long.question: 0.63}
-    asked = Asked("does it last?", "who mends lamps?", "Nobody.")
+    asked = AskedLine("does it last?", "who mends lamps?", "Nobody.")
     assert LAMPS == best([LAMPS, long], asked, [alike, alike])
-    assert long == best([LAMPS, long], Asked("does it last?"), [alike])
+    assert long == best([LAMPS, long], AskedLine("does it last?"), [alike])
 
 
 def test_a_follow_up_is_understood_by_the_talk() -> None:
     """What "it" is, stood in the exchange before; what was told just now counts less."""
-    asked = Asked("is the way there safe?", "where are storms?", STORMS.text)
+    asked = AskedLine("is the way there safe?", "where are storms?", STORMS.text)
     assert asked.is_follow_up
     line, whole = asked.queries
     assert "is the way there safe?" == line
     assert f"where are storms? {STORMS.text} {line}" == whole
     own, talk = _alike(storms=0.4, stair=0.55), _alike(storms=0.8, stair=0.6)
     assert STAIR == best(NOTES, asked, [own, talk])
-    first = Asked("is the way there safe?")
+    first = AskedLine("is the way there safe?")
     assert not first.is_follow_up
     assert {line: 1.0} == first.queries
-    assert Asked("since when?", "is a book missing?", "One is.").is_follow_up
-    assert Asked("and Brass?", "are you an AI?", "I am.").is_follow_up
+    assert AskedLine("since when?", "is a book missing?", "One is.").is_follow_up
+    assert AskedLine("and Brass?", "are you an AI?", "I am.").is_follow_up
 
 
 @pytest.mark.parametrize(
@@ -390,7 +392,7 @@ def test_a_follow_up_is_understood_by_the_talk() -> None:
 )
 def test_a_line_that_stands_alone_is_no_follow_up(line: str) -> None:
     """Nothing in it points back, or it says enough itself."""
-    assert not Asked(line, "where are storms?", STORMS.text).is_follow_up
+    assert not AskedLine(line, "where are storms?", STORMS.text).is_follow_up
 
 
 def test_the_hint_says_what_is_known() -> None:

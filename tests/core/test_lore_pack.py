@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.cards.lore_pack import MOST_ENTRIES, key_of, read_pack, written
-from evennia_ai.core.memory.lore_terms import Condition, LoreTerms
+from evennia_ai.core.memory.lore_terms import LoreCondition, LoreTerms
 from evennia_ai.errors import ImportFileError
 
 OIL = {"id": "oil", "text": "It burns oil.", "keywords": ["oil"]}
@@ -62,7 +62,7 @@ def test_an_entry_with_all_it_can_have() -> None:
             }
         )
     ).entries
-    when = (Condition("assistant", tag="keeper"), Condition(attribute="lit", value=True))
+    when = (LoreCondition("assistant", tag="keeper"), LoreCondition(attribute="lit", value=True))
     terms = LoreTerms(("lamp",), "none", True, 3, 0, 4, 0, when, "harbour", "oil")
     assert ("It burns oil.", ("oil",), "room #2", 7) == (
         lore.text,

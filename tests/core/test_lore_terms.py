@@ -12,7 +12,7 @@ from evennia_ai.core.cards.lore_book import LONGEST_ENTRY, MOST_ENTRIES, book_of
 from evennia_ai.core.memory.lore_terms import (
     MOST_OF_BOOK,
     PLAIN,
-    Condition,
+    LoreCondition,
     LoreTerms,
     folded,
     lore_of,
@@ -97,13 +97,15 @@ def test_a_budget_holds_over_a_book() -> None:
 
 def test_conditions_hold_all_or_nothing_is_told() -> None:
     """Also of what is constant."""
-    entry = lore("x", LoreTerms(is_constant=True, when=(Condition(tag="thief"),)))
+    entry = lore("x", LoreTerms(is_constant=True, when=(LoreCondition(tag="thief"),)))
     assert (["x"], []) == (told(entry), told(entry, holds=False))
 
 
 def test_terms_are_kept_as_plain_data() -> None:
     """And come back."""
-    terms = LoreTerms(also=("a",), when=(Condition(attribute="lamp", value=True),), book="harbour")
+    terms = LoreTerms(
+        also=("a",), when=(LoreCondition(attribute="lamp", value=True),), book="harbour"
+    )
     assert terms == from_stored(LoreTerms, to_stored(terms))
 
 

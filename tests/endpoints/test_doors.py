@@ -11,7 +11,7 @@ import pytest
 
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.errors import ContextLengthError, ModelError, ModelStatusError
-from evennia_ai.llm.check import PROBE, Line, Report
+from evennia_ai.llm.check import PROBE, CheckResult, Report
 from evennia_ai.llm.endpoints import Endpoint
 from tests.endpoints.conftest import Caller, Find
 from tests.endpoints.doors import DOORS, KEY, KNOWN, MASTER_KEY, Door
@@ -27,7 +27,7 @@ def door(request: pytest.FixtureRequest) -> Door:
     return DOORS[request.param]
 
 
-def _line(report: Report, name: str) -> Line:
+def _line(report: Report, name: str) -> CheckResult:
     return next(line for line in report.lines if line.name == name)
 
 

@@ -6,7 +6,7 @@ from itertools import count
 
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.engine.toolboxes import Recorded
+from evennia_ai.engine.toolboxes import Logged
 from tests.core.samples import make_event
 from tests.engine.doubles import HELLO, ListedTools, finish, gate
 
@@ -14,7 +14,7 @@ from tests.engine.doubles import HELLO, ListedTools, finish, gate
 def test_each_call_leaves_a_fact() -> None:
     """Also one that the gate refused; in order, each with its own time."""
     turn, ticks = Turn(7, (make_event(),)), count(0, 0.25)
-    tools = Recorded(gate(ListedTools([])), lambda: float(next(ticks)))
+    tools = Logged(gate(ListedTools([])), lambda: float(next(ticks)))
     finish(tools.run(HELLO, turn))
     finish(tools.run(ToolCall("c9", "fly"), turn))
     expected = [("whisper", True, 250), ("fly", False, 250)]

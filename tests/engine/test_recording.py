@@ -17,7 +17,7 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Prompt, Reply
-from evennia_ai.engine.recording import ModelCall, RecordedTurn, ToolUse, TurnRing
+from evennia_ai.engine.recording import RecordedCall, RecordedTurn, ToolUse, TurnRing
 from evennia_ai.errors import ModelConnectionError, StaleEpochError
 from tests.core.samples import make_event
 from tests.engine.doubles import HELLO, LOOK, Stage, bounded, finish, looks, make_pattern, reply
@@ -59,9 +59,9 @@ def test_a_turn_is_kept_step_by_step() -> None:
     ringed = Ringed(Stage(reply(LOOK, content="I look."), reply(HELLO)))
     record = ringed.play()
     first, look, second, said = record.steps
-    assert isinstance(first, ModelCall)
+    assert isinstance(first, RecordedCall)
     assert isinstance(look, ToolUse)
-    assert isinstance(second, ModelCall)
+    assert isinstance(second, RecordedCall)
     assert isinstance(said, ToolUse)
     assert ringed.stage.model.asked == [list(first.messages), list(second.messages)]
     assert first.reply is not None
@@ -85,7 +85,7 @@ def test_what_a_call_cost_is_its_own() -> None:
 
     stage.model.ask = paid  # type: ignore[method-assign]
     record = ringed.play()
-    assert [7, 7] == [step.nano for step in record.steps if isinstance(step, ModelCall)]
+    assert [7, 7] == [step.nano for step in record.steps if isinstance(step, RecordedCall)]
 
 
 def test_whether_a_call_had_a_price_is_its_own() -> None:
@@ -100,7 +100,7 @@ def test_whether_a_call_had_a_price_is_its_own() -> None:
 
     stage.model.ask = paid  # type: ignore[method-assign]
     steps = ringed.play().steps
-    assert [False, True] == [step.is_priced for step in steps if isinstance(step, ModelCall)]
+    assert [False, True] == [step.is_priced for step in steps if isinstance(step, RecordedCall)]
 
 
 def test_the_newest_are_kept() -> None:
@@ -128,9 +128,9 @@ def test_what_fails_is_kept_with_its_reason() -> None:
     ringed = Ringed(Stage(reply(unknown), ModelConnectionError("it is away")))
     record = ringed.play()
     asked, fly, failed = record.steps
-    assert isinstance(asked, ModelCall)
+    assert isinstance(asked, RecordedCall)
     assert isinstance(fly, ToolUse)
-    assert isinstance(failed, ModelCall)
+    assert isinstance(failed, RecordedCall)
     assert (False, Fault.UNKNOWN_TOOL, False) == (fly.success, fly.fault, fly.is_known)
     assert (None, "it is away") == (failed.reply, failed.error)
     assert record.stop is not None
@@ -188,7 +188,7 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
         [user_message("a" * 90), user_message("b" * 30)], 40, 1000, blocks=[("event", "b" * 30)]
     )
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
-    call = ModelCall(0.0, prompt, prompt.messages, (), reply=Reply("c" * 40))
+    call = RecordedCall(0.0, prompt, prompt.messages, (), reply=Reply("c" * 40))
     record.keep_call(call)
     assert (True, [user_message("b" * 30)]) == (call.is_cut, call.messages)
     assert ([], []) == (call.prompt.messages, call.prompt.blocks)
@@ -198,7 +198,7 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
     assert use.is_cut
     assert 0 == record.room
     assert 0 < len(use.text) < 100
-    last = ModelCall(0.0, prompt, prompt.messages, (), reply=Reply("e" * 40))
+    last = RecordedCall(0.0, prompt, prompt.messages, (), reply=Reply("e" * 40))
     record.keep_call(last)
     assert last.reply is not None
     assert ("", []) == (last.reply.content, last.messages)
@@ -210,12 +210,12 @@ def test_arguments_take_room() -> None:
     long = ToolCall("c1", "write_note", {"text": "a" * 200})
     nameless = ToolCall("c2", "n" * 500)
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=300)
-    call = ModelCall(0.0, prompt, (), (), reply=Reply(tool_calls=(long,)))
+    call = RecordedCall(0.0, prompt, (), (), reply=Reply(tool_calls=(long,)))
     record.keep_call(call)
     size = len(str(long.arguments))
     assert call.reply is not None
     assert (False, (long,), 300 - size) == (call.is_cut, call.reply.tool_calls, record.room)
-    more = ModelCall(0.0, prompt, (), (), reply=Reply("hm", tool_calls=(LOOK, long, nameless)))
+    more = RecordedCall(0.0, prompt, (), (), reply=Reply("hm", tool_calls=(LOOK, long, nameless)))
     record.keep_call(more)
     assert more.reply is not None
     look, cut, named = more.reply.tool_calls
@@ -226,7 +226,7 @@ def test_arguments_take_room() -> None:
     record.keep_use(use)
     assert ("write_note", {}, True) == (use.call.name, use.call.arguments, use.is_cut)
     assert (left - 4, "done") == (record.room, use.text)
-    failed = ModelCall(0.0, Prompt([], 900, 1000), (), (), error="it is away")
+    failed = RecordedCall(0.0, Prompt([], 900, 1000), (), (), error="it is away")
     record.keep_call(failed)
     assert (None, True, left - 4) == (failed.reply, failed.is_cut, record.room)
     roomy = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=300)
@@ -257,7 +257,7 @@ def test_a_failed_call_that_is_long_is_cut_as_well() -> None:
     """There is no answer to take room; all messages that fit stay."""
     prompt = Prompt([user_message("a" * 10)], 100, 1000)
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
-    call = ModelCall(0.0, prompt, prompt.messages, (), error="away")
+    call = RecordedCall(0.0, prompt, prompt.messages, (), error="away")
     record.keep_call(call)
     assert (True, prompt.messages) == (call.is_cut, call.messages)
 

@@ -11,7 +11,7 @@ from evennia_ai.llm.answer_limits import (
     REASONED,
     TOKENS_OF_A_CALL,
     AnswerLimit,
-    Wanted,
+    WantedTokens,
     thinks,
     wanted_of,
 )
@@ -34,19 +34,24 @@ def test_hole_d22_models_that_think_are_known_by_name(expected: bool, model: str
 @pytest.mark.parametrize(
     ("expected", "model", "how"),
     [
-        pytest.param(Wanted(4_096, 300), "gpt-4o", {}, id="a large window"),
-        pytest.param(Wanted(2_048, 300), "gpt-4-0613", {}, id="a quarter of a small one"),
-        pytest.param(Wanted(2_048, 300), "unheard-of", {}, id="unknown"),
-        pytest.param(Wanted(16_384, 2_000), "o3", {}, id="it thinks"),
-        pytest.param(Wanted(4_096, 2_000), "qwen3:8b", {}, id="it thinks in a small window"),
-        pytest.param(Wanted(16_384, 2_000), "gpt-4o", {"is_thinking": True}, id="told to think"),
+        pytest.param(WantedTokens(4_096, 300), "gpt-4o", {}, id="a large window"),
+        pytest.param(WantedTokens(2_048, 300), "gpt-4-0613", {}, id="a quarter of a small one"),
+        pytest.param(WantedTokens(2_048, 300), "unheard-of", {}, id="unknown"),
+        pytest.param(WantedTokens(16_384, 2_000), "o3", {}, id="it thinks"),
+        pytest.param(WantedTokens(4_096, 2_000), "qwen3:8b", {}, id="it thinks in a small window"),
         pytest.param(
-            Wanted(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL), "x", {"is_native": False}, id="one call"
+            WantedTokens(16_384, 2_000), "gpt-4o", {"is_thinking": True}, id="told to think"
+        ),
+        pytest.param(
+            WantedTokens(TOKENS_OF_A_CALL, TOKENS_OF_A_CALL),
+            "x",
+            {"is_native": False},
+            id="one call",
         ),
     ],
 )
 def test_hole_d22_a_length_that_fits_the_model(
-    expected: Wanted, model: str, how: dict[str, bool]
+    expected: WantedTokens, model: str, how: dict[str, bool]
 ) -> None:
     """Where nobody set one."""
     assert expected == wanted_of(model, **{"is_native": True, **how})

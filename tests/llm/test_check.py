@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
-from evennia_ai.llm.check import LONG_PROMPT_WORDS, Line, Report, check_endpoint
+from evennia_ai.llm.check import LONG_PROMPT_WORDS, CheckResult, Report, check_endpoint
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
 from evennia_ai.llm.scripted import ScriptedModel, completion
@@ -60,7 +60,7 @@ def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> C
     return check_one
 
 
-def _line(report: Report, name: str) -> Line:
+def _line(report: Report, name: str) -> CheckResult:
     return next(line for line in report.lines if line.name == name)
 
 
@@ -146,7 +146,7 @@ def test_a_model_it_does_not_have_is_a_no_with_those_it_has(check: Check, model:
     model.queue(ANSWER, RING)
     report = check(name="gpt-99")
     expected = f"gpt-99 is not among its models; it has {MODEL_NAME}"
-    assert Line("model", False, expected) == _line(report, "model")
+    assert CheckResult("model", False, expected) == _line(report, "model")
     assert not report.ok
 
 
@@ -174,7 +174,7 @@ def test_an_endpoint_need_not_list_its_models(
     """Not every server has a list; one that never comes is not waited for."""
     answers = {CHAT: reply(completion("hi").decode()), "/v1/models": models}
     with BareServer.running(answers) as server:
-        assert Line("model", True, expected) == _line(check(server.base_url, "m"), "model")
+        assert CheckResult("model", True, expected) == _line(check(server.base_url, "m"), "model")
 
 
 def test_usage_that_is_not_reported_is_said(check: Check) -> None:
@@ -202,7 +202,7 @@ def test_tool_calls_that_do_not_work_are_a_no_with_advice(
 ) -> None:
     """The line says what it did in place of the call, and what to try."""
     model.queue(ANSWER, {**ANSWER, **behaviour})
-    assert Line("tool calls", False, expected) == _line(check(), "tool calls")
+    assert CheckResult("tool calls", False, expected) == _line(check(), "tool calls")
 
 
 def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
@@ -214,7 +214,7 @@ def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
         f"only 512 tokens of a prompt of {LONG_PROMPT_WORDS} words were read; "
         "raise the model's context size"
     )
-    assert Line("context", False, expected) == _line(report, "context")
+    assert CheckResult("context", False, expected) == _line(report, "context")
 
 
 def test_a_long_prompt_that_is_refused_is_a_no(check: Check, model: FakeModel) -> None:

@@ -15,7 +15,7 @@ from evennia_ai.llm.offers import (
     DEEPEST,
     LONGEST_ARGUMENT,
     MOST_ITEMS,
-    Kept,
+    IdentityCache,
     as_choice,
     as_function,
     bounded,
@@ -136,7 +136,7 @@ def test_a_tool_is_made_ready_once() -> None:
 
 def test_what_is_kept_has_an_end() -> None:
     """Tools that come and go by the thousand do not stay for ever, and none is mistaken."""
-    kept = Kept(lambda spec: {"name": spec.name})
+    kept = IdentityCache(lambda spec: {"name": spec.name})
     names = [kept(_spec({}, str(number)))["name"] for number in range(2500)]
     assert [str(number) for number in range(2500)] == names
     assert 1000 == len(kept.kept)

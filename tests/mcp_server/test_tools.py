@@ -23,7 +23,7 @@ from evennia_ai import audit, operations
 from evennia_ai.api.limits import METHODS_THAT_READ
 from evennia_ai.mcp_server import calls, service
 from evennia_ai.mcp_server.inputs import sort
-from evennia_ai.mcp_server.tools import Tool, tools
+from evennia_ai.mcp_server.tools import McpTool, tools
 from evennia_ai.models import TokenScope
 from evennia_ai.operations.rights import token_store
 from tests.api.stock import TOLD
@@ -60,12 +60,12 @@ REFUSED = "You may not"
 HEAD = """\
 # Rights over MCP
 
-Made by `tests/mcp_server/test_tools.py`, which asks each for every tool, and compares the answers
-with those of the REST API.
+`tests/mcp_server/test_tools.py` makes this page: it calls every tool as each person, and compares
+the answers with those of the REST API.
 
-Nobody comes in but staff with a token. What changes something, or reveals private words, needs a
-token made with `write` too: `assistant token new <what for> = write`. Who "has control" passes the
-assistant's lock `ai_control`; the lock here lets admins pass, and one builder.
+Only staff with a token get in. A tool that changes something or reveals private words also needs a
+token made with `write`: `assistant token new <what for> = write`. Somebody who "has control" passes
+the assistant's lock `ai_control`; here it lets admins pass, and one builder.
 
 """
 
@@ -80,23 +80,23 @@ class McpTest(ApiTest):
         self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
         self.stock(self.ada_script)
 
-    def caller(self, who: str, scope: TokenScope = TokenScope.WRITE) -> calls.Caller:
+    def caller(self, who: str, scope: TokenScope = TokenScope.WRITE) -> calls.McpCaller:
         """Somebody who came in with a new token."""
         key, _ = token_store.make(self.people[who], "", scope=scope)
         return calls.admit(f"Bearer {key}", "127.0.0.1")
 
-    def answer(self, caller: calls.Caller, name: str, arguments: Any = None) -> calls.Answer:
+    def answer(self, caller: calls.McpCaller, name: str, arguments: Any = None) -> calls.CallAnswer:
         """The answer to a call."""
         given = ARGUMENTS.get(name, ADA) if arguments is None else arguments
         found = calls.call(caller, tools()[name], given)
         if not isinstance(found, Deferred):
             return found
-        got: list[calls.Answer] = []
+        got: list[calls.CallAnswer] = []
         found.addCallback(got.append)
         pump()
         return got[0]
 
-    def rest_refuses(self, tool: Tool, who: str) -> bool:
+    def rest_refuses(self, tool: McpTool, who: str) -> bool:
         """True where REST refuses the same for want of a right."""
         given, row = ARGUMENTS.get(tool.name, ADA), tool.row
         parts = sort(row, given)

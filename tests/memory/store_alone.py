@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
     sys.addaudithook(watch)
     from evennia_ai.memory_store.hashing import HashingEmbedder
     from evennia_ai.memory_store.opening import MemorySettings, open_store
-    from evennia_ai.memory_store.port import Sought
+    from evennia_ai.memory_store.port import MemoryQuery
 
     settings = MemorySettings("inline", "hashing", folder / "ai_memory")
     opened = open_store(settings, HashingEmbedder())
@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
     for number in range(21):
         store.add(1, [item(number, f"memory {number} of the smith")])
     for _ in range(5):
-        assert 7 == len(store.search(Sought(1, "what of the smith?", (WORLD,), 7)))
+        assert 7 == len(store.search(MemoryQuery(1, "what of the smith?", (WORLD,), 7)))
     store.remove(1, [key(0)])
     held = len(store.keys(1))
     store.close()

@@ -106,7 +106,7 @@ def state() -> tuple[set[str], set[str], set[str]]:
 
 def look_at_memories(folder: Path, told: int) -> str:
     """What is wrong after a kill, "" for nothing."""
-    from evennia_ai.memory_store.port import Sought
+    from evennia_ai.memory_store.port import MemoryQuery
     from tests.memory.store_support import SMITH, WORLD, key, opened
 
     kept, marked, vectors = state()
@@ -117,11 +117,13 @@ def look_at_memories(folder: Path, told: int) -> str:
     if marked != vectors:
         return f"{sorted(marked ^ vectors)} have a vector or say so, and not both"
     store = opened("inline", folder)
-    found = {hit.key for hit in store.search_words(Sought(ASSISTANT, SMITH, (WORLD,), ROWS)).hits}
+    found = {
+        hit.key for hit in store.search_words(MemoryQuery(ASSISTANT, SMITH, (WORLD,), ROWS)).hits
+    }
     if found != kept:
         return f"{sorted(found ^ kept)} are kept or found, and not both"
     index(store)
-    found = {hit.key for hit in store.search(Sought(ASSISTANT, SMITH, (WORLD,), ROWS))}
+    found = {hit.key for hit in store.search(MemoryQuery(ASSISTANT, SMITH, (WORLD,), ROWS))}
     after = state()
     store.close()
     return "" if found == kept and after == (kept, kept, kept) else "one run of indexing left some"

@@ -19,8 +19,8 @@ from evennia_ai.memory_store.checks import checked_collection, checked_items
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.opening import MemorySettings, open_store
-from evennia_ai.memory_store.port import Hit, Item, MemoryStore, Sought
-from evennia_ai.memory_store.table import Row
+from evennia_ai.memory_store.port import Hit, Item, MemoryQuery, MemoryStore
+from evennia_ai.memory_store.table import MemoryRow
 from evennia_ai.models import Memory
 
 WORLD, ROOM, OTHER = "world", "room:object-2", "room:object-9"
@@ -46,7 +46,7 @@ class DictShelf:
     page_size = 10
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[int, str], Row] = {}
+        self.rows: dict[tuple[int, str], MemoryRow] = {}
         self.epochs: Counter[int] = Counter()
         self._number = 0
 
@@ -55,7 +55,7 @@ class DictShelf:
         self._number += 1
         if (collection, one.key) in self.rows:
             self.epochs[collection] += 1
-        self.rows[collection, one.key] = Row(
+        self.rows[collection, one.key] = MemoryRow(
             self._number, one.key, one.audience, one.text, one.trust, 0.0, False, b""
         )
 
@@ -84,7 +84,7 @@ class DictShelf:
 
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
-    ) -> Sequence[Row]:
+    ) -> Sequence[MemoryRow]:
         """The next memories."""
         found = [
             row
@@ -162,7 +162,7 @@ class InStep:
         by_key = {row.key: row for row in rows.of(collection)}
         rows.mark(collection, [by_key[one.key] for one in wanted], self.signature, kept)
 
-    def search(self, sought: Sought) -> list[Hit]:
+    def search(self, sought: MemoryQuery) -> list[Hit]:
         """Look."""
         return self.store.search(sought)
 
@@ -204,9 +204,9 @@ def outcome(deferred: Deferred[Any]) -> Any:
 
 def sought(
     query: str, *audiences: str, limit: int = 10, min_trust: float = 0.0, fits: int = 0
-) -> Sought:
+) -> MemoryQuery:
     """A search in collection 1, of the world's memories where no other audience is named."""
-    return Sought(1, query, audiences or (WORLD,), limit, min_trust, fits)
+    return MemoryQuery(1, query, audiences or (WORLD,), limit, min_trust, fits)
 
 
 def found_keys(store: Any, query: str, *audiences: str, **how: Any) -> list[str]:

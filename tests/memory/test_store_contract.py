@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qdrant_client import QdrantClient
 
 from evennia_ai.memory_store import qdrant_server
-from evennia_ai.memory_store.port import Item, MemoryStore, Sought
+from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
 from tests.memory.store_support import (
     CASTLE,
     LAMP,
@@ -99,7 +99,7 @@ class Contract:
         for number, audience in enumerate(EVERYBODY, 1):
             assert [key(number)] == found_keys(store, SMITH, audience)
         assert {key(1), key(4)} == set(found_keys(store, SMITH, WORLD, TOM))
-        assert [] == store.search(Sought(1, SMITH, (), 5))
+        assert [] == store.search(MemoryQuery(1, SMITH, (), 5))
         assert [] == found_keys(store, SMITH, "person:account-99")
 
     def test_refuses_what_is_no_audience(self, store: Any) -> None:
@@ -107,11 +107,11 @@ class Contract:
         store.add(1, [item(1, SMITH, TOM)])
         for wrong in NO_AUDIENCES:
             with pytest.raises(ValueError, match="not an audience"):
-                store.search(Sought(1, SMITH, (WORLD, wrong), 5))  # type: ignore[arg-type]
+                store.search(MemoryQuery(1, SMITH, (WORLD, wrong), 5))  # type: ignore[arg-type]
             with pytest.raises(ValueError, match="not an audience"):
                 store.add(1, [Item(key(2), SMITH, wrong)])  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="list of audiences"):
-            store.search(Sought(1, SMITH, WORLD, 5))  # type: ignore[arg-type]
+            store.search(MemoryQuery(1, SMITH, WORLD, 5))  # type: ignore[arg-type]
         assert {key(1)} == store.keys(1)
 
     def test_refuses_what_is_no_key_and_no_id(self, store: Any) -> None:
@@ -121,7 +121,7 @@ class Contract:
                 store.add(1, [Item(wrong, SMITH, WORLD)])
         for bad in (0, -1, True, "1", "1 OR 1", None):
             with pytest.raises(ValueError, match="not an assistant's id"):
-                store.search(Sought(bad, SMITH, (WORLD,), 5))  # type: ignore[arg-type]
+                store.search(MemoryQuery(bad, SMITH, (WORLD,), 5))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="from 0 to 1"):
             store.add(1, [item(1, trust=1.5)])
 

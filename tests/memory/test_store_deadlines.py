@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.port import ByWords, MemoryStore, Sought
+from evennia_ai.memory_store.port import ByWords, MemoryQuery, MemoryStore
 from evennia_ai.memory_store.service import MemoryService
 from tests.memory.store_support import LAMP, SMITH, DictStore, outcome, sought
 
@@ -25,7 +25,7 @@ class Slow(DictStore):
         self.goes_on = threading.Event()
         self.order: list[str] = []
 
-    def search_words(self, sought: Sought) -> ByWords:
+    def search_words(self, sought: MemoryQuery) -> ByWords:
         """Wait."""
         self.begun.set()
         self.goes_on.wait(20)

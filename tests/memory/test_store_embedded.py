@@ -20,7 +20,7 @@ from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.index import Index
 from evennia_ai.memory_store.mem0_parts import GameVectors, Places, RefusingModel, read_filters
 from evennia_ai.memory_store.mem0_store import TableVectors
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.memory_store.table import Table
 from evennia_ai.models import Memory, MemoryVector
 from tests.memory.store_support import (
@@ -184,12 +184,12 @@ def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.M
     index = store.store._index  # type: ignore[attr-defined]
     assert [key(1)] == found_keys(store, SMITH)
     monkeypatch.setattr(indexes, "MOST_BYTES", 1)
-    assert [key(2)] == [hit.key for hit in store.search(Sought(2, LAMP, (WORLD,), 3))]
+    assert [key(2)] == [hit.key for hit in store.search(MemoryQuery(2, LAMP, (WORLD,), 3))]
     assert [(2, WORLD)] == list(index._parts)
     monkeypatch.undo()
     assert [key(1)] == found_keys(store, SMITH)
     monkeypatch.setattr(indexes, "LONGEST_UNUSED", -1.0)
-    assert [key(2)] == [hit.key for hit in store.search(Sought(2, LAMP, (WORLD,), 3))]
+    assert [key(2)] == [hit.key for hit in store.search(MemoryQuery(2, LAMP, (WORLD,), 3))]
     assert [(2, WORLD)] == list(index._parts)
 
 

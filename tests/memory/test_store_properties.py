@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Item, MemoryStore, Sought
+from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
 from tests.memory.store_support import MIA, OTHER, ROOM, TOM, WORLD, key, opened
 
 AUDIENCES = (WORLD, ROOM, OTHER, TOM, MIA)
@@ -125,7 +125,7 @@ class Both:
     def compare(self, audiences: tuple[str, ...], min_trust: float) -> None:
         """By words and by meaning, the same set as by looking at each."""
         for owner in ASSISTANTS:
-            sought = Sought(owner, QUERY, audiences, MOST, min_trust)
+            sought = MemoryQuery(owner, QUERY, audiences, MOST, min_trust)
             wanted = {
                 key(number)
                 for number, one in self.plain.items()

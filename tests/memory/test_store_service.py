@@ -20,7 +20,7 @@ from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.errors import LimitReachedError, MemoryStoreError
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.port import Item, MemoryStore, Sought
+from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
 from evennia_ai.memory_store.service import BREAKER, CLOSED, MemoryService
 from tests.fakes.reactor import running_reactor  # noqa: F401  (a fixture)
 from tests.memory.store_support import (
@@ -75,7 +75,7 @@ def test_asked_and_answered() -> None:
     service = in_memory()
     assert 2 == len(outcome(service.add(1, [item(1), item(2, LAMP, TOM)])))
     assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=3)))]
-    assert [] == outcome(service.search(Sought(1, SMITH, (), 3)))
+    assert [] == outcome(service.search(MemoryQuery(1, SMITH, (), 3)))
     assert [] == outcome(service.search(sought(" ", limit=3)))
     assert outcome(service.remove(1, [key(1), "nonsense"])) is True
     assert {key(2)} == outcome(service.keys(1))
@@ -90,7 +90,7 @@ def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
     for asked_so in (
         service.search(sought(SMITH, "*")),
         service.add(1, [Item("tom", SMITH, WORLD)]),
-        service.search(Sought(0, SMITH, (WORLD,), 3)),
+        service.search(MemoryQuery(0, SMITH, (WORLD,), 3)),
     ):
         with pytest.raises(ValueError, match="no "):
             outcome(asked_so)
@@ -143,7 +143,7 @@ class Unplugged(DictStore):
         self._look()
         return super().add(collection, items)
 
-    def search(self, sought: Sought) -> Any:
+    def search(self, sought: MemoryQuery) -> Any:
         """Fail, or look."""
         self._look()
         return super().search(sought)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evennia_ai.core.turn.contexts import Part
+from evennia_ai.core.turn.contexts import PromptPart
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts.components import COMPONENTS, HEAD, TAIL, read_components
 
@@ -14,7 +14,7 @@ from evennia_ai.prompts.components import COMPONENTS, HEAD, TAIL, read_component
 def test_the_nine() -> None:
     """Their ids, in order, each with a key of its own and a word for people."""
     expected = [0, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000]
-    assert expected == list(COMPONENTS) == list(Part)
+    assert expected == list(COMPONENTS) == list(PromptPart)
     assert 9 == len({component.key for component in COMPONENTS.values()})
     assert all(component.description for component in COMPONENTS.values())
 
@@ -23,7 +23,7 @@ def test_what_changes_stands_after_the_talk() -> None:
     """Rules, character and the talk are the head; all of this moment comes after."""
     head = [number for number, component in COMPONENTS.items() if component.where == HEAD]
     assert [0, 1000, 5000] == head
-    assert TAIL == COMPONENTS[Part.GOALS].where
+    assert TAIL == COMPONENTS[PromptPart.GOALS].where
 
 
 def test_own_ones_stand_in_the_gaps() -> None:

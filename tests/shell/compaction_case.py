@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia_ai.agent import compaction, preparation
-from evennia_ai.agent.compaction import Outcome
+from evennia_ai.agent.compaction import CompactionOutcome
 from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
@@ -45,10 +45,10 @@ class CompactionCase(ShellTest):
         self.ada_script.work.history = list(history)
         state.write(self.ada_script, conversation_history=history)
 
-    def compact(self, *answers: bytes | Exception, **options: Any) -> list[Outcome]:
+    def compact(self, *answers: bytes | Exception, **options: Any) -> list[CompactionOutcome]:
         """Sum up; what came of it is in the list as soon as it is known."""
         self.model.answers.extend(answers)
-        found: list[Outcome] = []
+        found: list[CompactionOutcome] = []
         running = compaction.compact_conversation_history(self.ada_script, **options)
         running.addCallback(found.append)
         pump()

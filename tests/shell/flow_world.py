@@ -37,7 +37,7 @@ from evennia_ai.core.turn.conversation import last_act as last_act_of
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
-from evennia_ai.engine.toolboxes import Confined, Gated, Protected, Recorded
+from evennia_ai.engine.toolboxes import Confined, Gated, Logged, Protected
 from evennia_ai.errors import ToolError
 from evennia_ai.memory import notebook, projects
 from evennia_ai.memory.seeking import seeker_of
@@ -47,7 +47,7 @@ from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import delegations
-from evennia_ai.tools.leaving import Guard, People
+from evennia_ai.tools.leaving import Guard, PeopleLookup
 from evennia_ai.tools.registry import TOOL_REGISTRY
 from evennia_ai.tools.schema import arguments_problem
 from tests.engine.doubles import finish
@@ -188,7 +188,7 @@ class Script:
         body.assistant_script = self
 
 
-class Folk(People):
+class Folk(PeopleLookup):
     """The people of this world, as a call names them."""
 
     def __init__(self, world: World) -> None:
@@ -449,7 +449,7 @@ class World:
         if self.guards.confined:
             tools = Confined(tools, guard if self.guards.asks_again else _Before(guard, then))
         tools = Protected(tools, CircuitBreakerRegistry(), lambda *_: None)
-        tools = Recorded(Gated(tools, arguments_problem), lambda: 0.0)
+        tools = Logged(Gated(tools, arguments_problem), lambda: 0.0)
         result = finish(tools.run(call, turn))
         self.written += [str(fact.details) for fact in turn.facts]
         self.written += turn.acts

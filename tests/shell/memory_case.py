@@ -11,7 +11,7 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory import indexing, keeping
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
-from evennia_ai.memory_store.port import ByWords, Hit, Sought
+from evennia_ai.memory_store.port import ByWords, Hit, MemoryQuery
 from evennia_ai.memory_store.table import Table
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.models.keys import new_key
@@ -48,12 +48,12 @@ class FailingStore(Mem0Store):
             self.before_add()
         return super().add(collection, items)
 
-    def search_words(self, sought: Sought) -> ByWords:
+    def search_words(self, sought: MemoryQuery) -> ByWords:
         """Look for words."""
         self._asked("words")
         return super().search_words(sought)
 
-    def search(self, sought: Sought) -> list[Hit]:
+    def search(self, sought: MemoryQuery) -> list[Hit]:
         """Look for a text."""
         self._asked("search")
         if self.is_model_down:

@@ -13,7 +13,7 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
 from evennia_ai.memory import keeping
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.models.keys import new_key
@@ -122,7 +122,7 @@ def where(word: str, script: Any) -> list[str]:
     places += [f"work.{name}" for name in work.__slots__ if word in _deep(getattr(work, name))]
     found: list[Any] = []
     audiences = Memory.objects.values_list("audience", flat=True).distinct()
-    services.memory().search(Sought(script.pk, word, tuple(audiences), 50)).addCallback(
+    services.memory().search(MemoryQuery(script.pk, word, tuple(audiences), 50)).addCallback(
         found.extend
     )
     texts = rows.by_keys(script.pk, [hit.key for hit in found])

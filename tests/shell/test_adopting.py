@@ -20,7 +20,7 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.operations.assistants import lifecycle
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.game_npcs import Guard, GuardCmdSet, Patrol
@@ -194,7 +194,7 @@ class TestRefused(AdoptingTest):
 
     def test_whoever_is_a_players(self) -> None:
         """A character somebody is in, or has, by whatever Evennia knows it."""
-        assert Problem.CONFLICT is self.refused(self.mira, "Somebody is in Mira's body")
+        assert ProblemKind.CONFLICT is self.refused(self.mira, "Somebody is in Mira's body")
         owner = create_account("Nell", "", "testpassword")
         listed, _ = owner.create_character(key="Nellie")
         self.refused(listed, "Nellie is a character of Nell's; adopt one of the game's own")
@@ -230,7 +230,7 @@ class TestRefused(AdoptingTest):
         self.refused(self.room2, "is a room; adopt a character or a thing")
         self.refused(self.exit, "is an exit; adopt a character or a thing")
         result = operations.adopt(self.ada, person=self.tom)
-        assert (Problem.CONFLICT, "Ada is an assistant already: Ada.") == (
+        assert (ProblemKind.CONFLICT, "Ada is an assistant already: Ada.") == (
             result.problem,
             result.message,
         )
@@ -247,10 +247,12 @@ class TestRefused(AdoptingTest):
         for person in (self.account, self.tom):
             person.permissions.clear()
         self.account.permissions.add("Builder")
-        assert Problem.FORBIDDEN is self.refused(self.bram, "needs its lock 'control' or 'edit'")
+        assert ProblemKind.FORBIDDEN is self.refused(
+            self.bram, "needs its lock 'control' or 'edit'"
+        )
         self.bram.locks.add("edit:perm(Builder)")
         self.bram.permissions.add("Admin")
-        assert Problem.FORBIDDEN is self.refused(self.bram, "it has the permission 'admin'")
+        assert ProblemKind.FORBIDDEN is self.refused(self.bram, "it has the permission 'admin'")
         self.bram.permissions.clear()
         self.adopted()
 
@@ -265,7 +267,9 @@ class TestRefused(AdoptingTest):
         self.refused(self.bram, "There is an assistant named Ada already", name="Ada")
         self.refused(self.bram, "There is a character named mira already", name="mira")
         self.refused(self.bram, "say is a command of the game", name="say")
-        assert Problem.CONFLICT is self.refused(self.bram, "looks like Ada", name="\u0410d\u0430")
+        assert ProblemKind.CONFLICT is self.refused(
+            self.bram, "looks like Ada", name="\u0410d\u0430"
+        )
         self.bram.aliases.add("ada")
         self.refused(self.bram, "Bram is not adopted. There is an assistant named ada already")
         self.bram.aliases.remove("ada")
@@ -319,7 +323,7 @@ class TestRelease(AdoptingTest):
         assert "Ada was made with its body" in self.typed("assistant release ada")
         script = self.adopted()
         result = lifecycle.delete_assistant(script, by="Tom")
-        assert (False, Problem.CONFLICT) == (result.ok, result.problem)
+        assert (False, ProblemKind.CONFLICT) == (result.ok, result.problem)
         assert "take the mind away: assistant release Bram" in result.message
         assert self.bram.pk is not None
 
@@ -328,7 +332,7 @@ class TestRelease(AdoptingTest):
         script = self.adopted()
         script.at_script_delete = lambda: False
         result = operations.release(script, by="Tom")
-        assert Problem.UNAVAILABLE is result.problem
+        assert ProblemKind.UNAVAILABLE is result.problem
         assert "Bram is stopped, and could not be released" in result.message
         assert self.bram.assistant_script is script
         assert isinstance(self.bram, AssistantMixin)
@@ -391,7 +395,7 @@ class TestLostBody(AdoptingTest):
             shown = self.typed(line)
             assert shown, line
             assert "Traceback" not in shown, f"{line}: {shown}"
-        assert operations.release(script).problem is Problem.CONFLICT
+        assert operations.release(script).problem is ProblemKind.CONFLICT
         assert lifecycle.delete_assistant(script, by="Tom").ok
 
     def test_who_may_give_it_another(self) -> None:
@@ -404,7 +408,7 @@ class TestLostBody(AdoptingTest):
         self.tom.locks.cache_lock_bypass(self.tom)
         oswin = self.guard("Oswin")
         oswin.locks.add("control:all()")
-        assert Problem.FORBIDDEN is self.refused(oswin, "You may not control Grim", name="Grim")
+        assert ProblemKind.FORBIDDEN is self.refused(oswin, "You may not control Grim", name="Grim")
         assert script.obj is None
 
     def test_one_that_was_made_keeps_it_too(self) -> None:

@@ -17,7 +17,7 @@ from django.test.utils import override_settings
 from evennia_ai import audit, operations
 from evennia_ai.operations import times
 from evennia_ai.operations.audit import log as auditing
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from tests.shell.support import ShellTest, as_data, whispers
 
 NOW = datetime(2026, 11, 21, 17, 0, tzinfo=UTC)
@@ -144,7 +144,7 @@ class AuditingTest(ShellTest):
         audit.flush()
         return int(audit.application().version("Ada"))
 
-    def refused(self, result: Result, problem: Problem) -> str:
+    def refused(self, result: Result, problem: ProblemKind) -> str:
         """The sentence of something that is not ok."""
         assert (False, problem) == (result.ok, result.problem)
         return result.message
@@ -214,7 +214,7 @@ class TestLog(AuditingTest):
         operations.stop(self.ada_script, "enough", by="Tom")
         assert self.log(day="today")["entries"] == self.log()["entries"]
         assert [] == self.log(day="yesterday")["entries"]
-        told = self.refused(auditing.audit_log(self.ada_script, day="soon"), Problem.INVALID)
+        told = self.refused(auditing.audit_log(self.ada_script, day="soon"), ProblemKind.INVALID)
         assert told.startswith("'soon' is not a time; a time is like today, yesterday")
 
     def test_the_games_own(self) -> None:
@@ -242,7 +242,7 @@ class TestMomentsOfRecord(AuditingTest):
         assert auditing.find_version(self.ada_script, " ") is None
         refused = auditing.find_version(self.ada_script, "soon")
         assert isinstance(refused, Result)
-        assert Problem.INVALID == refused.problem
+        assert ProblemKind.INVALID == refused.problem
 
 
 class TestState(AuditingTest):
@@ -271,19 +271,19 @@ class TestState(AuditingTest):
     def test_before_there_was_any(self) -> None:
         """It is said, with the time as it was understood."""
         result = auditing.audit_state(self.ada_script, at="2020-01-01")
-        told = self.refused(result, Problem.MISSING)
+        told = self.refused(result, ProblemKind.MISSING)
         assert "Ada has no record of 2020-01-01T00:00:00+00:00." == told
 
     def test_what_makes_no_sense(self) -> None:
         """Versions there are not, a time that is none, and both at once."""
         newest = self.newest()
         for version in (0, -1, newest + 1):
-            told = self.refused(auditing.audit_state(self.ada_script, version), Problem.MISSING)
+            told = self.refused(auditing.audit_state(self.ada_script, version), ProblemKind.MISSING)
             assert f"Ada has no version {version}; there are 1 to {newest}." == told
-        told = self.refused(auditing.audit_state(self.ada_script, at="soon"), Problem.INVALID)
+        told = self.refused(auditing.audit_state(self.ada_script, at="soon"), ProblemKind.INVALID)
         assert told.startswith("'soon' is not a time;")
         both = auditing.audit_state(self.ada_script, 1, at="2 hours ago")
-        assert "not both" in self.refused(both, Problem.INVALID)
+        assert "not both" in self.refused(both, ProblemKind.INVALID)
 
     def test_what_changed(self) -> None:
         """By path, with what was there and what is; a value in a container has its own."""
@@ -332,7 +332,7 @@ class TestState(AuditingTest):
         """Either version may be missing."""
         for pair in ((1, 10**6), (10**6, 1)):
             result = auditing.audit_difference(self.ada_script, *pair)
-            assert "has no version 1000000" in self.refused(result, Problem.MISSING)
+            assert "has no version 1000000" in self.refused(result, ProblemKind.MISSING)
 
 
 class TestFiles(AuditingTest):
@@ -372,14 +372,14 @@ class TestFiles(AuditingTest):
         wrong = {"archive_folder": str(self.folder / "file"), "keep_events": 5}
         for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG=wrong):
-                told = self.refused(act(self.ada_script), Problem.UNAVAILABLE)
+                told = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
             assert str(self.folder / "file") in told
 
     def test_wrong_settings(self) -> None:
         """Their path is named."""
         for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG={"keep_day": 3}):
-                told = self.refused(act(self.ada_script), Problem.UNAVAILABLE)
+                told = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
             assert "keep_day" in told
 
     def test_an_archive(self) -> None:
@@ -396,10 +396,10 @@ class TestFiles(AuditingTest):
         entry = self.log()["entries"][0]
         assert ("record_archived", "Tom") == (entry["event"], entry["details"]["by"])
         assert "a keeper" == self.state()["state"]["settings"]["persona"]
-        told = self.refused(auditing.audit_state(self.ada_script, 2), Problem.MISSING)
+        told = self.refused(auditing.audit_state(self.ada_script, 2), ProblemKind.MISSING)
         assert told.startswith("Version 2 of Ada is archived: ")
         early = auditing.audit_state(self.ada_script, at="2020-01-01")
-        assert "is archived" in self.refused(early, Problem.MISSING)
+        assert "is archived" in self.refused(early, ProblemKind.MISSING)
         assert [] == auditing.check_audit(self.ada_script).data
 
     def test_nothing_to_archive(self) -> None:

@@ -32,17 +32,17 @@ ROWS = [row for rows in SECTIONS.values() for row in rows]
 Outcomes = Mapping[tuple[Row, str, str], str]
 HEAD = """# Who gets what for each command
 
-Made by the tests: each line was typed by each person, about an assistant that runs, that was
-stopped, that locked itself, and that there is none of. What is shown is what that person got.
+The tests make this page: each person typed each line, about an assistant that is running, one that
+was stopped, one that locked itself, and one that does not exist. The table shows the result.
 
 - **done**: it was done, or shown.
-- **refused**: the person has no right to it, and reads what is missing. Nothing is changed.
-- **told**: it cannot be done, and the person reads why, or how it is typed. Nothing is changed.
-- **no such command**: for this person there is none, in help neither.
+- **refused**: the person lacks the right, and is told which. Nothing is changed.
+- **told**: it cannot be done, and the person is told why, or how to type it. Nothing is changed.
+- **no such command**: this person has no such command, not even in help.
 
-Where a state makes a difference it is named. The *builder in control* is named by the body's lock
-`ai_control`, as `lock ada = ai_control:perm(Admin) or pid(12)` does; the other builder is not. A
-right is one of the acts in `evennia_ai/operations/rights/acts.py`, which the REST API asks too.
+If a state makes a difference, it is named. The *builder in control* is named by the body's lock
+`ai_control`, as with `lock ada = ai_control:perm(Admin) or pid(12)`; the other builder is not. A
+right is one of the acts in `evennia_ai/operations/rights/acts.py`, which the REST API checks too.
 """
 
 

@@ -10,7 +10,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import audit
 from evennia_ai.commands import CmdAssistant
-from evennia_ai.commands.words import Word
+from evennia_ai.commands.words import Subcommand
 from evennia_ai.runtime import state
 from tests.recorded import record_of
 from tests.shell.support import ShellTest, pump
@@ -165,7 +165,7 @@ class TestInWhoseName(TypingTest):
             answer = yield from command.confirmed("Really?")
             names.append(f"{audit.actor().by} {answer}")
 
-        words = {"ask": Word(ask, "asking ask", is_for_all=True)}
+        words = {"ask": Subcommand(ask, "asking ask", is_for_all=True)}
         command = type("Asking", (CmdAssistant,), {"key": "asking", "words": words})
         for answer, is_yes in (("Yes", True), ("y", True), ("no", False), ("", False)):
             names.clear()
@@ -197,7 +197,7 @@ class TestInWhoseName(TypingTest):
 
     def test_what_breaks_is_said(self) -> None:
         """Whatever it was; the log has the rest."""
-        broken = Word(lambda command, rest: 1 / 0, "broken")  # type: ignore[arg-type,return-value]
+        broken = Subcommand(lambda command, rest: 1 / 0, "broken")  # type: ignore[arg-type,return-value]
         command = type("Broken", (CmdAssistant,), {"words": {"break": broken}, "key": "broken"})()
         with pytest.raises(ZeroDivisionError):
             self.call(command, "break")

@@ -6,7 +6,7 @@ from typing import Any
 
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import locate
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
@@ -200,7 +200,7 @@ class TestTable(ConfiguringTest):
         for path, typed, expected in BAD:
             with self.subTest(path=path, typed=str(typed)[:40]):
                 result = self.set(path, typed)
-                assert (False, Problem.INVALID) == (result.ok, result.problem)
+                assert (False, ProblemKind.INVALID) == (result.ok, result.problem)
                 assert result.message.startswith("Ada: nothing is changed: ")
                 assert expected in result.message
                 assert [path] == list(result.errors)

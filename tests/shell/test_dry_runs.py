@@ -21,7 +21,7 @@ from evennia_ai.operations.dry_runs import running
 from evennia_ai.operations.dry_runs.changes import Variant, texts_of
 from evennia_ai.operations.dry_runs.results import DrySide
 from evennia_ai.operations.dry_runs.running import DryRun, Trial, try_message, ways
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.settings.changing import update_settings
@@ -101,7 +101,7 @@ class TestWhoMay(DryRunTest):
         self.model.answers.clear()
         (tried,) = outcome
         is_asked = len(self.model.bodies) > asked
-        assert is_asked is (tried.problem is not Problem.FORBIDDEN)
+        assert is_asked is (tried.problem is not ProblemKind.FORBIDDEN)
         return not is_asked
 
     def test_whoever_may_only_run_her_tries_nothing(self) -> None:
@@ -321,7 +321,7 @@ class TestAsWhom(DryRunTest):
     def test_nobody_of_that_name(self) -> None:
         """It says what to type."""
         tried = self.attempt("hello", person="Nobody")
-        assert Problem.MISSING is tried.problem
+        assert ProblemKind.MISSING is tried.problem
         assert "player's or a character's name" in tried.message
 
     def test_an_assistant_is_no_person(self) -> None:
@@ -362,7 +362,7 @@ class TestWays(DryRunTest):
     def test_no_words(self) -> None:
         """Nor only markup."""
         for words in ("", "   ", "|r|n"):
-            assert Problem.INVALID is self.attempt(words).problem
+            assert ProblemKind.INVALID is self.attempt(words).problem
 
     def test_too_many_words(self) -> None:
         """How many are too many is said."""
@@ -441,14 +441,14 @@ class TestEnd(DryRunTest):
         assert [] == outcome
         operations.stop(self.ada_script, "enough")
         pump()
-        assert Problem.CONFLICT is outcome[0].problem
+        assert ProblemKind.CONFLICT is outcome[0].problem
         assert 1 == self.model.cancelled
 
     def test_not_while_it_is_stopped(self) -> None:
         """Nothing is sent for one that is stopped, from here neither."""
         operations.stop(self.ada_script, "enough")
         tried = self.attempt("hello", whispers("never"))
-        assert Problem.CONFLICT is tried.problem
+        assert ProblemKind.CONFLICT is tried.problem
         assert "Clear the stop first" in tried.message
         assert [] == self.model.bodies
 
@@ -477,7 +477,7 @@ class TestEnd(DryRunTest):
         """A third one is told to wait; when one has ended there is room."""
         self.begin(Trial("one"))
         self.begin(Trial("two"))
-        assert Problem.UNAVAILABLE is self.attempt("three").problem
+        assert ProblemKind.UNAVAILABLE is self.attempt("three").problem
         self.model.answer(whispers("One."))
         pump()
         assert self.attempt("three", whispers("Three.")).ok

@@ -150,7 +150,9 @@ class TestFailures(ErrandTest):
         self.model.answers.append(reports_of())
         assert ["An hour past noon."] == self.outcome(asked)
         (number,) = [fact["number"] for fact in self.facts("errand_answered")]
-        errand = requests.Request(delegate=self.ada_script, event=self.event(number), began_at=0.0)
+        errand = requests.ProgramRequest(
+            delegate=self.ada_script, event=self.event(number), began_at=0.0
+        )
         assert (False, False) == (
             task_waits.answer(errand.event, "Again.", held=OPEN),
             task_waits.fail(errand.event, "a test"),

@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.tools.running import (
     Executed,
@@ -99,7 +99,7 @@ class TestRunning(ExecutingTest):
         operations.stop(self.ada_script, "a test")
         held[1].errback(ValueError("the chain broke"))
         (result,) = self.outcome(running)
-        assert (False, Problem.CONFLICT) == (result.ok, result.problem)
+        assert (False, ProblemKind.CONFLICT) == (result.ok, result.problem)
         assert "nobody knows whether it was done" in result.message
 
     def test_a_tool_that_fails(self) -> None:
@@ -112,13 +112,13 @@ class TestRunning(ExecutingTest):
         self.add_tool(sink)
         with self.logged():
             broken = self.run_tool("sink")
-        assert Problem.UNAVAILABLE is broken.problem
+        assert ProblemKind.UNAVAILABLE is broken.problem
         assert (False, "sink failed inside the game; do something else") == (
             broken.data.success,
             broken.data.result,
         )
         nobody = self.run_tool("whisper", target="Nobody", message="x")
-        assert (False, Problem.CONFLICT) == (nobody.ok, nobody.problem)
+        assert (False, ProblemKind.CONFLICT) == (nobody.ok, nobody.problem)
 
 
 class TestRefusing(ExecutingTest):
@@ -126,18 +126,30 @@ class TestRefusing(ExecutingTest):
 
     def test_each_refusal_says_why(self) -> None:
         """With its kind of problem; nothing is said, and nothing is on record."""
-        cases: list[tuple[str, Any, tuple[Any, ...], Problem, str]] = [
-            ("unknown", None, ("sayy", {}), Problem.MISSING, "'sayy'. Did you mean say"),
-            ("nothing like it", None, ("qqqqq", {}), Problem.MISSING, "no tool 'qqqqq'."),
-            ("missing", None, ("say", {}), Problem.INVALID, "say needs message."),
-            ("wrong", None, ("say", {"message": 3}), Problem.INVALID, "message must be text"),
-            ("no object", None, ("say", ["hello"]), Problem.INVALID, "must be an object"),
-            ("report", None, ("report", {"message": "x"}), Problem.CONFLICT, "nobody has given"),
-            ("delegate", None, ("delegate_task", {"task": "x"}), Problem.CONFLICT, "by hand"),
-            ("find", None, ("find_tools", {"query": "say"}), Problem.CONFLICT, "by hand"),
-            ("lock", self.lock, ("say", {"message": "x"}), Problem.FORBIDDEN, "'tool_say'"),
-            ("silent", self.silence, ("look", {}), Problem.CONFLICT, "it is not enabled"),
-            ("stopped", self.stop, ("look", {}), Problem.CONFLICT, "an emergency stop is active"),
+        cases: list[tuple[str, Any, tuple[Any, ...], ProblemKind, str]] = [
+            ("unknown", None, ("sayy", {}), ProblemKind.MISSING, "'sayy'. Did you mean say"),
+            ("nothing like it", None, ("qqqqq", {}), ProblemKind.MISSING, "no tool 'qqqqq'."),
+            ("missing", None, ("say", {}), ProblemKind.INVALID, "say needs message."),
+            ("wrong", None, ("say", {"message": 3}), ProblemKind.INVALID, "message must be text"),
+            ("no object", None, ("say", ["hello"]), ProblemKind.INVALID, "must be an object"),
+            (
+                "report",
+                None,
+                ("report", {"message": "x"}),
+                ProblemKind.CONFLICT,
+                "nobody has given",
+            ),
+            ("delegate", None, ("delegate_task", {"task": "x"}), ProblemKind.CONFLICT, "by hand"),
+            ("find", None, ("find_tools", {"query": "say"}), ProblemKind.CONFLICT, "by hand"),
+            ("lock", self.lock, ("say", {"message": "x"}), ProblemKind.FORBIDDEN, "'tool_say'"),
+            ("silent", self.silence, ("look", {}), ProblemKind.CONFLICT, "it is not enabled"),
+            (
+                "stopped",
+                self.stop,
+                ("look", {}),
+                ProblemKind.CONFLICT,
+                "an emergency stop is active",
+            ),
         ]
         for name, change, given, problem, words in cases:
             with self.subTest(name):

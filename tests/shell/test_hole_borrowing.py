@@ -12,7 +12,7 @@ from evennia.utils.create import create_object
 
 from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.recorded import record_of
 from tests.shell.rights_case import RightsTest
@@ -134,7 +134,7 @@ class TestByHand(RightsTest):
         )
         running.addCallback(got.append)
         pump()
-        assert (False, Problem.FORBIDDEN) == (got[0].ok, got[0].problem)
+        assert (False, ProblemKind.FORBIDDEN) == (got[0].ok, got[0].problem)
         assert "no more than Pia may" in got[0].message
         assert not self.booted()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.operations.assistants import lifecycle
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import ACTS, refusal
 from evennia_ai.runtime.rights import (
     OF_THE_BODY,
@@ -47,7 +47,7 @@ class TestActs(RightsTest):
         refused = refusal("change memories", self.pia, self.ada_script)
         assert refused is not None
         wanted = "and the rights of staff, or a lock 'ai_memory' of its own."
-        assert (Problem.FORBIDDEN, True) == (refused.problem, refused.message.endswith(wanted))
+        assert (ProblemKind.FORBIDDEN, True) == (refused.problem, refused.message.endswith(wanted))
         assert [] == self.may(self.bea, *every)
         assert [*every] == self.may(self.ann, *every)
 

@@ -9,7 +9,7 @@ from evennia_ai.core.memory.recollection import Recollection, person_audience
 from evennia_ai.memory import indexing, keeping
 from evennia_ai.memory.indexing import BATCH
 from evennia_ai.memory_store import rows
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
@@ -294,7 +294,7 @@ class TestReindex(MemoryTest):
         MemoryVector.objects.all().delete()
         last = Memory.objects.latest("id")
         Memory.objects.filter(pk=last.pk).update(text="the smith owes Tom a lantern")
-        sought = Sought(self.ada_script.pk, "who has my lantern?", ("world",), 1)
+        sought = MemoryQuery(self.ada_script.pk, "who has my lantern?", ("world",), 1)
         assert [last.key] == [hit.key for hit in self.store.search_words(sought).hits]
         self.ada_script.work.indexing = None
         assert 40 == indexing.apply(self.ada_script).result

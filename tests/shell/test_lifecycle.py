@@ -10,7 +10,7 @@ from evennia.utils.create import create_channel
 from evennia_ai import operations
 from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.naming import LONGEST_NAME
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.stopping import SafetyTest
 
@@ -40,7 +40,7 @@ class TestCreate(SafetyTest):
         for name, expected in BAD_NAMES:
             with self.subTest(name=name):
                 result = operations.create_assistant(name, location=self.room1)
-                assert (False, Problem.INVALID) == (result.ok, result.problem)
+                assert (False, ProblemKind.INVALID) == (result.ok, result.problem)
                 assert expected in result.message
         assert count == ObjectDB.objects.count()
 
@@ -51,7 +51,7 @@ class TestCreate(SafetyTest):
             ("TOM", "There is a character named TOM already; choose another name."),
         ):
             result = operations.create_assistant(name)
-            assert (expected, Problem.CONFLICT) == (result.message, result.problem)
+            assert (expected, ProblemKind.CONFLICT) == (result.message, result.problem)
 
     def test_names_of_other_scripts_and_signs_are_taken(self) -> None:
         """As people are called anywhere."""
@@ -139,7 +139,7 @@ class TestUpdate(SafetyTest):
             result = lifecycle.update_assistant(self.ada_script, location=self.room2)
         finally:
             del self.room2.at_pre_object_receive
-        assert ("Ada cannot go to Room2: the game does not allow that.", Problem.CONFLICT) == (
+        assert ("Ada cannot go to Room2: the game does not allow that.", ProblemKind.CONFLICT) == (
             result.message,
             result.problem,
         )
@@ -149,7 +149,7 @@ class TestUpdate(SafetyTest):
         """There is nothing to look at."""
         self.ada_script.obj = None
         result = lifecycle.update_assistant(self.ada_script, desc="Grey.")
-        assert (Problem.CONFLICT, "Ada has no body, so only the persona can be changed.") == (
+        assert (ProblemKind.CONFLICT, "Ada has no body, so only the persona can be changed.") == (
             result.problem,
             result.message,
         )

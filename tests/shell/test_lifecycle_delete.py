@@ -23,7 +23,7 @@ from evennia_ai.assistant_character import AssistantCharacter
 from evennia_ai.core.safety.questions import ApprovalRequest, QuestionOutcome
 from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.operations.assistants import lifecycle
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump
@@ -165,7 +165,7 @@ class TestRefused(DeleteTest):
         try:
             result = self.delete()
             told = "Somebody is in Ada's body; let them leave it first (ooc)."
-            assert (told, Problem.CONFLICT) == (result.message, result.problem)
+            assert (told, ProblemKind.CONFLICT) == (result.message, result.problem)
             assert not state.read(self.ada_script, "emergency_stop")
         finally:
             self.account.unpuppet_object(self.session)
@@ -183,7 +183,7 @@ class TestRefused(DeleteTest):
         """It is stopped, has its body and its settings, and the second time it is gone."""
         script, body = self.make("Brass", typeclass=Stubborn, persona="A knocker.")
         result = self.delete(script)
-        assert Problem.UNAVAILABLE is result.problem
+        assert ProblemKind.UNAVAILABLE is result.problem
         assert "Brass is stopped, and could not be deleted: at_object_delete" in result.message
         found = operations.find_assistant("Brass")
         assert found is not None

@@ -14,7 +14,7 @@ from evennia_ai.core.memory.recollection import (
     person_audience,
 )
 from evennia_ai.memory import recalling
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.messages.incoming import id_of
 from evennia_ai.runtime import state
 from tests.shell.memory_case import FailingStore, MemoryTest
@@ -89,4 +89,4 @@ def test_audiences_of_a_search_are_checked(nasty: str) -> None:
     store = FailingStore()
     store.add(1, [])
     with pytest.raises(ValueError, match="is not an audience"):
-        store.search(Sought(1, "x", (nasty,), 3))
+        store.search(MemoryQuery(1, "x", (nasty,), 3))

@@ -11,7 +11,7 @@ from evennia_ai import operations
 from evennia_ai.agent.requests import Reason
 from evennia_ai.models import PendingTask
 from evennia_ai.operations.conversation import ask, find_request, tell
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from evennia_ai.tasks import store, task_waits
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -77,7 +77,7 @@ class TestOnce(NamedTest):
         assert [NOON] == self.outcome(self.put())
         self.refused(self.put("Where?"), Reason.TAKEN, "something else was asked")
         (told,) = self.outcome(tell(self.ada_script, None, "When?", name=NAME))
-        assert Problem.CONFLICT is told.problem
+        assert ProblemKind.CONFLICT is told.problem
         assert ["For Mira."] == self.outcome(self.put(asker=self.mira))
         assert 2 == PendingTask.objects.count()
 
@@ -86,7 +86,7 @@ class TestOnce(NamedTest):
         for name in ("a b", "x" * 65, "dinner/7", "naïve"):
             with self.subTest(name):
                 self.refused(self.put(name=name), Reason.INVALID, "1 to 64 of the characters")
-        assert Problem.MISSING is find_request(self.ada_script, None, "a b").problem
+        assert ProblemKind.MISSING is find_request(self.ada_script, None, "a b").problem
 
     def test_who_leaves_takes_nothing_back(self) -> None:
         """It goes on, and its answer is kept."""
@@ -204,7 +204,7 @@ class TestKept(NamedTest):
         assert ["Two."] == self.outcome(self.put(name="other"))
         assert "other" == self.task().name
         missing = find_request(self.ada_script, None, NAME)
-        assert (Problem.MISSING, True) == (missing.problem, NAME in missing.message)
+        assert (ProblemKind.MISSING, True) == (missing.problem, NAME in missing.message)
 
     def test_it_goes_with_the_person_and_with_the_assistant(self) -> None:
         """Nothing of either is left."""

@@ -25,7 +25,7 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import NameTakenError
 from evennia_ai.operations import guarding
 from evennia_ai.operations.assistants.lifecycle import update_assistant
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from tests.shell.listening import HearingTest
 from tests.shell.people import Person
 from tests.shell.support import pump
@@ -246,7 +246,7 @@ class TestAssistants(NamesTest):
     def test_hole_a1_nor_by_an_alias(self) -> None:
         """Neither when it is made nor later; what it is called already may stay."""
         made = operations.create_assistant("Edda", aliases=["M1ra"])
-        assert (Problem.CONFLICT, True) == (made.problem, "looks like Mira" in made.message)
+        assert (ProblemKind.CONFLICT, True) == (made.problem, "looks like Mira" in made.message)
         later = update_assistant(self.ada_script, aliases=["the keeper", "TOM"])
         assert "There is a character named TOM already" in later.message
         assert update_assistant(self.ada_script, aliases=["the keeper", "adda"]).ok

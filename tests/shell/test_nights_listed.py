@@ -6,7 +6,7 @@ from evennia_ai import consolidation
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
 from evennia_ai.operations.memory.nights import Night, list_nights
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights.private_words import Look
 from tests.shell.sleep_case import NightCase
 
@@ -60,5 +60,5 @@ class TestNights(NightCase):
     def test_what_makes_no_sense(self) -> None:
         """A number of nights that cannot be shown."""
         for limit in (0, 11):
-            assert Problem.INVALID == list_nights(self.ada_script, limit=limit).problem
+            assert ProblemKind.INVALID == list_nights(self.ada_script, limit=limit).problem
         assert [] == self.listed()

@@ -20,7 +20,7 @@ from evennia_ai.operations import forget_everything
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.overview import list_peers, used_today
 from evennia_ai.operations.peers.tasks import Given
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.tasks import peer_parts, peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import one_by_one, pump
@@ -115,7 +115,7 @@ class TestParts(ErrandTest):
         BudgetTotal.objects.update(prompt_tokens=5_000)
         another = Given("m2", "Count the lamps.")
         refused = tasks.begin(self.ada_script, self.account, another, config)
-        assert Problem.UNAVAILABLE is refused.problem
+        assert ProblemKind.UNAVAILABLE is refused.problem
         assert "has used 5,000 tokens today, of 5,000" in refused.message
         assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
 
@@ -130,7 +130,7 @@ class TestParts(ErrandTest):
         config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
         self.hide_the_ledger()
         found = tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
-        assert Problem.UNAVAILABLE is found.problem
+        assert ProblemKind.UNAVAILABLE is found.problem
         assert "try again later" in found.message
         assert "migrate" not in found.message
 
@@ -139,7 +139,7 @@ class TestParts(ErrandTest):
         self.begin()
         self.hide_the_ledger()
         found = list_peers()
-        assert Problem.UNAVAILABLE is found.problem
+        assert ProblemKind.UNAVAILABLE is found.problem
         assert "evennia migrate" in found.message
 
     def test_who_asks_is_told_with_the_lowest_cap(self) -> None:

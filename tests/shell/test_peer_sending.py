@@ -11,13 +11,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evennia_ai.a2a.calls import Caller, Desk, RefusedError, admit
+from evennia_ai.a2a.calls import A2aCaller, CallRefusedError, Desk, admit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.tasks import Given
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import token_store
 from evennia_ai.tasks import peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
@@ -52,7 +52,9 @@ class TestSending(ErrandTest):
     def desk_of(self, *, may_change: bool = True, at: float | None = None) -> Desk:
         """Where the peer asks."""
         begun = time.monotonic() if at is None else at
-        caller = Caller(self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun)
+        caller = A2aCaller(
+            self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun
+        )
         return Desk(CONFIG, "ada", caller, self.known)
 
     def counts(self) -> tuple[int, ...]:
@@ -71,7 +73,7 @@ class TestSending(ErrandTest):
             (hook(token="a\0b"), "token of an address is shown in a header"),
             (hook(credentials="a\r\nb"), "credentials of an address is shown in a header"),
         ):
-            with pytest.raises(RefusedError, match=told):
+            with pytest.raises(CallRefusedError, match=told):
                 self.desk.send(Given(str(uuid4()), "Count the lamps."), "", bad)
         assert before == self.counts()
 
@@ -108,20 +110,20 @@ class TestSending(ErrandTest):
         self.model.answers.append(reports_of("Seven."))
         pump()
         peer_store.remove(first.id)
-        with pytest.raises(RefusedError, match="kept no more"):
+        with pytest.raises(CallRefusedError, match="kept no more"):
             self.desk.send(given, "", None)
 
     def test_refusals_come_before_a_look_at_the_host(self) -> None:
         """Whoever may not give the task has no name looked up."""
         given = Given(str(uuid4()), "Count the lamps.")
-        with pytest.raises(RefusedError, match="only read"):
+        with pytest.raises(CallRefusedError, match="only read"):
             self.desk_of(may_change=False).check(given, "", hook())
-        with pytest.raises(RefusedError, match="no task"):
+        with pytest.raises(CallRefusedError, match="no task"):
             self.desk.check(given, "none", hook())
-        with pytest.raises(RefusedError, match="no task"):
+        with pytest.raises(CallRefusedError, match="no task"):
             self.desk.check_hook("none", hook())
         self.ada.locks.add("peer:false()")
-        with pytest.raises(RefusedError, match="lets you not"):
+        with pytest.raises(CallRefusedError, match="lets you not"):
             self.desk.check(given, "", hook())
 
     def test_a_token_that_ended_ends_what_it_opened(self) -> None:
@@ -130,7 +132,7 @@ class TestSending(ErrandTest):
         long_open = self.desk_of(at=time.monotonic() - SOON)
         assert shown.id == long_open.get(shown.id).id
         token_store.end([self.token.pk])
-        with pytest.raises(RefusedError, match="worth nothing") as refused:
+        with pytest.raises(CallRefusedError, match="worth nothing") as refused:
             long_open.happenings(shown.id, 0)
         assert refused.value.is_stranger
 
@@ -205,9 +207,9 @@ class TestSending(ErrandTest):
 
     def test_ids_with_what_no_database_takes_are_no_tasks(self) -> None:
         """PostgreSQL takes no NUL, not even in a question."""
-        with pytest.raises(RefusedError, match="no task") as refused:
+        with pytest.raises(CallRefusedError, match="no task") as refused:
             self.desk.get("a\0b")
-        assert Problem.MISSING is refused.value.problem
+        assert ProblemKind.MISSING is refused.value.problem
         shown = self.desk.send(Given(str(uuid4()), "Count."), "", hook())
         self.desk.remove_hook(shown.id, "a\0b")
         assert 1 == len(self.desk.hooks(shown.id))

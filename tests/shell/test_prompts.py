@@ -136,7 +136,7 @@ class TestComponents(PromptTest):
         for expected in (
             "   0  system_prompt (head): the rules",
             " 250  world (head, its own): A port.",
-            "4000  goals (tail, off, its own): what it wants",
+            "4000  goals (tail, off, its own): its goals",
         ):
             assert expected in shown, expected
 

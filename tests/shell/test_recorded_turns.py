@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.test import override_settings
 
 from evennia_ai import operations
-from evennia_ai.engine.recording import ModelCall, ToolUse
+from evennia_ai.engine.recording import RecordedCall, ToolUse
 from evennia_ai.runtime.watching import FEED, Change, Feed, ring_for
 from tests.shell.support import ShellTest, whispers
 
@@ -21,7 +21,7 @@ class RecordedTurnsTest(ShellTest):
         self.ask("whisper Ada = hello", whispers("Hello, Tom."))
         (record,) = self.ada_script.work.recorded.newest()
         asked, whispered = record.steps
-        assert isinstance(asked, ModelCall)
+        assert isinstance(asked, RecordedCall)
         assert isinstance(whispered, ToolUse)
         assert "hello" in dict(asked.prompt.blocks)["pending_event"]
         assert "character_context" in dict(asked.prompt.blocks)

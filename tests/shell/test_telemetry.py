@@ -17,7 +17,7 @@ from twisted.internet import reactor
 from evennia_ai import operations
 from evennia_ai.agent import telemetry
 from evennia_ai.agent.otlp import address_of
-from evennia_ai.agent.telemetry import Export
+from evennia_ai.agent.telemetry import TurnExporter
 from evennia_ai.apps import check_settings
 from evennia_ai.core.settings.services import OtelConfig
 from evennia_ai.errors import ConfigurationError, ModelStatusError
@@ -42,7 +42,7 @@ class TelemetryTest(RememberingTest):
         self.addCleanup(self.receiver.end)
         self.addCleanup(ENDED.clear)
 
-    def export(self, **config: Any) -> Export:
+    def export(self, **config: Any) -> TurnExporter:
         """Let turns be exported from now on."""
         given = {"endpoint": self.receiver.address, "timeout_seconds": 1.0, **config}
         adding = mock.patch.object(reactor, "addSystemEventTrigger")
@@ -52,7 +52,7 @@ class TelemetryTest(RememberingTest):
         self.addCleanup(export.spans.end)
         return export
 
-    def sent(self, export: Export) -> str:
+    def sent(self, export: TurnExporter) -> str:
         """Every byte that was sent until now."""
         export.spans.flush()
         return b"".join(self.receiver.bodies).decode("latin-1")

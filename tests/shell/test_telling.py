@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError
 from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.conversation.talk import Told, ask, tell
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from tests.shell.errand_case import ErrandTest, confirm, reports_of
 from tests.shell.support import pump, says
 
@@ -63,10 +63,10 @@ class TestTelling(ErrandTest):
 
     def test_what_comes_to_nothing(self) -> None:
         """Each with its kind of problem, and the number where she heard it."""
-        cases: list[tuple[str, Any, Any, Problem, int, str]] = [
-            ("no words", None, " ", Problem.INVALID, 0, "not a word"),
-            ("nothing", completion(None, ("noop", {})), "x", Problem.CONFLICT, 1, "do nothing"),
-            ("no sense", completion(""), "x", Problem.UNAVAILABLE, 2, "nothing to say or do"),
+        cases: list[tuple[str, Any, Any, ProblemKind, int, str]] = [
+            ("no words", None, " ", ProblemKind.INVALID, 0, "not a word"),
+            ("nothing", completion(None, ("noop", {})), "x", ProblemKind.CONFLICT, 1, "do nothing"),
+            ("no sense", completion(""), "x", ProblemKind.UNAVAILABLE, 2, "nothing to say or do"),
         ]
         for name, answer, words, problem, number, why in cases:
             with self.subTest(name):
@@ -76,11 +76,11 @@ class TestTelling(ErrandTest):
                 assert Told("", number) == result.data
                 assert why in result.message
         operations.set_muted(self.ada_script, self.tom, True)
-        assert Problem.FORBIDDEN is self.told().problem
+        assert ProblemKind.FORBIDDEN is self.told().problem
         operations.set_muted(self.ada_script, self.tom, False)
         operations.stop(self.ada_script, "a test")
         result = self.told()
-        assert (Problem.CONFLICT, 4) == (result.problem, result.data.number)
+        assert (ProblemKind.CONFLICT, 4) == (result.problem, result.data.number)
         assert "Ada gives no answer: an emergency stop is active." == result.message
 
     def test_cancelling_takes_it_back(self) -> None:

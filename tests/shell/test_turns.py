@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import Sought
@@ -157,7 +157,7 @@ class TurnsTest(ShellTest):
         assert (3, 0) == (len(found(day="today")), len(found(day="yesterday")))
         for name, wrong in (("day", "some time"), ("outcome", "merry")):
             refused = latest.listing(self.ada_script, Sought(**{name: wrong}), Look())
-            assert (Problem.INVALID, [name]) == (refused.problem, list(refused.errors))
+            assert (ProblemKind.INVALID, [name]) == (refused.problem, list(refused.errors))
 
     def test_one_in_full(self) -> None:
         """Why, what was said around it, and the record where it is still in memory."""
@@ -176,11 +176,11 @@ class TurnsTest(ShellTest):
         assert 1 == len(full.recorded)
         self.ada_script.work.recorded.forget()
         assert [] == latest.in_full(self.ada_script, number, Look()).data.recorded
-        assert Problem.MISSING is latest.in_full(self.ada_script, 999, Look()).problem
-        assert Problem.MISSING is latest.in_full(self.ada_script, 0, Look(), tick=999).problem
+        assert ProblemKind.MISSING is latest.in_full(self.ada_script, 999, Look()).problem
+        assert ProblemKind.MISSING is latest.in_full(self.ada_script, 0, Look(), tick=999).problem
 
     def test_one_that_does_not_run(self) -> None:
         """It has no turns, which is said."""
         self.ada_script.work = None
-        assert Problem.UNAVAILABLE is latest.recent(self.ada_script, Look()).problem
-        assert Problem.UNAVAILABLE is latest.in_full(self.ada_script, 1, Look()).problem
+        assert ProblemKind.UNAVAILABLE is latest.recent(self.ada_script, Look()).problem
+        assert ProblemKind.UNAVAILABLE is latest.in_full(self.ada_script, 1, Look()).problem

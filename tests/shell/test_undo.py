@@ -10,7 +10,7 @@ from evennia_ai import audit, operations
 from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.audit import undoing
 from evennia_ai.operations.audit.edits import MOST_READ, read_edits
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.shell.test_commands_life import LifeTest
@@ -276,4 +276,4 @@ class TestRights(UndoTest):
     def test_a_program_is_told_what_is_wrong(self) -> None:
         """By its kind."""
         refused = undoing.find_undo(self.ada_script)
-        assert Problem.CONFLICT == refused.problem
+        assert ProblemKind.CONFLICT == refused.problem

@@ -11,7 +11,7 @@ from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import control
 from evennia_ai.operations.budget import caps
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.turns import explaining
 from evennia_ai.runtime import services, state
@@ -110,7 +110,7 @@ class TestBreakers(UpkeepTest):
         """Whoever may reset only an assistant's own resets none of the game's."""
         self.game_breaker().force_open()
         result = control.reset_breaker(self.ada_script, "llm:scripted", scope="assistant", by="Tom")
-        assert (False, Problem.MISSING) == (result.ok, result.problem)
+        assert (False, ProblemKind.MISSING) == (result.ok, result.problem)
         assert "open" == self.game_breaker().state
         assert [] == self.recorded
 
@@ -123,7 +123,7 @@ class TestBreakers(UpkeepTest):
         for act in (control.find_breaker, control.reset_breaker):
             result = act(self.ada_script, "tool:lok")
             assert "There is no breaker 'tool:lok'; there are: tool:look." == result.message
-            assert Problem.MISSING is result.problem
+            assert ProblemKind.MISSING is result.problem
         assert "tool:look, llm:scripted" in control.find_breaker(self.ada_script, "#").message
         assert {"tool:look", "llm:scripted"} == set(self.rows())
 
@@ -197,7 +197,7 @@ class TestUsage(UpkeepTest):
         state.write(self.ada_script, metrics={"tool_calls": {"say": 3}})
         self.ada_script.db.budget_config = {"no such": 1}
         result = caps.usage(self.ada_script)
-        assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
+        assert (False, ProblemKind.UNAVAILABLE) == (result.ok, result.problem)
         assert "no such" in result.message
         assert 3 == result.data.tools["say"]["calls"]
 
@@ -311,4 +311,4 @@ class TestHeard(UpkeepTest):
         """Is said to."""
         self.ada_script.work = None
         result = explaining.heard(self.ada_script)
-        assert (False, Problem.UNAVAILABLE) == (result.ok, result.problem)
+        assert (False, ProblemKind.UNAVAILABLE) == (result.ok, result.problem)

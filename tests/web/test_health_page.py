@@ -12,14 +12,14 @@ from django.test.utils import override_settings
 from twisted.internet.defer import succeed
 
 from evennia_ai import operations
-from evennia_ai.llm.check import Line, Report
+from evennia_ai.llm.check import CheckResult, Report
 from evennia_ai.operations.monitoring import equipment, health
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
 
-MADE_UP = Report("<b>a model</b>", (Line("answers", False, "try <i>another</i>"),))
+MADE_UP = Report("<b>a model</b>", (CheckResult("answers", False, "try <i>another</i>"),))
 
 
 class HealthTest(WebTest):
@@ -95,7 +95,7 @@ class HealthTest(WebTest):
             response = self.post("check", {"assistant": ""})
         assert 200 == response.status_code
         shown = text_of(response)
-        assert "<b>a model</b>: mend what is not well" in shown
+        assert "<b>a model</b>: fix what is not well" in shown
         assert "answers ✖ no try <i>another</i>" in shown
         assert "<i>another" not in response.content.decode()
         response = self.post("check", {"assistant": "<b>"})

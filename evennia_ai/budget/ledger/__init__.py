@@ -17,7 +17,7 @@ from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.names import OURS
-from evennia_ai.budget.ledger.reading import Report, read_report, today_of
+from evennia_ai.budget.ledger.reading import UsageReport, read_report, today_of
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     CostEstimate,
@@ -39,8 +39,8 @@ __all__ = [
     "CostEstimate",
     "LedgerStore",
     "Raise",
-    "Report",
     "Reservation",
+    "UsageReport",
     "bench",
     "check_settings",
     "config_for",
@@ -103,7 +103,7 @@ def report(
     *,
     is_bench: bool = False,
     is_all: bool = False,
-) -> Report:
+) -> UsageReport:
     """The report on an assistant, or with None on the game, with all that has ended by now.
 
     Args:

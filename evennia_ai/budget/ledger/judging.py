@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.reservations import Change, Reservation
+from evennia_ai.budget.ledger.reservations import Reservation, TotalsChange
 from evennia_ai.budget.ledger.rows import Changes
 from evennia_ai.core.safety import budget
 from evennia_ai.core.safety.budget import BudgetAccount, CapStanding, Purpose, Total
@@ -76,7 +76,7 @@ def fitted(
     if tokens := _excess(reservation, caps):
         smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
         cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
-        back = Change(held_tokens=-tokens, held_cost_nano=cost)
+        back = TotalsChange(held_tokens=-tokens, held_cost_nano=cost)
         totals = change({back: reservation.accounts})
         reservation = smaller
         caps = list(_caps_of(reservation, totals, config))

@@ -27,10 +27,10 @@ from evennia_ai.budget.ledger.outages import Outage
 from evennia_ai.budget.ledger.processes import owner_of_this_process
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
-    Change,
     CostEstimate,
     Ending,
     Reservation,
+    TotalsChange,
     billed,
 )
 from evennia_ai.budget.ledger.rows import (
@@ -358,7 +358,7 @@ class LedgerStore:
         self._outage.settle(over)
         return count, reservation
 
-    def _change(self, ending: Ending) -> Change:
+    def _change(self, ending: Ending) -> TotalsChange:
         return upkeep.change_by(ending, self._clock() - ending.noted_at)
 
     def _keep_house(self, config: BudgetConfig, now: float) -> None:

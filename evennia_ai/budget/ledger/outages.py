@@ -14,11 +14,11 @@ from decimal import Decimal
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
-    Change,
     CostEstimate,
     Ending,
     Reservation,
     Row,
+    TotalsChange,
 )
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, CallState, Purpose
 from evennia_ai.core.safety.prices import FREE, Price
@@ -176,7 +176,7 @@ class Outage:
 
     def untold(
         self, still_open: Mapping[str, Reservation]
-    ) -> tuple[list[tuple[tuple[BudgetAccount, ...], Change]], list[Row]]:
+    ) -> tuple[list[tuple[tuple[BudgetAccount, ...], TotalsChange]], list[Row]]:
         """Changes and rows of calls of which the ledger knows nothing yet.
 
         Args:

@@ -27,7 +27,7 @@ _FIELDS = [entry.name for entry in fields(Total)]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UsageReport:
     """The use of money and tokens by a game or an assistant.
 
     Attributes:
@@ -82,7 +82,7 @@ def read_report(
     *,
     is_bench: bool = False,
     is_all: bool = False,
-) -> Report:
+) -> UsageReport:
     """The report on an assistant, or with None on the whole game.
 
     Args:
@@ -98,7 +98,7 @@ def read_report(
     return asked(partial(_read_report, scope, (assistant or "").casefold(), config, now))
 
 
-def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Report:
+def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:
     caps = config.caps_of(scope)
     rows: list[CapStanding] = []
     for span in BudgetSpan:
@@ -112,7 +112,7 @@ def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Re
     elif scope is Scope.BENCH:
         calls = calls.filter(purpose=Purpose.BENCH)
     calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
-    return Report(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
+    return UsageReport(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
 
 
 def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[BudgetSpan, int]:

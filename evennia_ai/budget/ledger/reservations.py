@@ -112,7 +112,7 @@ class CostEstimate:
         return cost_of(self.last, self.price)
 
 
-class Change(NamedTuple):
+class TotalsChange(NamedTuple):
     """The amounts added to every total that a call counts towards."""
 
     calls: int = 0
@@ -162,10 +162,10 @@ class Reservation:
         return self.at + int(self.estimate.seconds) + GRACE_SECONDS
 
     @property
-    def opening(self) -> Change:
+    def opening(self) -> TotalsChange:
         """The change that holds it."""
         calls = int(not self.billing.is_share)
-        return Change(
+        return TotalsChange(
             calls=calls,
             open_calls=calls,
             held_tokens=self.estimate.usage.total_tokens,
@@ -217,10 +217,10 @@ class Ending:
     is_priced: bool = True
 
     @property
-    def change(self) -> Change:
+    def change(self) -> TotalsChange:
         """The change that closes it."""
         held = self.reservation.opening
-        return Change(
+        return TotalsChange(
             calls=-held.calls if self.state is CallState.RELEASED else 0,
             open_calls=-held.open_calls,
             prompt_tokens=self.usage.prompt_tokens,
@@ -231,10 +231,10 @@ class Ending:
         )
 
     @property
-    def late_change(self) -> Change:
+    def late_change(self) -> TotalsChange:
         """The same where another server process took the call for cut off, and counted it so."""
         estimate, calls = self.reservation.estimate.usage, self.reservation.opening.calls
-        return Change(
+        return TotalsChange(
             calls=-calls if self.state is CallState.RELEASED else 0,
             prompt_tokens=self.usage.prompt_tokens - estimate.prompt_tokens,
             completion_tokens=self.usage.completion_tokens - estimate.completion_tokens,

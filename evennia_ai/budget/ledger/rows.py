@@ -19,7 +19,7 @@ from django.db.models.constants import OnConflict
 from django.db.utils import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.reservations import Change, Row
+from evennia_ai.budget.ledger.reservations import Row, TotalsChange
 from evennia_ai.core.safety.budget import BudgetAccount, Total
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
@@ -40,8 +40,10 @@ LONGEST_WHY = 200
 NO_TABLE = "42P01"  # as PostgreSQL says it
 # So many rows of 16 columns are below the 999 values that an old SQLite takes in one statement.
 MOST_REMEMBERED, MOST_AT_ONCE = 20_000, 60
-COUNTERS = Change._fields
-Changes = Mapping[Change, Collection[BudgetAccount]]  # what is added, and to the totals of whom
+COUNTERS = TotalsChange._fields
+Changes = Mapping[
+    TotalsChange, Collection[BudgetAccount]
+]  # what is added, and to the totals of whom
 Head = tuple[Any, ...]  # the number, game, scope, key and period of a row
 _TOTALS = BudgetTotal._meta.db_table
 _READ = ["id", "game", "scope", "key", "period", *(entry.name for entry in fields(Total))]
@@ -278,16 +280,16 @@ def write_calls(rows: list[Row]) -> None:
     execute(upsert_sql(ModelCall, "model", using), rows, using)
 
 
-def add_up(changes: Sequence[tuple[Collection[BudgetAccount], Change]]) -> Changes:
+def add_up(changes: Sequence[tuple[Collection[BudgetAccount], TotalsChange]]) -> Changes:
     """The sum of several changes for each account, and the accounts for each sum."""
     if len(changes) == 1:  # as where one call begins or ends
         return {change: accounts for accounts, change in changes}
-    sums: dict[BudgetAccount, Change] = {}
+    sums: dict[BudgetAccount, TotalsChange] = {}
     for accounts, change in changes:
         for account in accounts:
             known = sums.get(account)
-            sums[account] = Change(*map(add, known, change)) if known else change
-    whose: dict[Change, list[BudgetAccount]] = {}
+            sums[account] = TotalsChange(*map(add, known, change)) if known else change
+    whose: dict[TotalsChange, list[BudgetAccount]] = {}
     for account, total in sums.items():
         whose.setdefault(total, []).append(account)
     return whose

@@ -9,7 +9,7 @@ from django.db.models.functions import Length
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.processes import is_gone
-from evennia_ai.budget.ledger.reservations import SHARE, Change, Ending
+from evennia_ai.budget.ledger.reservations import SHARE, Ending, TotalsChange
 from evennia_ai.budget.ledger.rows import Totals, add_up, together
 from evennia_ai.core.safety.budget import (
     DAY,
@@ -59,10 +59,10 @@ def mark_cut_off(call: ModelCall, *, is_unused: bool = False) -> bool:
 
 def change_of(
     call: ModelCall, *, is_unused: bool = False
-) -> tuple[tuple[BudgetAccount, ...], Change]:
+) -> tuple[tuple[BudgetAccount, ...], TotalsChange]:
     """The accounts and the change of a call that is closed so."""
     tokens = call.estimated_prompt_tokens + call.estimated_completion_tokens
-    change = Change(
+    change = TotalsChange(
         open_calls=0 if call.key.endswith(SHARE) else -1,
         held_tokens=-tokens,
         held_cost_nano=-call.estimated_cost_nano,
@@ -83,7 +83,7 @@ def change_of(
     return accounts, change
 
 
-def change_by(ending: Ending, waited: float) -> Change:
+def change_by(ending: Ending, waited: float) -> TotalsChange:
     """The change by an ending; one that is written late may find its call closed by others.
 
     Args:

@@ -149,7 +149,7 @@ def _parsed(text: str) -> dict[str, Any]:
     return read
 
 
-def _fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
+def _fields(card: Mapping[str, object]) -> Mapping[str, Any]:
     """The fields of a card, those that are used here being what they have to be."""
     spec = card.get("spec")
     if spec not in SPECS:
@@ -168,7 +168,7 @@ def _fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
     return data
 
 
-def _is_nested(card: Mapping[str, Any]) -> bool:
+def _is_nested(card: Mapping[str, object]) -> bool:
     """True where the fields stand in `data`, as they do since the second version."""
     return card.get("spec") in (V2, V3)
 
@@ -203,7 +203,7 @@ def _shown(value: object) -> str:
 # ---- writing -----------------------------------------------------------------------------------
 
 
-def _written(card: Mapping[str, Any]) -> str:
+def _written(card: Mapping[str, object]) -> str:
     text = json.dumps(card, ensure_ascii=False)
     # Half a character can only be written as an escape.
     return text if sendable(text) == text else json.dumps(card)
@@ -216,7 +216,7 @@ def changed(card: CharacterCard, **fields: Any) -> CharacterCard:
     return CharacterCard(chara, ccv3, card.picture)
 
 
-def _put(text: str, fields: Mapping[str, Any]) -> str:
+def _put(text: str, fields: Mapping[str, object]) -> str:
     card = _parsed(text)
     if _is_nested(card):
         card["data"].update(fields)

@@ -87,7 +87,7 @@ def _text_of(raw: Mapping[str, Any]) -> str:
     return strip_control(_DECORATOR.sub("", raw.get("content") or "")).strip()
 
 
-def _why_not(raw: Mapping[str, Any]) -> str:
+def _why_not(raw: Mapping[str, object]) -> str:
     """The reason for which an entry is not told; "" where it is."""
     text = _text_of(raw)
     if raw.get("enabled") is False:
@@ -108,7 +108,7 @@ def _words(raw: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plain))[:MOST_KEYWORDS]
 
 
-def _is_regex(raw: Mapping[str, Any], key: str) -> bool:
+def _is_regex(raw: Mapping[str, object], key: str) -> bool:
     has_signs = raw.get("use_regex") is True and _SIGNS.search(key) is not None
     return has_signs or _REGEX.fullmatch(key) is not None
 
@@ -122,7 +122,7 @@ def _parts_unused(raw: Mapping[str, Any]) -> Iterator[str]:
         yield "its lines that begin with @@ are left out"
 
 
-def _entry(raw: Mapping[str, Any], book: Mapping[str, Any], number: int) -> BookEntry:
+def _entry(raw: Mapping[str, object], book: Mapping[str, object], number: int) -> BookEntry:
     extensions = raw.get("extensions")
     own = extensions if isinstance(extensions, dict) else {}
     logic = _whole(own.get("selectiveLogic"), 0, most=len(_LOGIC) - 1)

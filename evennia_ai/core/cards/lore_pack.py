@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from evennia_ai.core.memory.lore_terms import Also, Condition, LoreTerms, Whose
+from evennia_ai.core.memory.lore_terms import Also, LoreCondition, LoreTerms, Whose
 from evennia_ai.core.settings.model import (
     Flag,
     MismatchError,
@@ -82,13 +82,13 @@ class PackCondition(SettingsGroup):
         return self
 
     @classmethod
-    def read(cls, raw: object, place: str) -> Condition:
+    def read(cls, raw: object, place: str) -> LoreCondition:
         """A condition, from plain data.
 
         Raises:
             ConfigurationError: something in it is wrong; the text begins with `place`.
         """
-        return Condition(**cls._read(raw, place).model_dump())
+        return LoreCondition(**cls._read(raw, place).model_dump())
 
 
 class PackEntry(SettingsGroup):
@@ -250,5 +250,5 @@ def written(lore: PackedLore) -> dict[str, Any]:
     return entry.model_dump(mode="json", exclude_defaults=True)
 
 
-def _written(condition: Condition) -> dict[str, Any]:
+def _written(condition: LoreCondition) -> dict[str, Any]:
     return PackCondition(**asdict(condition)).model_dump(exclude_defaults=True)

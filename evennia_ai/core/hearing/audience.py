@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from evennia_ai.core.memory.recollection import NOBODY, is_for_all
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
@@ -25,14 +24,14 @@ class Hearers(StrEnum):
     NOBODY = "nobody"  # it stays with the turn, or names only what is there already
     SAME = "those who may know of the turn"
     ROOM = "everybody in the room"
-    NAMED = "whoever is named"
+    NAMED = "the person named"
     ANYBODY = "anybody, now or later"
 
 
 class Otherwise(StrEnum):
     """The end of words that somebody would hear who may not."""
 
-    ASIDE = "told to the asker alone"
+    ASIDE = "told only to the person who asked"
     REFUSED = "held back, and the model is told why"
     MASKED = "left out; their length is kept"
 
@@ -127,7 +126,7 @@ def way_of(spec: ToolSpec) -> Way:
     return WAYS.get(spec.name) or DECLARED.get(spec.heard_by) or BY_CATEGORY[spec.category]
 
 
-def carries_words(spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+def carries_words(spec: ToolSpec, arguments: Mapping[str, object]) -> bool:
     """True for a call that is given the model's own words: more than a choice, or yes and no."""
     known = spec.parameters.get("properties", {})
     return (

@@ -60,19 +60,19 @@ _OPEN_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
 _CALLING_MARKS = frozenset(",!?:;")
 
 
-class _Patterns(NamedTuple):
+class _NamePatterns(NamedTuple):
     anywhere: re.Pattern[str]
     first: re.Pattern[str]
     last: re.Pattern[str]
 
 
 @lru_cache(maxsize=2048)
-def _patterns(names: tuple[str, ...]) -> _Patterns | None:
+def _patterns(names: tuple[str, ...]) -> _NamePatterns | None:
     words = one_of(names)
     if not words:
         return None
     name = f"(?:{words}){_AFTER}"
-    return _Patterns(
+    return _NamePatterns(
         re.compile(rf"(?<![\w@])(?:{words})(?![\w@]|[-.]\w)"),
         re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPEN_WORDS}(?<![\w@])({name})"),
         re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),

@@ -110,7 +110,7 @@ class Event:
         )
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Event:
+    def from_stored(cls, stored: Mapping[str, object]) -> Event:
         """Read back what `as_stored` wrote, perhaps by another version."""
         return from_stored(cls, stored)
 

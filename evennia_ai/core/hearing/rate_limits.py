@@ -34,25 +34,25 @@ class HearingConfig(SettingsGroup):
 
     calls_per_player: Some = setting(6, "turns a minute that one player may cause.")
     queued_per_player: MaybeNone = setting(
-        2, "further turns of one player that wait for the next minute; 0: none."
+        2, "additional turns of one player that wait for the next minute; 0: none."
     )
-    queued_turns: MaybeNone = setting(5, "the same of all players together.")
+    queued_turns: MaybeNone = setting(5, "the same for all players together.")
     pending_per_player: Some = setting(10, "messages of one player that may wait.")
     cooldown_seconds: Seconds = setting(
-        1.0, "from the beginning of a player's turn to that of the next."
+        1.0, "seconds from the start of a player's turn to the start of the next."
     )
     batch_seconds: Seconds = setting(
-        0.1, "how long a first message waits for others of the same burst."
+        0.1, "seconds that a first message waits for others of the same burst."
     )
     batch_messages: Some = setting(10, "messages of one player that one turn answers.")
     engagement_seconds: Seconds = setting(
-        60.0, "after an answer, how long its asker need not repeat the name; 0: never."
+        60.0, "seconds after an answer in which the person need not repeat the name; 0: none."
     )
     expires_seconds: Seconds = setting(
-        900.0, "a message that waited longer is not answered any more."
+        900.0, "seconds after which a waiting message is no longer answered."
     )
-    context_messages: MaybeNone = setting(20, "messages that were only overheard and are kept.")
-    context_characters: MaybeNone = setting(4000, "characters that are kept of these.")
+    context_messages: MaybeNone = setting(20, "overheard messages that are kept.")
+    context_characters: MaybeNone = setting(4000, "characters of these that are kept.")
 
 
 class Admission(StrEnum):

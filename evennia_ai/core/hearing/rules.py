@@ -137,7 +137,7 @@ def _is_mention(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 
 def _is_continued(heard: Heard, ear: Ear, sender: Standing) -> bool:
-    """The one it answered here last goes on, and nobody else has spoken since."""
+    """The person it last answered here goes on, and nobody else has spoken since."""
     is_on = sender.is_engaged and ear.enable_addressing and heard.source in OPEN_SPEECH
     return is_on and not (heard.from_assistant or heard.is_relayed or heard.is_for_another)
 
@@ -148,14 +148,14 @@ def _is_direct_message(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 
 def _is_last_hop(heard: Heard, ear: Ear, sender: Standing) -> bool:
-    """The same of another assistant, after `max_agent_hops` messages in a row."""
+    """One of these from another assistant, after `max_agent_hops` messages in a row."""
     if not heard.from_assistant or not _is_at_last_hop(heard, ear):
         return False
     return heard.source in PRIVATE or _is_called(heard, ear)
 
 
 def _is_cross_talk(heard: Heard, ear: Ear, sender: Standing) -> bool:
-    """Anything else of another assistant."""
+    """Anything else from another assistant."""
     return heard.from_assistant
 
 
@@ -166,7 +166,7 @@ def _is_permitted(heard: Heard, ear: Ear, sender: Standing) -> bool:
 
 
 def _is_configured_channel(heard: Heard, ear: Ear, sender: Standing) -> bool:
-    """A channel that is in `channel_configs`."""
+    """A channel in `channel_configs`."""
     return heard.source is CHANNEL and heard.place.casefold() in ear.channels
 
 

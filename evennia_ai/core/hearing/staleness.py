@@ -20,15 +20,16 @@ class StaleAnswers(SettingsGroup):
 
     asker_gone: Elsewhere = setting(
         "say",
-        "whoever asked aloud has left: `say` it to those who are there, `page` it, let it `wait` "
-        "until they are back, or `drop` it; with nobody there `say` waits too.",
+        "the person who asked aloud has left: `say` it to those who are there, `page` "
+        "it, let it `wait` until they are back, or `drop` it; if nobody is there, "
+        "`say` waits too.",
     )
     room_changed: Elsewhere = setting(
-        "page", "the same where it stands in another room by then, without whoever asked."
+        "page", "the same if it is in another room by then, without the person who asked."
     )
     topic_closed: There = setting(
         "say",
-        "somebody else spoke to whoever asked, by name, meanwhile: `say` it all the same, "
+        "somebody else spoke to that person by name meanwhile: `say` it all the same, "
         "`whisper` it, or `drop` it.",
     )
 

@@ -104,7 +104,7 @@ _OF_YOU = re.compile(r"\byou", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedLine:
     """A line that is to be answered, after the last exchange with that person.
 
     Attributes:

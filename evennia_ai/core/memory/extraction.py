@@ -206,7 +206,7 @@ def read_derived(
 
 
 def _drawn(
-    item: Mapping[str, Any], place: int, count: int, known: int, name: str
+    item: Mapping[str, object], place: int, count: int, known: int, name: str
 ) -> DerivedMemory | None:
     text, cites = plain_text(item.get(name)), _indices(item.get("entries"), count)
     if not text or not cites:
@@ -238,7 +238,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _mappings(found: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+def _mappings(found: Sequence[object]) -> Iterator[Mapping[str, Any]]:
     return (item for item in found if isinstance(item, dict))
 
 

@@ -20,7 +20,7 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
-    Asked,
+    AskedLine,
     is_question,
 )
 from evennia_ai.core.memory.recollection import WORLD
@@ -111,7 +111,7 @@ def pieces(text: str) -> tuple[str, ...]:
     return (text, *parts) if len(parts) > 1 else (text,)
 
 
-def narrowed(notes: Sequence[Note], asked: Asked, most: int) -> list[Note]:
+def narrowed(notes: Sequence[Note], asked: AskedLine, most: int) -> list[Note]:
     """So many notes at most: where there are more, those that share the most words are left."""
     if len(notes) <= most:
         return list(notes)
@@ -121,7 +121,7 @@ def narrowed(notes: Sequence[Note], asked: Asked, most: int) -> list[Note]:
 
 
 def fitting(
-    notes: Sequence[Note], asked: Asked, likeness: Sequence[Likeness] | None
+    notes: Sequence[Note], asked: AskedLine, likeness: Sequence[Likeness] | None
 ) -> tuple[Note, ...]:
     """The note that answers a line; two where another fits nearly as well, none where none does.
 
@@ -161,7 +161,7 @@ def _at_most_two(near: Sequence[Note]) -> tuple[Note, ...]:
     return tuple(near[:1])
 
 
-def _leaning(note: Note, asked: Asked) -> float:
+def _leaning(note: Note, asked: AskedLine) -> float:
     """The part of a score that has nothing to do with likeness: the sort of line it answers."""
     if note.is_decoy and note.text == UNASKED:
         is_other = is_question(asked.line) and not is_question(note.question)
@@ -173,7 +173,7 @@ def _leaning(note: Note, asked: Asked) -> float:
     return 0.0
 
 
-def _afterwards(note: Note, asked: Asked) -> float:
+def _afterwards(note: Note, asked: AskedLine) -> float:
     """The part of a fitting note's score: for what they told, against telling it twice."""
     return REMINDED * note.is_reminder - ALREADY_TOLD * _was_told(note, asked)
 
@@ -218,7 +218,7 @@ def _sort_of(question: str) -> str:
     return found[0] if found else ""
 
 
-def _was_told(note: Note, asked: Asked) -> bool:
+def _was_told(note: Note, asked: AskedLine) -> bool:
     """True for a note that the answer before told already, where the line goes on from it."""
     if not asked.is_follow_up:
         return False

@@ -20,7 +20,7 @@ Whose = Literal["person", "room", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class LoreCondition:
     """Something that has to be so for lore to be told. One of `tag`, `attribute`, `quest` is set.
 
     Attributes:
@@ -62,7 +62,7 @@ class LoreTerms:
     priority: int = 0
     depth: int = 1
     budget: int = 0
-    when: tuple[Condition, ...] = ()
+    when: tuple[LoreCondition, ...] = ()
     book: str = ""
     entry: str = ""
 
@@ -102,7 +102,7 @@ def _folded_all(words: Iterable[str]) -> tuple[str, ...]:
 def told_of(
     known: Iterable[Lore],
     said: Sequence[str],
-    holds: Callable[[Condition], bool],
+    holds: Callable[[LoreCondition], bool],
     count: Callable[[str], int],
 ) -> list[Lore]:
     """The lore that is told.

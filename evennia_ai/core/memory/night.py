@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from evennia_ai.core.memory.schedule import is_over
 
@@ -30,6 +30,27 @@ class NightStep:
     needs_memory: bool = True
 
 
+class NightProgress(TypedDict, total=False):
+    """The way that a night has come, as it is stored; {} before the first.
+
+    Attributes:
+        night, until: its beginning and its end (ISO 8601).
+        step: the name of the step that is due; DONE: none.
+        cursor: how far that step is, as the step itself understands it.
+        tokens: used until now.
+        counts: things that were done, by their names.
+        put_off: why steps are left for another night, by their names.
+    """
+
+    night: str
+    until: str
+    step: str
+    cursor: dict[str, Any]
+    tokens: int
+    counts: dict[str, int]
+    put_off: dict[str, str]
+
+
 STEPS = (
     NightStep("score", COMPACTING),
     NightStep("consolidate", COMPACTING),
@@ -44,25 +65,30 @@ DONE = ""
 _NAMES = [step.name for step in STEPS]
 
 
-def step_of(progress: Mapping[str, Any]) -> NightStep | None:
+def step_of(progress: NightProgress) -> NightStep | None:
     """The step a night has come to; None: all is done."""
     name = progress.get("step", DONE)
     return STEPS[_NAMES.index(name)] if name in _NAMES else None
 
 
-def begun(before: Mapping[str, Any], now: datetime, until: datetime) -> dict[str, Any]:
+def begun(before: NightProgress, now: datetime, until: datetime) -> NightProgress:
     """The progress of a night that begins.
 
     Whoever is woken and falls asleep again within the same night has used up what it used up.
     """
-    fresh = {"until": until.isoformat(), "step": STEPS[0].name, "cursor": {}, "put_off": {}}
+    fresh: NightProgress = {
+        "until": until.isoformat(),
+        "step": STEPS[0].name,
+        "cursor": {},
+        "put_off": {},
+    }
     # Still the same night: nobody gets its tokens anew by being woken.
     if before and not is_over(now, before.get("until")):
         return {**_figures(before), **fresh}
     return {**_figures({"night": now.isoformat()}), **fresh}
 
 
-def _figures(progress: Mapping[str, Any]) -> dict[str, Any]:
+def _figures(progress: NightProgress) -> NightProgress:
     return {
         "night": str(progress["night"]),
         "tokens": int(progress.get("tokens", 0)),
@@ -70,14 +96,14 @@ def _figures(progress: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def moved(progress: Mapping[str, Any]) -> dict[str, Any]:
+def moved(progress: NightProgress) -> NightProgress:
     """The progress at the beginning of the next step."""
     following = _NAMES.index(progress["step"]) + 1
     name = _NAMES[following] if following < len(_NAMES) else DONE
     return {**progress, "step": name, "cursor": {}}
 
 
-def counted(progress: Mapping[str, Any], more: Mapping[str, int]) -> dict[str, Any]:
+def counted(progress: NightProgress, more: Mapping[str, int]) -> NightProgress:
     """The progress with some things counted."""
     counts = dict(progress["counts"])
     for name, count in more.items():
@@ -86,12 +112,12 @@ def counted(progress: Mapping[str, Any], more: Mapping[str, int]) -> dict[str, A
     return {**progress, "counts": counts}
 
 
-def put_off(progress: Mapping[str, Any], why: str) -> dict[str, Any]:
+def put_off(progress: NightProgress, why: str) -> NightProgress:
     """The progress with this step left for another night."""
     return {**progress, "put_off": {**progress["put_off"], progress["step"]: why}}
 
 
-def summary(progress: Mapping[str, Any]) -> str:
+def summary(progress: NightProgress) -> str:
     """A night in a few words, none of them anybody's."""
     told = [f"{count} {name}" for name, count in sorted(progress["counts"].items())]
     told += [f"{name} put off" for name in progress["put_off"]]

@@ -13,7 +13,7 @@ from evennia_ai.core.memory.asked import (
     UNABLE,
     UNASKED,
     UNKNOWN,
-    Asked,
+    AskedLine,
     is_order,
     is_question,
 )
@@ -170,7 +170,7 @@ def mended(answer: str, line: str, told: str, names: str = "") -> str:
     denial = DENIALS.get(told, "")
     if denial and not denies(said):
         return denial
-    if Asked(line).introduces and said.rstrip(".!?").casefold() in line.casefold():
+    if AskedLine(line).introduces and said.rstrip(".!?").casefold() in line.casefold():
         said = ""  # "my name is Jo" is not answered by "Jo."
     return said or (_kindly(line) if answer.strip() else answer)
 
@@ -179,7 +179,7 @@ def _kindly(line: str) -> str:
     """Something to say where a small model only said a line back."""
     if _LEAVES.search(line):
         return FAREWELL
-    if Asked(line).introduces:
+    if AskedLine(line).introduces:
         return MET
     return WELCOME if _GREETS.search(line) else LISTENING
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from evennia_ai.core.memory.extraction import (
     DATA,
@@ -72,7 +71,7 @@ def read_portrait(text: str) -> Portrait | None:
     return Portrait(tuple(dict.fromkeys(lines))[:MOST_ATTRIBUTES], _favour(found))
 
 
-def _favour(found: Mapping[str, Any]) -> int:
+def _favour(found: Mapping[str, object]) -> int:
     favour = found.get("favour")
     if not isinstance(favour, int) or isinstance(favour, bool):
         return 0

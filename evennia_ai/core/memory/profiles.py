@@ -7,8 +7,8 @@ night moves it a little up or down; its bands are those that Dunbar found friend
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
@@ -21,7 +21,14 @@ from evennia_ai.core.memory.recollection import (
 )
 from evennia_ai.core.text.cleaning import one_line
 
-Attribute = dict[str, Any]
+
+class ProfileAttribute(TypedDict):
+    """Something that is known of a being, for an audience; `at`: since when, in seconds."""
+
+    text: str
+    audience: str
+    at: float
+
 
 BANDS = ((0.75, "close friend"), (0.5, "friend"), (0.25, "acquaintance"), (0.0, "stranger"))
 # Six talks make an acquaintance, fourteen a friend, twenty-eight a close one.
@@ -46,21 +53,24 @@ def nudged(favour: float, nudge: float) -> float:
     return min(1.0, max(0.0, favour + max(-MOST_NUDGE, min(MOST_NUDGE, nudge))))
 
 
-def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
+def bounded(attributes: Iterable[ProfileAttribute]) -> list[ProfileAttribute]:
     """The attributes of a being that are kept, the newest last.
 
     The same words for the same audience stand there once, as last told. Of those that several may
     know 12 are kept, and as many of the private ones: the newest.
 
     Args:
-        attributes: {"text", "audience", "at"}; one without words or a known audience is left out.
+        attributes: one without words or a known audience is left out.
     """
-    found: dict[tuple[str, str], Attribute] = {}
+    found: dict[tuple[str, str], ProfileAttribute] = {}
     for item in attributes:
         text = one_line(str(item["text"]), LONGEST_ATTRIBUTE)
         if text and is_audience(item["audience"]):
-            kept = {"text": text, "audience": item["audience"], "at": float(item["at"])}
-            found[text.casefold(), item["audience"]] = kept
+            found[text.casefold(), item["audience"]] = {
+                "text": text,
+                "audience": item["audience"],
+                "at": float(item["at"]),
+            }
     every = sorted(found.values(), key=lambda item: item["at"])
     left = [item for item in every if not is_private(item["audience"])][-MOST_OPEN:]
     left += [item for item in every if is_private(item["audience"])][-MOST_PRIVATE:]
@@ -68,8 +78,8 @@ def bounded(attributes: Iterable[Mapping[str, Any]]) -> list[Attribute]:
 
 
 def known_to(
-    attributes: Iterable[Mapping[str, Any]], entity: str, seeker: Seeker
-) -> list[Attribute]:
+    attributes: Iterable[ProfileAttribute], entity: str, seeker: Seeker
+) -> list[ProfileAttribute]:
     """The attributes of a being that a seeker may know, each point once, for its widest audience.
 
     Args:

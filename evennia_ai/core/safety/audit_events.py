@@ -205,7 +205,7 @@ def masked(value: object, name: str = "") -> Any:
     return value
 
 
-def _named(details: Mapping[Any, Any]) -> list[tuple[Any, Any, str]]:
+def _named(details: Mapping[str, object]) -> list[tuple[str, object, str]]:
     """The items of a mapping with their names: a `value` is named by the `key` beside it."""
     called = ""
     for name in _NAMING:
@@ -251,7 +251,7 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
     return {"characters": len(text), "sha256": sha256(text.encode()).hexdigest()}
 
 
-def storable(details: Mapping[str, Any]) -> dict[str, Any]:
+def storable(details: Mapping[str, object]) -> dict[str, Any]:
     """The details of a fact as the record keeps them: plain data, whatever they were."""
     plain = {_as_key(str(key)): _kept(item, called) for key, item, called in _named(details)}
     size = sum(map(len, map(str, plain.values())))
@@ -272,7 +272,7 @@ def _kept(value: object, name: str) -> Any:
         return f"({kind.__name__})"
 
 
-def sentence_of(event: str, details: Mapping[str, Any]) -> str:
+def sentence_of(event: str, details: Mapping[str, object]) -> str:
     """An event in words."""
     text = kind_of(event).text
     if not text:
@@ -280,7 +280,7 @@ def sentence_of(event: str, details: Mapping[str, Any]) -> str:
     return text.format_map(_Shown({"kind": event.removesuffix(EXCEEDED), **details})).strip()
 
 
-def _pairs(details: Mapping[str, Any]) -> Iterator[str]:
+def _pairs(details: Mapping[str, object]) -> Iterator[str]:
     return (f"{name} {_shown(value)}" for name, value in details.items() if value not in ("", None))
 
 
@@ -289,7 +289,7 @@ def _shown(value: object) -> str:
 
 
 class _Shown(dict[str, Any]):
-    def __init__(self, details: Mapping[str, Any]) -> None:
+    def __init__(self, details: Mapping[str, object]) -> None:
         super().__init__({name: _shown(value) for name, value in details.items()})
 
     def __missing__(self, name: str) -> str:

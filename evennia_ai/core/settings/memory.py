@@ -18,72 +18,76 @@ class MemoryConfig(SettingsGroup):
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"
 
     enabled: Flag = setting(True, "whether it remembers anything beyond its conversation.")
-    recall_limit: Whole = setting(12, "memories told in a turn, at most.", ge=1, le=50)
+    recall_limit: Whole = setting(12, "the most memories told in a turn.", ge=1, le=50)
     min_similarity: Part | None = setting(
         None,
-        "how alike to what was said, in meaning and words together, a memory must be, 0 to 1; "
-        "None: what the embedding model was measured to need.",
+        "how similar a memory must be to what was said, in meaning and words "
+        "together, 0 to 1; None: the value measured for the embedding model.",
     )
-    min_source_trust: Part = setting(0.55, "what is believed less is told as hearsay, 0 to 1.")
-    rumour_trust: Part = setting(0.25, "what is believed less is not told at all, 0 to 1.")
-    similarity_weight: Weight = setting(1.0, "how much likeness counts in the choice.")
-    recency_weight: Weight = setting(0.05, "how much it counts that a memory is new.")
-    importance_weight: Weight = setting(0.0, "how much it counts that a memory is important.")
+    min_source_trust: Part = setting(0.55, "memories with less trust are told as hearsay, 0 to 1.")
+    rumour_trust: Part = setting(0.25, "memories with less trust are not told at all, 0 to 1.")
+    similarity_weight: Weight = setting(1.0, "weight of similarity in the choice.")
+    recency_weight: Weight = setting(0.05, "weight of recency.")
+    importance_weight: Weight = setting(0.0, "weight of importance.")
     recency_half_life_days: Number = setting(
-        3.0, "after so many days a memory counts half as recent.", ge=0.01, le=100_000
+        3.0, "days after which a memory counts half as recent.", ge=0.01, le=100_000
     )
     journal_entries: Whole = setting(
         1_000,
-        "entries of the journal that are kept as they were written; of more, those that facts were "
-        "drawn from leave, the least important of them first.",
+        "journal entries that are kept in their own words; beyond that, entries whose "
+        "facts were derived are dropped, the least important first.",
         ge=10,
         le=10_000,
     )
     journal_days: Whole = setting(
         30,
-        "an unimportant entry older than this is let go, unless facts were drawn from it.",
+        "days after which an unimportant entry is dropped, unless facts were derived from it.",
         ge=1,
         le=100_000,
     )
     max_memories: Whole = setting(
         10_000,
-        "of one assistant; the least important of the oldest leave first.",
+        "memories of one assistant; beyond that, the least important of the oldest "
+        "are dropped first.",
         ge=100,
         le=1_000_000,
     )
     retention_days: Whole = setting(
-        0, "whatever is older is forgotten; 0: nothing is.", ge=0, le=100_000
+        0, "days after which everything is forgotten; 0: never.", ge=0, le=100_000
     )
     never_rooms: tuple[Word, ...] = setting(
         (), 'rooms ("#2", or a tag) in which nothing is remembered.', example="['#2']"
     )
     never_characters: tuple[Word, ...] = setting(
-        (), 'characters or players ("#12", "*#3") of whom nothing is remembered.', example="['#12']"
+        (),
+        'characters or players ("#12", "*#3") about whom nothing is remembered.',
+        example="['#12']",
     )
     faction_category: Word = setting(
-        "faction", "category of the tags that say which faction somebody belongs to."
+        "faction", "category of the tags that name somebody's faction."
     )
     reflection_threshold: Whole = setting(
         150,
-        "importance that has to come together before it thinks things over.",
+        "total importance of new memories before it reflects.",
         ge=1,
         le=1_000_000,
     )
-    reflection_questions: Whole = setting(3, "questions that it asks itself then.", ge=1, le=10)
+    reflection_questions: Whole = setting(3, "questions that it then asks itself.", ge=1, le=10)
     reflection_evidence: Whole = setting(
         10, "memories that it reads for each of these questions.", ge=1, le=50
     )
     awake_calls_per_day: Whole = setting(
         4,
-        "model calls a day by which it draws facts from its journal while awake, in a pause; 0: "
-        "none. One that sleeps by its schedule does that at night.",
+        "model calls a day to derive facts from its journal while awake, in a pause; "
+        "0: none. An assistant that sleeps by its schedule does that at night.",
         ge=0,
         le=100,
     )
     awake_reflections_per_day: Whole = setting(
         2,
-        "times a day at most that it thinks things over while awake, in a quiet moment; 0: only at "
-        "night. One that sleeps by its schedule does it by day only with `reflection_interval`.",
+        "the most reflections a day while awake, in a quiet moment; 0: only at night. "
+        "An assistant that sleeps by its schedule reflects by day only with "
+        "`reflection_interval`.",
         ge=0,
         le=100,
     )
@@ -94,27 +98,27 @@ class SleepSchedule(SettingsGroup):
 
     NAME: ClassVar[str] = "sleep_schedule"
 
-    enabled: Flag = setting(False, "whether it goes to sleep by itself at that hour.")
+    enabled: Flag = setting(False, "whether it goes to sleep by itself at `sleep_start_hour`.")
     sleep_start_hour: Whole = setting(
         2, "0 to 23, in the game's time zone (the setting TIME_ZONE).", ge=0, le=23
     )
-    sleep_duration_hours: Number = setting(4, "how long a night is.", ge=0.1, le=23)
+    sleep_duration_hours: Number = setting(4, "hours of a night.", ge=0.1, le=23)
     tick_rate_sleep: Number = setting(60, "seconds between beats while it sleeps.", ge=1, le=3600)
     token_budget: Whole = setting(
         50_000,
-        "tokens that the model calls of one night may use; 0: no calls in sleep.",
+        "tokens that the model calls of one night may use; 0: no calls while asleep.",
         ge=0,
         le=1_000_000_000,
     )
     min_awake_minutes: Number = setting(
         30,
-        "how long it must have been awake before it may go to sleep by itself.",
+        "minutes it must have been awake before it may go to sleep by itself.",
         ge=0,
         le=100_000,
     )
     min_activity: Whole = setting(
         5,
-        "tools it must have used since it woke before it may go to sleep by itself.",
+        "tool calls it must have made since it woke before it may go to sleep by itself.",
         ge=0,
         le=100_000,
     )

@@ -162,7 +162,7 @@ def _as_whole(value: object) -> object:
     return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
-def merged(below: Mapping[str, Any], above: object) -> Any:
+def merged(below: Mapping[str, object], above: object) -> Any:
     """The settings below with those above over them; mappings in both are merged in turn."""
     if not isinstance(above, Mapping):
         return above

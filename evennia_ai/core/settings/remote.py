@@ -45,41 +45,42 @@ class RemoteConfig(LenientGroup):
 
     card: Text = setting(
         "",
-        "where the agent is, or its card: an address that ends in .json is the card's own; to "
-        f"another `{CARD_PATH}` is added.",
+        "the address of the agent or of its card: one that ends in .json is the card's own; "
+        f"`{CARD_PATH}` is added to any other.",
         example="https://maps.example/a2a/atlas",
     )
     assistants: tuple[Line, ...] = setting(
         (), "names of the assistants that may give it tasks; `*`: all."
     )
     token_env: Text = setting(
-        "", "the environment variable that holds the token it wants; empty: none is sent."
+        "", "the environment variable that holds its token; empty: none is sent."
     )
     seconds: Annotated[Amount, Field(ge=1, le=3600)] = setting(
-        60.0, "how long one waits for what it answers; then its task is called off."
+        60.0, "seconds to wait for its answer; then its task is cancelled."
     )
     cost: Annotated[Amount, Field(le=10_000)] = setting(
-        0.0, "US dollars that a task costs, counted as those of a model are."
+        0.0, "US dollars that a task costs, counted like those of a model."
     )
     tokens: Annotated[Count, Field(le=10_000_000)] = setting(
         4000,
-        "tokens that are held for a task while it is under way, and counted for it where the agent "
-        "does not say how many it used.",
+        "tokens that are reserved for a task while it is under way, and counted for "
+        "it if the agent does not report how many it used.",
     )
     most_tokens: Annotated[Count, Field(le=10_000_000)] = setting(
         0,
-        "the most tokens that are counted for a task, whatever the agent says it used; 0: ten "
-        "times `tokens`, and 10,000 at least.",
+        "the most tokens that are counted for a task, whatever the agent reports; 0: "
+        "ten times `tokens`, and at least 10,000.",
     )
-    tasks_per_day: Limit = setting(100, "tasks that it is given in a day (UTC); 0: no limit.")
+    tasks_per_day: Limit = setting(100, "tasks that it gets in a day (UTC); 0: no limit.")
     pause_seconds: Annotated[Amount, Field(ge=1, le=86_400)] = setting(
-        60.0, "how long it is left alone after it failed three times; then one task tries it."
+        60.0,
+        "seconds for which it is left alone after it failed three times; then one task tries it.",
     )
     private: Flag = setting(
-        False, "it may be told what was said in private, and of people of whom nothing is kept."
+        False, "whether it may get private words, and words of people about whom nothing is kept."
     )
     networks: tuple[Text, ...] = setting(
-        (), "private networks where it may be, such as `10.0.0.0/8`; else it may be in none."
+        (), "private networks where it may be, such as `10.0.0.0/8`; empty: none."
     )
 
     @model_validator(mode="after")

@@ -66,16 +66,18 @@ class OnLimit(LenientGroup):
 
     mode: Mode = setting(
         Mode.INTERACTIVE,
-        "interactive asks whoever may decide it, auto_extend grants by itself a few times, "
-        "unattended never goes on.",
+        "interactive asks somebody who may decide, auto_extend grants the extension "
+        "itself a few times, unattended never goes on.",
     )
     auto_extend_times: Count = setting(
-        1, "grants of the mode auto_extend, for each task and limit.", note="0 for never"
+        1, "extensions that auto_extend grants, for each task and limit.", note="0 for never"
     )
     ask_timeout_seconds: Amount = setting(
-        60.0, "seconds a question waits for its answer; 0: for ever.", note="0 to wait for ever"
+        60.0,
+        "seconds that a question waits for its answer; 0: for ever.",
+        note="0 to wait for ever",
     )
-    modes: Modes = Field(default={}, description="limit: another mode for that one alone.")
+    modes: Modes = Field(default={}, description="by limit: another mode for that limit only.")
 
     def mode_of(self, kind: LimitKind) -> Mode:
         """The mode that holds for a limit."""
@@ -103,18 +105,20 @@ class Loop(LenientGroup):
     max_context_visits: Limit = setting(25, "ticks of one task in the same context.")
     max_iterations_per_task: Limit = setting(50, "steps of one task over all its ticks.")
     max_tokens_per_task: Limit = setting(100_000, "tokens of all model calls of one task.")
-    max_delegations_per_task: Limit = setting(5, "tasks handed on in one task.")
+    max_delegations_per_task: Limit = setting(5, "tasks delegated in one task.")
     max_own_turns: Limit = setting(25, "turns of its own in a row.")
 
 
 class Timeout(LenientGroup):
     """Limits on time, in seconds."""
 
-    tick_seconds: LimitAmount = setting(0.0, "one tick by the clock.")
-    delegation_seconds: LimitAmount = setting(60.0, "waiting for another assistant's answer.")
+    tick_seconds: LimitAmount = setting(0.0, "the longest tick by the clock.")
+    delegation_seconds: LimitAmount = setting(
+        60.0, "the longest wait for another assistant's answer."
+    )
     wrap_up_seconds: Number = setting(
         20.0,
-        "the last call after a no; never 0.",
+        "for the last call after a no; never 0.",
         note="so that the last call always has its end",
         gt=0,
     )
@@ -123,27 +127,27 @@ class Timeout(LenientGroup):
 class Size(LenientGroup):
     """Limits on lengths."""
 
-    message_characters: Limit = setting(2000, "one message that it is sent.")
+    message_characters: Limit = setting(2000, "the longest message that it accepts.")
     on_oversize: Oversize = setting(
-        Oversize.CUT, "what becomes of a longer one: cut, deny, ask or allow."
+        Oversize.CUT, "what happens to a longer one: cut, deny, ask or allow."
     )
-    summary_tokens: Limit = setting(1500, "one summary of older talk.")
+    summary_tokens: Limit = setting(1500, "the longest summary of older talk.")
 
 
 class Checks(LenientGroup):
     """The bounds of going in circles; 0 turns a check off."""
 
     same_failures: Limit = setting(
-        3, "the same call failed so often in a row: one warning, then a halt."
+        3, "the same call failed this often in a row: one warning, then a halt."
     )
     same_successes: Limit = setting(
-        3, "the same call brought the same so often: a warning; twice that, a halt."
+        3, "the same call returned the same this often: a warning; twice that, a halt."
     )
-    failures_in_a_row: Limit = setting(5, "any calls failed so often in a row: a warning.")
+    failures_in_a_row: Limit = setting(5, "any calls failed this often in a row: a warning.")
     window: Limit = setting(
-        10, "operations that are looked back on, at most 100.", le=MOST_LOOKED_BACK_ON
+        10, "newest operations that are checked, at most 100.", le=MOST_LOOKED_BACK_ON
     )
-    anomalies: Limit = setting(8, "so many of them went wrong: a halt.")
+    anomalies: Limit = setting(8, "this many of them went wrong: a halt.")
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -161,26 +165,28 @@ class Cooling(LenientGroup):
 
     mode: CoolingMode = setting(
         CoolingMode.COOL_OFF,
-        "cool_off lets that person wait, and locks when others meet the same; lock locks at once, "
-        "whoever asked.",
+        "cool_off lets that person wait, and locks when others cause the same; lock "
+        "locks at once, whoever asked.",
     )
     people: Whole = setting(
         2,
-        "so many different people have to meet the same for a lockout; at least 2.",
+        "different people who must cause the same for a lockout; at least 2.",
         note="or cooling.mode 'lock', which locks whoever asked",
         ge=2,
     )
     window_seconds: Amount = setting(
         3600.0,
-        "within which they do, and for which a person's waits are remembered.",
+        "seconds within which they do, and for which a person's waits are remembered.",
         note="0 for: only what comes at the same moment",
     )
     first_seconds: Amount = setting(
         60.0,
-        "the first wait of a person; each further one is twice as long.",
+        "seconds of a person's first wait; each further one is twice as long.",
         note="0 for no wait at all",
     )
-    longest_seconds: Amount = setting(3600.0, "no wait is longer.", note="0 for no wait at all")
+    longest_seconds: Amount = setting(
+        3600.0, "seconds of the longest wait.", note="0 for no wait at all"
+    )
 
 
 class SafetyConfig(LenientGroup):

@@ -122,14 +122,14 @@ class WebConfig(LenientGroup):
 
     NAME: ClassVar[str] = "EVENNIA_AI_WEB_CONFIG"
 
-    enabled: Flag = setting(True, "whether there are pages.")
+    enabled: Flag = setting(True, "whether the workbench is on.")
     path: Annotated[
         Text, BeforeValidator(_as_path), Field(pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*/$")
-    ] = setting("ai/", "where they are, below the game's own address.")
+    ] = setting("ai/", "its path, below the game's own address.")
     recorded_turns: Count = setting(
         50,
-        "turns of each assistant that are kept in memory as they were, with all that its model was "
-        "sent; at most 1,000.",
+        "turns of each assistant that are kept in memory, with everything its model "
+        "was sent; at most 1,000.",
         le=1000,
         note="0 for none",
     )
@@ -145,16 +145,19 @@ class OtelConfig(LenientGroup):
 
     endpoint: Annotated[Text, Field(pattern=r"^(https?://[^\s/]\S*)?$")] = setting(
         "",
-        "where turns are sent by OTLP over HTTP; without a path it is /v1/traces; empty: nowhere.",
+        "the address that gets turns, by OTLP over HTTP; without a path, /v1/traces "
+        "is added; empty: none.",
         example="http://localhost:6006",
     )
     words: Flag = setting(
-        False, "what was said goes along, of turns that everybody there may know of."
+        False, "whether words are sent too, of turns that everybody there may know."
     )
     private_words: Flag = setting(
-        False, "so do the words of private turns; never of people of whom nothing may be kept."
+        False,
+        "whether words of private turns are sent too; never those of people about "
+        "whom nothing may be kept.",
     )
-    timeout_seconds: Number = setting(10.0, "how long one request may take.", ge=0.1, le=60)
+    timeout_seconds: Number = setting(10.0, "seconds that one request may take.", ge=0.1, le=60)
 
 
 class McpServerConfig(LenientGroup):
@@ -163,15 +166,18 @@ class McpServerConfig(LenientGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
 
     port: Annotated[Count, Field(le=65_535)] = setting(
-        0, "the port it answers on; 0: there is none.", note="0 for no server"
+        0, "the port it listens on; 0: no server.", note="0 for no server"
     )
-    host: Text = setting("127.0.0.1", "the address it answers on; only this machine reaches this.")
+    host: Text = setting(
+        "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
+    )
     allowed_hosts: tuple[Text, ...] = setting(
         (),
-        "names by which it may be called beside those of this machine, such as `game.example:*`.",
+        "host names by which it may be called, besides those of this machine, such as "
+        "`game.example:*`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
-        (), "pages whose programs may call it, such as `https://game.example`; else no page may."
+        (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
 
 
@@ -181,25 +187,29 @@ class A2aConfig(LenientGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_A2A_CONFIG"
 
     port: Annotated[Count, Field(le=65_535)] = setting(
-        0, "the port it answers on; 0: there is none.", note="0 for no server"
+        0, "the port it listens on; 0: no server.", note="0 for no server"
     )
-    host: Text = setting("127.0.0.1", "the address it answers on; only this machine reaches this.")
+    host: Text = setting(
+        "127.0.0.1", "the address it listens on; the default is reachable from this machine only."
+    )
     address: Text = setting(
-        "", "the address that cards name, where it is another, such as `https://game.example`."
+        "", "the address in cards, if it is another one, such as `https://game.example`."
     )
     allowed_hosts: tuple[Text, ...] = setting(
-        (), "names by which it may be called beside those of this machine, such as `game.example`."
+        (),
+        "host names by which it may be called, besides those of this machine, such as "
+        "`game.example`.",
     )
     allowed_origins: tuple[Text, ...] = setting(
-        (), "pages whose programs may call it, such as `https://game.example`; else no page may."
+        (), "origins of web pages that may call it, such as `https://game.example`; empty: none."
     )
     assistants: tuple[Text, ...] = setting(
         (),
-        "names of assistants that have a card; `*`: all. One whose body has a lock `peer` has a "
-        "card as well, and the lock tells who may ask it.",
+        "names of assistants that have a card; `*`: all. An assistant whose body has "
+        "a lock `peer` has a card too, and the lock decides who may ask it.",
     )
     task_seconds: Amount = setting(
-        3600.0, "how long a task may take, questions included, 1 to 86,400.", ge=1, le=86_400
+        3600.0, "seconds that a task may take, including questions, 1 to 86,400.", ge=1, le=86_400
     )
     tasks_per_peer: Count = setting(4, "tasks of one account at one time; 0: no limit.")
     peer_tokens_per_day: Count = setting(
@@ -210,18 +220,20 @@ class A2aConfig(LenientGroup):
     tasks_at_once: Count = setting(50, "tasks of all accounts at one time; 0: no limit.")
     streams_per_peer: Requests = setting(250, "open streams of one account.")
     streams_at_once: Requests = setting(500, "open streams of all accounts.")
-    hooks_per_task: Requests = setting(5, "addresses that may be told of one task.")
+    hooks_per_task: Requests = setting(5, "webhooks of one task.")
     body_bytes: Whole = setting(100_000, "the longest request.", ge=1000, le=2_000_000)
-    kept_days: Amount = setting(7.0, "days for which a task that is over is kept.", ge=0.01)
-    hook_seconds: Amount = setting(10.0, "how long such an address may take.", ge=0.1, le=60)
+    kept_days: Amount = setting(7.0, "days for which a finished task is kept.", ge=0.01)
+    hook_seconds: Amount = setting(
+        10.0, "seconds that a webhook may take to answer.", ge=0.1, le=60
+    )
     hook_tries: Requests = setting(
-        8, "how often one thing is tried to be told, after 1, 2, 4 seconds and so on."
+        8, "attempts to deliver one event, after 1, 2, 4 seconds and so on."
     )
     hook_pause_seconds: Amount = setting(
-        60.0, "how long a machine that failed three times in a row is left alone.", ge=0.1
+        60.0, "seconds for which a machine that failed three times in a row is left alone.", ge=0.1
     )
     hook_networks: Annotated[tuple[Text, ...], BeforeValidator(_as_hook_networks)] = setting(
-        (), "private networks where such addresses may be, such as `10.0.0.0/8`; else none may."
+        (), "private networks where webhooks may be, such as `10.0.0.0/8`; empty: none."
     )
 
 
@@ -231,14 +243,14 @@ class LedgerConfig(LenientGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_LEDGER_CONFIG"
 
     database: Word = setting(
-        "default", "the name in DATABASES of the database that has it; default: the game's own."
+        "default", "the name in DATABASES of the ledger's database; default: the game's own."
     )
     game: Annotated[Text, Field(max_length=64)] = setting(
-        "", "what this game is called in a ledger that several share.", example="lantern"
+        "", "the name of this game in a ledger that several share.", example="lantern"
     )
     reserve_tokens: Count = setting(
         0,
-        "tokens a day that are set aside, to go on with while a shared ledger cannot be reached.",
+        "tokens a day that are set aside for calls while a shared ledger cannot be reached.",
         note="0 to make no call then",
         le=10**12,
     )
@@ -246,7 +258,7 @@ class LedgerConfig(LenientGroup):
         0.0, "US dollars that are set aside with them; calls that cost more are not made then."
     )
     retry_seconds: Amount = setting(
-        5.0, "how long a shared ledger that did not answer is left alone.", le=3600
+        5.0, "seconds for which a shared ledger that did not answer is left alone.", le=3600
     )
 
     @property
@@ -283,12 +295,12 @@ class AuditConfig(LenientGroup):
     )
     archive_folder: Word = setting(
         "server/ai_archive",
-        "where archives are put, beginning at the game's folder.",
+        "the folder for archives, below the game's folder.",
         example="server/ai_archive",
     )
     keep_archives: Count = setting(
         0,
-        "archives of one assistant; the oldest beyond are deleted; 0: all are kept.",
+        "archives that are kept of one assistant; older ones are deleted; 0: all are kept.",
         note="0 for all",
     )
 
@@ -299,17 +311,15 @@ class TraceConfig(SettingsGroup):
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
 
     keep_days: Amount = setting(
-        7.0, "days for which it is kept; 0: there is none.", note="0 for no trace"
+        7.0, "days for which it is kept; 0: nothing is kept.", note="0 for no trace"
     )
     keep_messages: Whole = setting(
         5_000,
-        "messages of one assistant that are kept, 100 to 1,000,000; the oldest go.",
+        "messages of one assistant that are kept, 100 to 1,000,000; the oldest are deleted.",
         ge=100,
         le=1_000_000,
     )
-    private_words: Flag = setting(
-        False, "whether words that were said in private are kept with it, too."
-    )
+    private_words: Flag = setting(False, "whether private words are kept with it, too.")
 
 
 Some = Annotated[Whole, Field(ge=1)]
@@ -323,26 +333,29 @@ class BreakerConfig(LenientGroup):
 
     attempts: Some = setting(
         2,
-        "attempts of one call; only what the last of them comes to is counted. An answer 429 with "
-        "`Retry-After` is waited for, as long as the call has time, and not counted.",
+        "attempts for one call; only the result of the last one counts. After 429 "
+        "with `Retry-After` the client waits, as long as the call has time; that is "
+        "not counted.",
     )
     failure_threshold: Some = setting(
         5,
-        "calls that failed within the window; from so many on it is left alone, if the two next "
-        "keys agree.",
+        "failed calls within the window after which the service is left alone, if the "
+        "next two keys agree.",
     )
     failure_rate: Part = setting(
         0.5,
-        "the share of all calls within the window that failed, 0 to 1; 0: any.",
+        "the share of failed calls within the window, 0 to 1; 0: any.",
         note="0 for any",
     )
-    least_calls: Some = setting(10, "calls within the window; of fewer no share is taken.")
-    window_seconds: Seconds = setting(120.0, "how long a call counts.")
+    least_calls: Some = setting(
+        10, "the fewest calls within the window for which a share is taken."
+    )
+    window_seconds: Seconds = setting(120.0, "seconds for which a call counts.")
     timeout_seconds: Seconds = setting(
-        60.0, "how long the service is left alone, before one call tries it again."
+        60.0, "seconds for which the service is left alone before one call tries it again."
     )
     success_threshold: Some = setting(
-        1, "calls that have to go well then, one after the other, until all are made."
+        1, "calls in a row that must then succeed before all calls are made again."
     )
     max_probes: Some = setting(1, "calls that may try it at the same time.")
 
@@ -354,32 +367,30 @@ class WorkersConfig(LenientGroup):
 
     engine: Annotated[Text, Field(pattern=r"^(procrastinate)?$")] = setting(
         "",
-        "`procrastinate`: embeddings and the calls of nights are done by workers, over the game's "
-        "PostgreSQL; empty: in the game's own process.",
+        "`procrastinate`: workers do embeddings and the calls of nights, over the "
+        "game's PostgreSQL; empty: the game's own process does.",
         example="procrastinate",
     )
     jobs_at_once: Whole = setting(
         16, "portions of one assistant's memories that may wait for workers.", ge=1, le=100
     )
     calls_at_once: Whole = setting(
-        4, "jobs that one worker does at one time; of embeddings it does one.", ge=1, le=100
+        4, "jobs that one worker does at one time, of which one may be an embedding.", ge=1, le=100
     )
-    niceness: Whole = setting(
-        10, "how far a worker stands back for others on its machine, 0 to 19.", ge=0, le=19
-    )
+    niceness: Whole = setting(10, "the niceness of a worker's process, 0 to 19.", ge=0, le=19)
     attempts: Whole = setting(
-        3, "how often a job is begun; one that ended so many workers is given up.", ge=1, le=10
+        3, "how often a job is started; one that ended this many workers is given up.", ge=1, le=10
     )
     embed_seconds: Number = setting(
-        600.0, "how long a portion may wait for its vectors before it is put up anew.", ge=10
+        600.0, "seconds that a portion may wait for its vectors before it is queued again.", ge=10
     )
     heartbeat_seconds: Number = setting(
         10.0,
-        "how often a worker says that it lives; after three times as long without a word its jobs "
-        "are taken up by others.",
+        "seconds between a worker's heartbeats; after three times as long without "
+        "one, others take over its jobs.",
         ge=0.2,
         le=600,
     )
     poll_seconds: Number = setting(
-        0.1, "how often the game looks for results while any are due.", ge=0.01, le=10
+        0.1, "seconds between checks for results while any are due.", ge=0.01, le=10
     )

@@ -34,7 +34,7 @@ _IS_FAR = re.compile(f"[{chr(_FAR[0])}-{chr(_FAR[1] - 1)}{chr(_TAGS[0])}-{chr(sy
 _HAS_FAR_MARKS = re.compile(f"[{chr(_FAR[0])}-{chr(_FAR[1] - 1)}\U000e0100-\U000e01ef]")
 
 
-class _Patterns(NamedTuple):
+class _CharacterPatterns(NamedTuple):
     not_seen: re.Pattern[str]
     far_not_seen: re.Pattern[str]
     pile: re.Pattern[str]
@@ -42,11 +42,11 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def _patterns() -> _Patterns:
+def _patterns() -> _CharacterPatterns:
     """Made once, of the tables of this Python; that takes some milliseconds."""
     near = "".join(_ranges(_MARKS, _NEAR))
     far = "".join(_ranges(_MARKS, _FAR, _TAGS))
-    return _Patterns(
+    return _CharacterPatterns(
         re.compile(f"[{''.join(_ranges(_NOT_SEEN, _NEAR))}]+"),
         re.compile(f"[{''.join(_ranges(_NOT_SEEN, _FAR, _TAGS))}{_PRIVATE}]+"),
         _pile_of(near),

@@ -243,7 +243,6 @@ def _is_line(text: str, label: _Label, labels: list[_Label], *, has_own: bool) -
 
 
 def _without(text: str, labels: list[_Label]) -> str:
-    """A text without some labels."""
     for label in reversed(labels):
         if label.end <= len(text):
             text = f"{text[: label.start]}{text[label.end :].lstrip(' ')}"

@@ -36,7 +36,7 @@ def to_stored(value: object) -> dict[str, Any]:
     return stored
 
 
-def from_stored(kind: type[T], stored: Mapping[str, Any]) -> T:
+def from_stored(kind: type[T], stored: Mapping[str, object]) -> T:
     """The dataclass that `to_stored` was given; keys of other versions are left out.
 
     Raises:

@@ -200,7 +200,7 @@ def _strict(text: str) -> Any:
         raise UnreadableError("are not valid JSON") from None
 
 
-def _check_size(given: Mapping[str, Any]) -> None:
+def _check_size(given: Mapping[str, object]) -> None:
     level: list[Any] = [given]
     length = count = depth = 0
     while level:

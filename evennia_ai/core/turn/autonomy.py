@@ -59,20 +59,22 @@ class AutonomyConfig(SettingsGroup):
     NAME: ClassVar[str] = "autonomy_config"
 
     seconds: Number = setting(
-        300.0, "between two acts; doubled after each that came to nothing, up to an hour.", ge=1
+        300.0,
+        "seconds between two actions; doubled after each one without a result, up to an hour.",
+        ge=1,
     )
-    acts_per_hour: Number = setting(6, "never more, whatever there is to do.", ge=1)
-    needs_company: Flag = setting(False, "whether a goal waits until a player is near.")
+    acts_per_hour: Number = setting(6, "the most actions an hour, whatever there is to do.", ge=1)
+    needs_company: Flag = setting(False, "whether goals wait until a player is near.")
     initiative: Flag = setting(
         False,
-        "whether it may also speak up without a goal, when a player is near and it has heard "
-        "something since it last spoke.",
+        "whether it may also speak without a goal, when a player is near and it has "
+        "heard something since it last spoke.",
     )
     late_seconds: Number = setting(
-        900, "how late a goal with a time may begin; later it was missed.", ge=1
+        900, "seconds that a goal with a time may start late; later, it counts as missed.", ge=1
     )
     when_nobody_is_online: Flag = setting(
-        False, "whether it works on its goals also while no player is in the game."
+        False, "whether it works on its goals while no player is in the game, too."
     )
 
 

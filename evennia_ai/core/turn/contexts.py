@@ -29,7 +29,7 @@ from evennia_ai.errors import ConfigurationError
 LEAST_TOKEN_BUDGET, MOST_TOKEN_BUDGET = 500, 100_000_000
 
 
-class Part(IntEnum):
+class PromptPart(IntEnum):
     """A component that every assistant has; in the gap after it come a game's own."""
 
     SYSTEM_PROMPT = 0
@@ -43,15 +43,15 @@ class Part(IntEnum):
     TOOL_RESULT = 7000
 
 
-FULL = tuple(Part)
+FULL = tuple(PromptPart)
 # Their text is made elsewhere, message by message.
-WITHOUT_TEXT = (Part.OVERHEARD, Part.HISTORY, Part.EVENT, Part.TOOL_RESULT)
+WITHOUT_TEXT = (PromptPart.OVERHEARD, PromptPart.HISTORY, PromptPart.EVENT, PromptPart.TOOL_RESULT)
 
 
 @lru_cache(maxsize=256)
-def part_before(number: int) -> Part:
+def part_before(number: int) -> PromptPart:
     """The part itself, or the one in whose gap a component stands."""
-    return max(part for part in Part if part <= number)
+    return max(part for part in PromptPart if part <= number)
 
 
 class ContextType(StrEnum):
@@ -170,7 +170,7 @@ class ContextConfig(ContextFields):
         """True for a shown component: a part by its own id, another with the part before it."""
         return part_before(number) in self.enabled_components
 
-    def changed(self, overrides: Mapping[str, Any], path: str = "") -> ContextConfig:
+    def changed(self, overrides: Mapping[str, object], path: str = "") -> ContextConfig:
         """This context with some of its fields set differently.
 
         Args:
@@ -211,13 +211,13 @@ class ContextConfig(ContextFields):
 
 
 # The part that holds what a call in an inner context is about.
-MAIN_PARTS: Mapping[ContextType, Part] = MappingProxyType(
+MAIN_PARTS: Mapping[ContextType, PromptPart] = MappingProxyType(
     {
-        ContextType.REFLECTION: Part.HISTORY,
-        ContextType.REFLECTION_CONT: Part.TOOL_RESULT,
-        ContextType.SLEEP_CONSOLIDATE: Part.MEMORIES,
-        ContextType.GOAL_DECOMPOSE: Part.GOALS,
-        ContextType.PRE_COMPACTION: Part.HISTORY,
+        ContextType.REFLECTION: PromptPart.HISTORY,
+        ContextType.REFLECTION_CONT: PromptPart.TOOL_RESULT,
+        ContextType.SLEEP_CONSOLIDATE: PromptPart.MEMORIES,
+        ContextType.GOAL_DECOMPOSE: PromptPart.GOALS,
+        ContextType.PRE_COMPACTION: PromptPart.HISTORY,
     }
 )
 # The context in which one goes on after a tool.
@@ -237,8 +237,8 @@ def _needed(context_type: ContextType) -> set[int]:
     A turn of its own is begun by an event that tells it so itself.
     """
     if context_type is ContextType.TICK_AUTONOMOUS:
-        return {Part.SYSTEM_PROMPT}
-    return {Part.SYSTEM_PROMPT, MAIN_PARTS.get(context_type, Part.EVENT)}
+        return {PromptPart.SYSTEM_PROMPT}
+    return {PromptPart.SYSTEM_PROMPT, MAIN_PARTS.get(context_type, PromptPart.EVENT)}
 
 
 # What is kept comes out of the answer, which has to name what it rests on: tools only read.
@@ -285,28 +285,28 @@ _TABLE = (
         ContextType.REFLECTION,
         "reflection",
         "thinking over what happened",
-        (Part.SYSTEM_PROMPT, Part.CHARACTER, Part.HISTORY),
+        (PromptPart.SYSTEM_PROMPT, PromptPart.CHARACTER, PromptPart.HISTORY),
         3,
     ),
     _inner(
         ContextType.REFLECTION_CONT,
         "reflection, next step",
         "concluding from what was looked up in a reflection",
-        (Part.SYSTEM_PROMPT, Part.TOOL_RESULT),
+        (PromptPart.SYSTEM_PROMPT, PromptPart.TOOL_RESULT),
         2,
     ),
     _inner(
         ContextType.SLEEP_CONSOLIDATE,
         "sleep",
         "sorting memories, by night or in a pause",
-        (Part.SYSTEM_PROMPT, Part.MEMORIES),
+        (PromptPart.SYSTEM_PROMPT, PromptPart.MEMORIES),
         10,
     ),
     _inner(
         ContextType.GOAL_DECOMPOSE,
         "planning",
         "breaking a goal into smaller ones",
-        (Part.SYSTEM_PROMPT, Part.CHARACTER, Part.GOALS),
+        (PromptPart.SYSTEM_PROMPT, PromptPart.CHARACTER, PromptPart.GOALS),
         1,
         frozenset(),
     ),
@@ -314,7 +314,7 @@ _TABLE = (
         ContextType.PRE_COMPACTION,
         "before forgetting",
         "keeping the facts of a talk that is about to be shortened",
-        (Part.SYSTEM_PROMPT, Part.CHARACTER, Part.MEMORIES, Part.HISTORY),
+        (PromptPart.SYSTEM_PROMPT, PromptPart.CHARACTER, PromptPart.MEMORIES, PromptPart.HISTORY),
         5,
     ),
 )

@@ -239,7 +239,7 @@ def _raw_call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _written(arguments: Mapping[str, Any]) -> str:
+def _written(arguments: Mapping[str, object]) -> str:
     """Arguments as JSON; with a number that JSON does not have, no tool took them anyway."""
     try:
         return sendable(_STRICT_JSON.encode(dict(arguments)))

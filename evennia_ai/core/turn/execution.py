@@ -35,26 +35,28 @@ class ExecutionConfig(SettingsGroup):
         5, "model calls in one tick, 1 to 10.", ge=1, le=MOST_ITERATIONS
     )
     calls_per_reply: Whole = setting(
-        4, "tool calls of one reply that are run, 1 to 10.", ge=1, le=MOST_CALLS_PER_REPLY
+        4, "tool calls of one reply that run, 1 to 10.", ge=1, le=MOST_CALLS_PER_REPLY
     )
     task_assessment_enabled: Flag = setting(
         False, "whether an assessment of the task may narrow a tick."
     )
     task_assessment_by: Assessor = setting(
-        "heuristic", "heuristic, or model: one more short call before each turn."
+        "heuristic", "heuristic, or model, which takes one more short call before each turn."
     )
-    sub_agents_enabled: Flag = setting(False, "whether it may hand a task to another assistant.")
+    sub_agents_enabled: Flag = setting(
+        False, "whether it may delegate a task to another assistant."
+    )
     sub_agent_budget: Whole = setting(
-        3, "how many such tasks may be under way, 1 to 10.", ge=1, le=10
+        3, "delegated tasks that may be under way, 1 to 10.", ge=1, le=10
     )
     delegate_assistant_tag: Word = setting(
-        "specialist", "the tag of those it may hand tasks to.", example="specialist"
+        "specialist", "the tag of assistants it may delegate to.", example="specialist"
     )
     personality_insulation: Insulation = setting(
-        "orchestrator", "none, orchestrator or delegate: what they are told of it."
+        "orchestrator", "none, orchestrator or delegate: what they are told about it."
     )
     result_summarization: Flag = setting(
-        True, "whether a report of theirs of more than 1,500 characters is summed up first."
+        True, "whether a report of more than 1,500 characters is summarized first."
     )
 
     @property

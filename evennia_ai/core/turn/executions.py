@@ -76,7 +76,7 @@ def _is_aside(call: ToolCall) -> bool:
     return way is not None and way.alone
 
 
-def _named(arguments: Mapping[str, Any], spec: ToolSpec | None) -> dict[str, Any]:
+def _named(arguments: Mapping[str, object], spec: ToolSpec | None) -> dict[str, Any]:
     """Arguments under the names that the tool has for them; the model's own are its words."""
     known = spec.parameters.get("properties", {}) if spec is not None else {}
     return {
@@ -91,7 +91,7 @@ def _problem(is_private: bool, result: ToolResult) -> str:
     return one_line(result.text, LONGEST_ERROR)
 
 
-def shown(arguments: Mapping[str, Any], *, is_private: bool) -> dict[str, Any]:
+def shown(arguments: Mapping[str, object], *, is_private: bool) -> dict[str, Any]:
     """Arguments as they are kept: short, and of a private talk without a word of it."""
     some = list(arguments.items())[:MOST_ARGUMENTS]
     return {str(name): _value(value, is_private) for name, value in some}
@@ -154,7 +154,7 @@ def outcome_of(stop: Stop) -> str:
 
 
 def logged(
-    log: Iterable[Mapping[str, Any]],
+    log: Iterable[Mapping[str, object]],
     facts: Iterable[Fact],
     *,
     at: float,
@@ -174,7 +174,7 @@ def logged(
     return [*map(dict, log), *new][-limit:] if limit > 0 else []
 
 
-def _entry(details: Mapping[str, Any], when: str) -> dict[str, Any]:
+def _entry(details: Mapping[str, object], when: str) -> dict[str, Any]:
     names = ("parameters", "reasoning", "success", "error", "duration_ms", "provider", "model")
     first = {"tick": details["tick"], "timestamp": when, "tool": details["tool_name"]}
     return first | {name: details[name] for name in names}

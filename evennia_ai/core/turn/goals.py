@@ -29,7 +29,7 @@ PRIORITIES = range(1, 11)
 STAFF, SELF = "staff", "self"
 
 
-class Goal(TypedDict, total=False):
+class StoredGoal(TypedDict, total=False):
     """A goal as it is stored. One of an older version has neither `parent` nor `by`.
 
     Attributes:
@@ -48,38 +48,38 @@ class Goal(TypedDict, total=False):
     timing: Timing | None
 
 
-class Goals(TypedDict, total=False):
+class StoredGoals(TypedDict, total=False):
     """All goals of an assistant. Each change is another version; a number is used once."""
 
     version: int
     count: int
-    goals: list[Goal]
+    goals: list[StoredGoal]
 
 
-def active(goals: Goals) -> list[Goal]:
+def active(goals: StoredGoals) -> list[StoredGoal]:
     """The goals that are open, the most pressing first; among equals the oldest."""
     found = [goal for goal in goals.get("goals", ()) if goal["status"] == ACTIVE]
     return sorted(found, key=lambda goal: (-goal["priority"], goal["id"]))
 
 
-def top(goals: Goals) -> list[Goal]:
+def top(goals: StoredGoals) -> list[StoredGoal]:
     """The open goals that are a part of no open one, the most pressing first."""
     numbers = {goal["id"] for goal in active(goals)}
     return [goal for goal in active(goals) if goal.get("parent") not in numbers]
 
 
-def timing_of(goal: Goal) -> Timing | None:
+def timing_of(goal: StoredGoal) -> Timing | None:
     """The time of a goal, or None."""
     return goal.get("timing")
 
 
-def is_waiting(goal: Goal) -> bool:
+def is_waiting(goal: StoredGoal) -> bool:
     """True for a goal whose time has not come."""
     timing = timing_of(goal)
     return timing is not None and not timing["is_begun"]
 
 
-def next_step(goals: Goals) -> Goal | None:
+def next_step(goals: StoredGoals) -> StoredGoal | None:
     """The goal to work on: of the most pressing one at the top the most pressing last part.
 
     One whose time has come goes first; one that waits is passed over, with its parts.
@@ -87,7 +87,7 @@ def next_step(goals: Goals) -> Goal | None:
     return _next(goals, top(goals))
 
 
-def _next(goals: Goals, among: Sequence[Goal]) -> Goal | None:
+def _next(goals: StoredGoals, among: Sequence[StoredGoal]) -> StoredGoal | None:
     for goal in sorted(among, key=lambda goal: timing_of(goal) is None):
         if is_waiting(goal):
             continue
@@ -97,18 +97,18 @@ def _next(goals: Goals, among: Sequence[Goal]) -> Goal | None:
     return None
 
 
-def parts_of(goals: Goals, number: int) -> list[Goal]:
+def parts_of(goals: StoredGoals, number: int) -> list[StoredGoal]:
     """The goals that one was split into, the closed ones too, in their order."""
     return [goal for goal in goals.get("goals", ()) if goal.get("parent") == number]
 
 
-def below(goals: Goals, number: int) -> list[Goal]:
+def below(goals: StoredGoals, number: int) -> list[StoredGoal]:
     """The open parts of a goal, and theirs, and so on down."""
     found = _open_parts(goals, number)
     return [goal for part in found for goal in (part, *below(goals, part["id"]))]
 
 
-def progress(goals: Goals, number: int) -> float:
+def progress(goals: StoredGoals, number: int) -> float:
     """The share of a goal that is reached, 0 to 1: the mean of its parts, without dropped ones."""
     goal = _find(goals, number)
     parts = [part for part in parts_of(goals, number) if part["status"] != DROPPED]
@@ -117,20 +117,20 @@ def progress(goals: Goals, number: int) -> float:
     return sum(progress(goals, part["id"]) for part in parts) / len(parts)
 
 
-def lines(goals: Goals) -> list[str]:
+def lines(goals: StoredGoals) -> list[str]:
     """The open goals as a tree, a line each."""
     return [line for goal in top(goals) for line in _lines(goals, goal, 0)]
 
 
 def add(
-    goals: Goals,
+    goals: StoredGoals,
     text: str,
     priority: int = 5,
     *,
     parent: int | None = None,
     by: str = STAFF,
     timing: Timing | None = None,
-) -> tuple[Goals, int]:
+) -> tuple[StoredGoals, int]:
     """The goals with one more, and its number.
 
     Raises:
@@ -147,7 +147,7 @@ def add(
     if parent is not None:
         _require_room(goals, parent)
     number = goals.get("count", 0) + 1
-    made: Goal = {
+    made: StoredGoal = {
         "id": number,
         "text": line,
         "priority": priority,
@@ -160,7 +160,7 @@ def add(
     return {**_changed(goals, [*_all(goals), made]), "count": number}, number
 
 
-def _require_room(goals: Goals, number: int) -> None:
+def _require_room(goals: StoredGoals, number: int) -> None:
     goal = _require(goals, number)
     if sum(1 for _ in _above(goals, goal)) >= MOST_DEPTH:
         raise ValueError(f"goal {number} is {MOST_DEPTH} deep already, and has no parts")
@@ -168,7 +168,7 @@ def _require_room(goals: Goals, number: int) -> None:
         raise ValueError(f"goal {number} comes back every day, and has no parts")
 
 
-def fullness(goals: Goals, by: str = "", *, more: int = 1) -> str:
+def fullness(goals: StoredGoals, by: str = "", *, more: int = 1) -> str:
     """The reason why there can be no further goals; "" where there can.
 
     Args:
@@ -184,7 +184,7 @@ def fullness(goals: Goals, by: str = "", *, more: int = 1) -> str:
     return ""
 
 
-def require_splittable(goals: Goals, number: int) -> Goal:
+def require_splittable(goals: StoredGoals, number: int) -> StoredGoal:
     """The goal of a number, which may be split into the fewest parts that there are.
 
     Raises:
@@ -200,7 +200,7 @@ def require_splittable(goals: Goals, number: int) -> Goal:
     return goal
 
 
-def split(goals: Goals, number: int, texts: Sequence[str]) -> tuple[Goals, list[int]]:
+def split(goals: StoredGoals, number: int, texts: Sequence[str]) -> tuple[StoredGoals, list[int]]:
     """The goals with one of them split into parts, and the numbers of these; all or none.
 
     Raises:
@@ -221,7 +221,7 @@ def split(goals: Goals, number: int, texts: Sequence[str]) -> tuple[Goals, list[
     return goals, numbers
 
 
-def close(goals: Goals, number: int, status: str, outcome: str = "") -> Goals:
+def close(goals: StoredGoals, number: int, status: str, outcome: str = "") -> StoredGoals:
     """The goals with one of them closed; what was still open of its parts is dropped.
 
     Raises:
@@ -234,7 +234,7 @@ def close(goals: Goals, number: int, status: str, outcome: str = "") -> Goals:
     return _changed(goals, kept)
 
 
-def done_today(goals: Goals, number: int, outcome: str = "") -> Goals:
+def done_today(goals: StoredGoals, number: int, outcome: str = "") -> StoredGoals:
     """The goals with a daily one done for this time; it waits for the next.
 
     Raises:
@@ -244,7 +244,7 @@ def done_today(goals: Goals, number: int, outcome: str = "") -> Goals:
     timing = timing_of(goal)
     if timing is None or not timing["is_daily"]:
         raise ValueError(f"goal {number} comes once, and is closed when it is done")
-    done: Goal = {
+    done: StoredGoal = {
         **goal,
         "outcome": one_line(outcome, LONGEST_OUTCOME),
         "timing": {**timing, "is_begun": False},
@@ -256,11 +256,13 @@ def done_today(goals: Goals, number: int, outcome: str = "") -> Goals:
 class Missed:
     """A goal whose time came while nothing could be done, and how often."""
 
-    goal: Goal
+    goal: StoredGoal
     times: int
 
 
-def come_due(goals: Goals, clocks: Clocks, late_seconds: float) -> tuple[Goals, list[Missed]]:
+def come_due(
+    goals: StoredGoals, clocks: Clocks, late_seconds: float
+) -> tuple[StoredGoals, list[Missed]]:
     """The goals as they are now that time has passed, and those whose time was missed.
 
     One that is on time is worked on. One that was missed is not caught up: of a daily one the next
@@ -284,14 +286,14 @@ def come_due(goals: Goals, clocks: Clocks, late_seconds: float) -> tuple[Goals, 
     return goals, missed
 
 
-def _with(goals: Goals, changed: Goal) -> Goals:
+def _with(goals: StoredGoals, changed: StoredGoal) -> StoredGoals:
     """The goals with another value of one."""
     return _changed(
         goals, [changed if each["id"] == changed["id"] else each for each in _all(goals)]
     )
 
 
-def in_step(goals: Goals, clocks: Clocks) -> Goals:
+def in_step(goals: StoredGoals, clocks: Clocks) -> StoredGoals:
     """The goals with the next moment of each time whose clock was set back; mostly the same."""
     for goal in active(goals):
         timing = timing_of(goal)
@@ -300,36 +302,36 @@ def in_step(goals: Goals, clocks: Clocks) -> Goals:
     return goals
 
 
-def waits_for(goals: Goals, clocks: Clocks) -> float | None:
+def waits_for(goals: StoredGoals, clocks: Clocks) -> float | None:
     """Seconds on the wall until the next time of a goal comes; None where none has one."""
     timings = [timing for goal in active(goals) if (timing := timing_of(goal))]
     coming = [each for each in timings if each["is_daily"] or not each["is_begun"]]
     return min((clocks[each["clock"]].until(each) for each in coming), default=None)
 
 
-def told(goal: Goal) -> str:
+def told(goal: StoredGoal) -> str:
     """A goal as a prompt tells it, with its time."""
     timing = timing_of(goal)
     return f"{goal['text']} ({timing['when']})" if timing else goal["text"]
 
 
-def _ended(goal: Goal, status: str, outcome: str) -> Goal:
+def _ended(goal: StoredGoal, status: str, outcome: str) -> StoredGoal:
     return {**goal, "status": status, "outcome": outcome}
 
 
-def _all(goals: Goals) -> list[Goal]:
+def _all(goals: StoredGoals) -> list[StoredGoal]:
     return list(goals.get("goals", ()))
 
 
-def _find(goals: Goals, number: int | None) -> Goal | None:
+def _find(goals: StoredGoals, number: int | None) -> StoredGoal | None:
     return next((goal for goal in goals.get("goals", ()) if goal["id"] == number), None)
 
 
-def _open_parts(goals: Goals, number: int) -> list[Goal]:
+def _open_parts(goals: StoredGoals, number: int) -> list[StoredGoal]:
     return [goal for goal in active(goals) if goal.get("parent") == number]
 
 
-def _require(goals: Goals, number: int) -> Goal:
+def _require(goals: StoredGoals, number: int) -> StoredGoal:
     found = _find(goals, number)
     if found is None or found["status"] != ACTIVE:
         numbers = ", ".join(str(goal["id"]) for goal in active(goals)) or "none"
@@ -337,15 +339,15 @@ def _require(goals: Goals, number: int) -> Goal:
     return found
 
 
-def _above(goals: Goals, goal: Goal) -> Iterator[Goal]:
+def _above(goals: StoredGoals, goal: StoredGoal) -> Iterator[StoredGoal]:
     """A goal, the one that it is a part of, and so on up."""
-    found: Goal | None = goal
+    found: StoredGoal | None = goal
     while found is not None:
         yield found
         found = _find(goals, found.get("parent"))
 
 
-def _lines(goals: Goals, goal: Goal, depth: int) -> Iterator[str]:
+def _lines(goals: StoredGoals, goal: StoredGoal, depth: int) -> Iterator[str]:
     parts = parts_of(goals, goal["id"])
     reached = sum(part["status"] == COMPLETED for part in parts)
     more = f", {reached} of {len(parts)} parts reached" if parts else ""
@@ -356,12 +358,12 @@ def _lines(goals: Goals, goal: Goal, depth: int) -> Iterator[str]:
         yield from _lines(goals, part, depth + 1)
 
 
-def _changed(goals: Goals, kept: list[Goal]) -> Goals:
+def _changed(goals: StoredGoals, kept: list[StoredGoal]) -> StoredGoals:
     """Another version, with no more than the newest of those that are closed.
 
     The closed parts of a goal that is open stay, for they tell how far it has come.
     """
-    whole: Goals = {"goals": kept}
+    whole: StoredGoals = {"goals": kept}
     closed = [
         goal["id"] for goal in kept if all(up["status"] != ACTIVE for up in _above(whole, goal))
     ][:-MOST_CLOSED]

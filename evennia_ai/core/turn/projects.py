@@ -1,8 +1,6 @@
 """Projects: what an assistant works on, with the context of each kept aside while it is paused.
 
-Plain data: {"active": key or "", "slots": {key: {"summary", "context", "status", "created_at",
-"last_active", "person", "is_private"}}}. What was written in a private talk is seen only in talks
-with the same person.
+Plain data. What was written in a private talk is seen only in talks with the same person.
 """
 
 from __future__ import annotations
@@ -11,11 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any
+from typing import TypedDict
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, strip_control
-
-Projects = dict[str, Any]
 
 MOST_PROJECTS = 20
 LONGEST_KEY = 40
@@ -23,6 +19,32 @@ LONGEST_SUMMARY = 200
 LONGEST_CONTEXT = 2000
 ACTIVE, PAUSED, COMPLETED = "active", "paused", "completed"
 _NOT_IN_KEYS = re.compile(r"[^\w]+")
+
+
+class Project(TypedDict):
+    """A project as it is stored.
+
+    Attributes:
+        status: ACTIVE, PAUSED or COMPLETED.
+        created_at, last_active: seconds since 1970.
+        person: the player for whom it was made, "" for nobody.
+        is_private: it was made in a private talk.
+    """
+
+    summary: str
+    context: str
+    status: str
+    created_at: float
+    last_active: float
+    person: str
+    is_private: bool
+
+
+class Projects(TypedDict, total=False):
+    """All projects of an assistant by their keys, and the key of the active one, or ""."""
+
+    active: str
+    slots: dict[str, Project]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +67,7 @@ def key_of(name: str) -> str:
     return _NOT_IN_KEYS.sub("_", one_line(name, LONGEST_KEY).casefold()).strip("_")
 
 
-def seen(projects: Mapping[str, Any], viewer: Viewer) -> dict[str, dict[str, Any]]:
+def seen(projects: Projects, viewer: Viewer) -> dict[str, Project]:
     """The slots that a turn may know of, in the order in which they were made."""
     return {
         key: slot
@@ -54,14 +76,14 @@ def seen(projects: Mapping[str, Any], viewer: Viewer) -> dict[str, dict[str, Any
     }
 
 
-def active_of(projects: Mapping[str, Any], viewer: Viewer) -> str:
+def active_of(projects: Projects, viewer: Viewer) -> str:
     """The key of the active project, or "" where there is none that this turn may know of."""
     active = projects.get("active", "")
     return active if active in seen(projects, viewer) else ""
 
 
 def create(
-    projects: Mapping[str, Any], name: str, summary: str, context: str, viewer: Viewer, now: float
+    projects: Projects, name: str, summary: str, context: str, viewer: Viewer, now: float
 ) -> tuple[Projects, str]:
     """The projects with another one, which is active from now on, and its key.
 
@@ -96,7 +118,7 @@ def create(
 
 
 def swap(
-    projects: Mapping[str, Any], key: str, update: str, viewer: Viewer, now: float
+    projects: Projects, key: str, update: str, viewer: Viewer, now: float
 ) -> tuple[Projects, dict[str, str]]:
     """Pause the active project, with what it has come to, and go on with another one.
 
@@ -123,7 +145,7 @@ def swap(
 
 
 def update(
-    projects: Mapping[str, Any], key: str, changes: Mapping[str, str], viewer: Viewer, now: float
+    projects: Projects, key: str, changes: Mapping[str, str], viewer: Viewer, now: float
 ) -> Projects:
     """The projects with one of them changed.
 
@@ -135,7 +157,7 @@ def update(
         ValueError: there is no such project, or it may not hold what is said in this talk.
     """
     key = key_of(key) or active_of(projects, viewer)
-    slot = {**_open_to(_find(projects, key, viewer), viewer), "last_active": now}
+    slot: Project = {**_open_to(_find(projects, key, viewer), viewer), "last_active": now}
     slot["summary"] = one_line(changes.get("summary", ""), LONGEST_SUMMARY) or slot["summary"]
     slot["context"] = _context(changes.get("context", "")) or slot["context"]
     slots, active = dict(projects["slots"]), projects["active"]
@@ -148,7 +170,7 @@ def update(
     return {"active": "" if active == key and status != ACTIVE else active, "slots": slots}
 
 
-def listing(projects: Mapping[str, Any], viewer: Viewer) -> str:
+def listing(projects: Projects, viewer: Viewer) -> str:
     """All that a turn may know of, a line each."""
     lines = [
         f"{key} ({slot['status']}): {slot['summary']}"
@@ -157,7 +179,7 @@ def listing(projects: Mapping[str, Any], viewer: Viewer) -> str:
     return "\n".join(lines) or "you have no project"
 
 
-def described(projects: Mapping[str, Any], viewer: Viewer) -> str:
+def described(projects: Projects, viewer: Viewer) -> str:
     """The active project for a prompt, or ""."""
     key = active_of(projects, viewer)
     if not key:
@@ -166,13 +188,13 @@ def described(projects: Mapping[str, Any], viewer: Viewer) -> str:
     return f"You are working on {key}: {slot['summary']}\n{slot['context']}".rstrip()
 
 
-def _free(key: str, slots: Mapping[str, Any]) -> str:
+def _free(key: str, slots: Mapping[str, Project]) -> str:
     """A key that no project has; of those of others nobody learns by it."""
     others = (f"{key}_{number}" for number in count(2))
     return next(name for name in chain((key,), others) if name not in slots)
 
 
-def _find(projects: Mapping[str, Any], key: str, viewer: Viewer) -> dict[str, Any]:
+def _find(projects: Projects, key: str, viewer: Viewer) -> Project:
     known = seen(projects, viewer)
     if key not in known:
         names = ", ".join(known) or "none"
@@ -180,14 +202,14 @@ def _find(projects: Mapping[str, Any], key: str, viewer: Viewer) -> dict[str, An
     return known[key]
 
 
-def _open_to(slot: dict[str, Any], viewer: Viewer) -> dict[str, Any]:
+def _open_to(slot: Project, viewer: Viewer) -> Project:
     """A slot that may hold what is said in this talk."""
     if viewer.is_private and not slot["is_private"]:
         raise ValueError("this talk is private and that project is not; create one for this talk")
     return slot
 
 
-def _pause(slots: dict[str, Any], key: str, now: float) -> None:
+def _pause(slots: dict[str, Project], key: str, now: float) -> None:
     if key in slots and slots[key]["status"] == ACTIVE:
         slots[key] = {**slots[key], "status": PAUSED, "last_active": now}
 

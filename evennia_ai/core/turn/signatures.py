@@ -49,7 +49,7 @@ def _is_text_enum(annotation: object) -> bool:
     return isinstance(annotation, EnumType) and issubclass(annotation, str)
 
 
-def _choice(values: Iterable[Any]) -> dict[str, Any] | None:
+def _choice(values: Iterable[object]) -> dict[str, Any] | None:
     """The schema of one of some values, which must be of one kind."""
     listed = list(values)
     kinds = {type(value) for value in listed}
@@ -57,7 +57,7 @@ def _choice(values: Iterable[Any]) -> dict[str, Any] | None:
     return {"type": kind, "enum": listed} if kind else None
 
 
-def _container(kind: object, inner: Sequence[Any]) -> dict[str, Any] | None:
+def _container(kind: object, inner: Sequence[object]) -> dict[str, Any] | None:
     """The schema of a list, or of a dict whose keys are texts."""
     if kind is dict and inner and inner[0] is not str:
         return None
@@ -97,7 +97,7 @@ def _as_annotated(annotation: object, value: object) -> Any:
     return value
 
 
-def as_annotated(hints: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def as_annotated(hints: Mapping[str, object], arguments: Mapping[str, object]) -> dict[str, Any]:
     """Arguments that fit the schema, as the function wants them: texts become its enums' members.
 
     Args:

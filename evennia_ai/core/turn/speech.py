@@ -26,7 +26,7 @@ ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK:
 ANSWERS = frozenset(("say", *ANSWERED_BY.values()))
 
 
-def _unwrapped(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _unwrapped(value: Mapping[str, object] | None) -> Mapping[str, Any] | None:
     """The call within `{"tool_calls": [...]}` and `{"type": "function", "function": {...}}`."""
     if value is None:
         return None

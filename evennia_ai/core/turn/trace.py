@@ -172,7 +172,7 @@ def _judged(record: DecisionTrace) -> dict[str, Any]:
     }
 
 
-def _tool(details: Mapping[str, Any]) -> dict[str, Any]:
+def _tool(details: Mapping[str, object]) -> dict[str, Any]:
     """A call: its name and how it went, as the record has them."""
     return {
         "name": one_line(str(details["tool_name"]), LONGEST_ERROR),

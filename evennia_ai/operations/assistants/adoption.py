@@ -7,7 +7,7 @@ command sets. All that an assistant adds is kept on its script.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -23,7 +23,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.operations.assistants.creation import (
-    Made,
+    Creation,
     attach_script,
     close_record_before,
 )
@@ -182,7 +182,7 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
         raise
     whole = f"{called} is {npc.key} now" if called != npc.key else f"{called} has a mind now"
     told = f"{whole}. Try: whisper {npc.key} = hello. Back: assistant release {called}"
-    return Result(True, told, Made(script, npc))
+    return Result(True, told, Creation(script, npc))
 
 
 def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) -> Result | None:
@@ -199,7 +199,7 @@ def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) 
     return None
 
 
-def _begin(name: str, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
+def _begin(name: str, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
     """A new assistant in a body of the game."""
     close_record_before(name)
     script = attach_script(name, npc, {"adopted": kept})
@@ -207,7 +207,7 @@ def _begin(name: str, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
     return script
 
 
-def _go_on(script: AssistantScript, npc: GameObject, kept: dict[str, Any]) -> AssistantScript:
+def _go_on(script: AssistantScript, npc: GameObject, kept: Mapping[str, object]) -> AssistantScript:
     """An assistant that lost its body goes on in another."""
     script.obj = npc
     state.write(script, adopted=kept)

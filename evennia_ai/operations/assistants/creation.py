@@ -53,7 +53,7 @@ NAMELESS_DESC = "This is an assistant, an AI."
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Creation:
     """A new assistant: its script, and its body."""
 
     script: AssistantScript
@@ -67,13 +67,13 @@ def create_assistant(
     desc: str = "",
     persona: str = "",
     aliases: Sequence[str] = (),
-    lines: Mapping[str, Any] | None = None,
+    lines: Mapping[str, object] | None = None,
     typeclass: str | type = BODY,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     by: str = "",
     maker: Being | None = None,
     number: int | None = None,
-) -> Result[Made]:
+) -> Result[Creation]:
     """Make an assistant: a character in a room and the script that moves it; both or neither.
 
     Args:
@@ -104,7 +104,7 @@ def create_assistant(
     where = f" in {location.key}" if location is not None else ", but nowhere: it needs a room"
     greeting = f"{name} is awake{where}. Try: whisper {name} = hello"
     told = "\n".join(filter(None, (greeting, brain_hint(script))))
-    return Result(True, told, Made(script, character))
+    return Result(True, told, Creation(script, character))
 
 
 def _refusal(name: str, aliases: Sequence[str]) -> Result | None:
@@ -151,7 +151,7 @@ def check_body(typeclass: str | type) -> Result[type]:
     return Result(False, problem, errors={"typeclass": problem})
 
 
-def _given(persona: str, lines: Mapping[str, Any]) -> dict[str, Any]:
+def _given(persona: str, lines: Mapping[str, object]) -> dict[str, Any]:
     given = {
         "persona": persona,
         "examples": lines.get("examples", ()),
@@ -199,7 +199,7 @@ def plain_desc(body: GameObject) -> str:
 
 
 def attach_script(
-    name: str, character: GameObject, own: Mapping[str, Any], number: int | None = None
+    name: str, character: GameObject, own: Mapping[str, object], number: int | None = None
 ) -> AssistantScript:
     """The script that makes an assistant of a body, begun with settings and state of its own.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
@@ -78,7 +79,7 @@ def pickled() -> list[Attribute]:
     return list(Attribute.objects.filter(pk__in=numbers))
 
 
-def _rows(cursor: Any) -> Iterator[tuple[int, Any]]:
+def _rows(cursor: CursorWrapper) -> Iterator[tuple[int, Any]]:
     while rows := cursor.fetchmany(1_000):
         yield from rows
 

@@ -21,7 +21,7 @@ from evennia_ai.core.settings.game import POWERS, STATE
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.models import CardFile, EntityProfile, Memory, WorkJob
-from evennia_ai.operations.assistants.creation import BODY, Made, create_assistant, plain_desc
+from evennia_ai.operations.assistants.creation import BODY, Creation, create_assistant, plain_desc
 from evennia_ai.operations.naming import BODY_OF_ACCOUNT, problem_of_name, problem_of_player
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import prepare, signed
@@ -199,7 +199,7 @@ def _apply(script: AssistantScript, wanted: Mapping[str, Any], values: Mapping[s
         script.work.read_anew()
 
 
-def _tell_of_look(script: AssistantScript, names: list[str], before: Mapping[str, Any]) -> None:
+def _tell_of_look(script: AssistantScript, names: list[str], before: Mapping[str, object]) -> None:
     now = look_of(script)
     old = {name: value for name, value in before.items() if value != now[name]}
     new = {name: now[name] for name in old}
@@ -216,7 +216,7 @@ def clone_assistant(
     location: GameObject | None = None,
     by: str = "",
     person: Being | None = None,
-) -> Result[Made]:
+) -> Result[Creation]:
     """Make another assistant like this one: its settings, its prompts, its look, its channels.
 
     Nothing private goes along: no talk, memories, notes, goals or counts; no stop either. What its

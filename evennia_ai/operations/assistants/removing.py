@@ -43,7 +43,7 @@ from evennia_ai.models import (
 from evennia_ai.operations.assistants import leftovers
 from evennia_ai.operations.assistants.lifecycle import FIRST_CHARACTER, end_assistant
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services, state
 
@@ -201,7 +201,7 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
             _empty_records(left)
     places = leftovers.places_in_files()
     data = Removed(removed, released, left, places)
-    return Result(not left, _told(data), data, Problem.CONFLICT if left else Problem.NONE)
+    return Result(not left, _told(data), data, ProblemKind.CONFLICT if left else ProblemKind.NONE)
 
 
 def _end(script: AssistantScript, left: list[str]) -> bool:

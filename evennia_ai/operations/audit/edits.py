@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit import Entry
+from evennia_ai.audit import AuditEntry
 from evennia_ai.operations.audit.log import complete_record
 
 MOST_READ = 200
@@ -76,7 +76,7 @@ class Edits:
 
     made: tuple[Edit, ...] = ()
     undone: tuple[Edit, ...] = ()
-    last_act: Entry | None = None
+    last_act: AuditEntry | None = None
 
 
 def read_edits(script: AssistantScript) -> Edits:
@@ -98,14 +98,14 @@ def read_edits(script: AssistantScript) -> Edits:
     return Edits(tuple(made), tuple(undone), last_act)
 
 
-def _event_of(marks: dict[int, Entry], edit: Edit) -> str:
+def _event_of(marks: dict[int, AuditEntry], edit: Edit) -> str:
     mark = marks.get(edit.number)
     return mark.event if mark is not None else ""
 
 
-def _read_marks(entries: Iterable[Entry]) -> tuple[dict[int, Entry], set[int]]:
+def _read_marks(entries: Iterable[AuditEntry]) -> tuple[dict[int, AuditEntry], set[int]]:
     """The last mark of each edit, the newest first, and the versions that undoing wrote."""
-    marks: dict[int, Entry] = {}
+    marks: dict[int, AuditEntry] = {}
     ours: set[int] = set()
     for entry in entries:
         if entry.event in (UNDONE, REDONE):
@@ -115,7 +115,7 @@ def _read_marks(entries: Iterable[Entry]) -> tuple[dict[int, Entry], set[int]]:
     return marks, ours
 
 
-def _read(entries: Sequence[Entry]) -> Iterator[Edit]:
+def _read(entries: Sequence[AuditEntry]) -> Iterator[Edit]:
     place = 0
     while place < len(entries):
         entry = entries[place]
@@ -132,7 +132,7 @@ def _read(entries: Sequence[Entry]) -> Iterator[Edit]:
                 yield Edit(entry.version, entry.at, _by(entry), changes)
 
 
-def _below(entries: Sequence[Entry], first: int) -> Iterator[Entry]:
+def _below(entries: Sequence[AuditEntry], first: int) -> Iterator[AuditEntry]:
     """The entries of the same edit: all down to a version."""
     for entry in entries:
         if entry.version < first or entry.event != SETTING:
@@ -140,16 +140,16 @@ def _below(entries: Sequence[Entry], first: int) -> Iterator[Entry]:
         yield entry
 
 
-def _by(entry: Entry) -> str:
+def _by(entry: AuditEntry) -> str:
     return str(entry.details["by"])
 
 
-def _change(entry: Entry) -> ChangedValue:
+def _change(entry: AuditEntry) -> ChangedValue:
     details = entry.details
     return ChangedValue(str(details["key"]), details.get("old_value"), details.get("new_value"))
 
 
-def _of_look(entry: Entry) -> tuple[ChangedValue, ...]:
+def _of_look(entry: AuditEntry) -> tuple[ChangedValue, ...]:
     """The changes of a look; none in a record that has only their names, as older ones have."""
     before, after = entry.details.get("before"), entry.details.get("after")
     if not (isinstance(before, dict) and isinstance(after, dict)):

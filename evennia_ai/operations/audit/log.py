@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.agent.holders import as_they_hold
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit import Entry
+from evennia_ai.audit import AuditEntry
 from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
@@ -121,11 +121,11 @@ def audit_log(
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
 
 
-def _is_by(entry: Entry, name: str) -> bool:
+def _is_by(entry: AuditEntry, name: str) -> bool:
     return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
 
 
-def _as_data(entry: Entry) -> FactEntry:
+def _as_data(entry: AuditEntry) -> FactEntry:
     return {
         "version": entry.version,
         "at": entry.at.isoformat(timespec="seconds"),
@@ -233,7 +233,7 @@ def _version_at(script: AssistantScript, text: str) -> int | Result:
         return Result.missing(f"{script.key} has no record of {when}.")
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[StateChange]:
+def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[StateChange]:
     old, new = dict(_flat(before)), dict(_flat(after))
     for path in sorted(old.keys() | new.keys()):
         was, now = old.get(path, _MISSING), new.get(path, _MISSING)
@@ -242,7 +242,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[St
             yield {"path": path, "before": known["b"], "after": known["a"]}
 
 
-def _flat(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Any]]:
     """Every value that is not a mapping, and every mapping that is empty, by its path."""
     for name, item in value.items():
         here = f"{path}{name}"

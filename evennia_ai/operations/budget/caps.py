@@ -29,7 +29,7 @@ from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scop
 from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
@@ -155,13 +155,13 @@ def known_cost(shown: str, amount: float, unpriced: int) -> str:
     return f"{shown} + unknown" if amount else "unknown"
 
 
-def _rows(report: ledger.Report, now: float) -> list[str]:
+def _rows(report: ledger.UsageReport, now: float) -> list[str]:
     shown = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
     shown.sort(key=lambda standing: ORDER.index(standing.cap.span))
     return [_row(each, _unpriced(each, report), now) for each in shown]
 
 
-def _unpriced(standing: CapStanding, report: ledger.Report) -> int:
+def _unpriced(standing: CapStanding, report: ledger.UsageReport) -> int:
     return report.unpriced[standing.cap.span] if standing.cap.measure is Measure.COST else 0
 
 
@@ -203,7 +203,7 @@ def _name_of(person: str) -> str:
     return str(being.key) if being is not None else person
 
 
-def _as_data(standing: CapStanding, report: ledger.Report, now: float) -> CapRow:
+def _as_data(standing: CapStanding, report: ledger.UsageReport, now: float) -> CapRow:
     measure, left = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
     row: CapRow = {
         "name": standing.name,
@@ -321,7 +321,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
     )
     standing = budget_of(script)
     if not standing.ok:
-        return Result(False, standing.message, data, Problem.UNAVAILABLE)
+        return Result(False, standing.message, data, ProblemKind.UNAVAILABLE)
     found = standing.data
     data = replace(
         data,

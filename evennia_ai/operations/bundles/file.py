@@ -16,7 +16,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -45,6 +45,7 @@ from evennia_ai.operations.bundles.parts import (
     STATE,
     WHO,
     Bundle,
+    BundledState,
     Card,
     GoalsKept,
     Manifest,
@@ -54,7 +55,6 @@ from evennia_ai.operations.bundles.parts import (
     Owned,
     Plain,
     ProfileLine,
-    State,
     Strict,
     Who,
     check_directory,
@@ -88,7 +88,7 @@ def lines_of(values: Iterable[object]) -> bytes:
     return b"".join(json_of(value) + b"\n" for value in values)
 
 
-def writing(head: Mapping[str, Any], members: Mapping[str, bytes]) -> Steps[bytes]:
+def writing(head: Mapping[str, object], members: Mapping[str, bytes]) -> Steps[bytes]:
     """The file of a head (the manifest without `files` and `format`) and its members.
 
     Raises:
@@ -169,7 +169,7 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
     parts = dict[str, bytes]()
     for name, told in manifest.files.items():
         parts[name] = yield from _member(archive, name, told)
-    state, who = _one(State, STATE, parts[STATE]), list[Who]()
+    state, who = _one(BundledState, STATE, parts[STATE]), list[Who]()
     yield from _many(Who, WHO, parts[WHO], lambda _, line: who.append(line), MOST_WHO)
     memories = yield from _memories(parts.pop(MEMORIES), who)
     profiles = yield from _profiles(parts[PROFILES], who, len(memories))
@@ -355,7 +355,7 @@ def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[Profi
     return list(found.values())
 
 
-def _check_state(state: State, who: Sequence[Who]) -> None:
+def _check_state(state: BundledState, who: Sequence[Who]) -> None:
     _check_goals(state.goals)
     kept: tuple[Owned, ...] = (*state.notes, *state.projects.slots.values())
     for ref in (*state.unremembered, *state.muted_by, *(each.person for each in kept)):

@@ -129,7 +129,7 @@ class MemoryLines(Sequence[MemoryLine]):
         return MemoryLine.model_validate_json(self.raw[index])
 
 
-class Attribute(Strict):
+class BundledAttribute(Strict):
     """Something that is known of somebody."""
 
     text: Text
@@ -143,7 +143,7 @@ class ProfileLine(Strict):
     who: Ref
     entity_type: Annotated[str, Field(max_length=16)]
     name: Name
-    attributes: Annotated[list[Attribute], Field(max_length=1000)]
+    attributes: Annotated[list[BundledAttribute], Field(max_length=1000)]
     favour: Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
     meetings: Annotated[int, Field(ge=0, le=2**31 - 1)]
     first_at: Moment
@@ -196,7 +196,7 @@ class TimingKept(Strict):
 
 
 class GoalKept(Strict):
-    """A goal: `core.turn.goals.Goal`."""
+    """A goal: `core.turn.goals.StoredGoal`."""
 
     id: Annotated[int, Field(ge=1)]
     text: Text
@@ -209,14 +209,14 @@ class GoalKept(Strict):
 
 
 class GoalsKept(Strict):
-    """All goals: `core.turn.goals.Goals`."""
+    """All goals: `core.turn.goals.StoredGoals`."""
 
     version: int = 1
     count: Annotated[int, Field(ge=0)] = 0
     goals: Annotated[list[GoalKept], Field(max_length=1000)] = []
 
 
-class State(Strict):
+class BundledState(Strict):
     """The things it keeps beside its memories."""
 
     goals: GoalsKept
@@ -247,7 +247,7 @@ class Bundle:
 
     manifest: Manifest
     settings: Plain
-    state: State
+    state: BundledState
     who: list[Who]
     memories: MemoryLines
     profiles: list[ProfileLine]

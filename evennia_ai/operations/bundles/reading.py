@@ -24,7 +24,7 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import arriving, indexing
-from evennia_ai.operations.assistants.creation import Made, create_assistant
+from evennia_ai.operations.assistants.creation import Creation, create_assistant
 from evennia_ai.operations.bundles import file
 from evennia_ai.operations.bundles.parts import Bundle, Who
 from evennia_ai.operations.bundles.people import (
@@ -203,7 +203,7 @@ def import_bundle(
     enable: bool = False,
     by: str = "",
     maker: Being | None = None,
-) -> Deferred[Result[Made]]:
+) -> Deferred[Result[Creation]]:
     """Make an assistant of a file: all of it or nothing, a little at a time.
 
     Args:
@@ -224,7 +224,7 @@ def bringing(
     by: str,
     given: Mapping[str, Any],
     stops: int,
-) -> Steps[Result[Made]]:
+) -> Steps[Result[Creation]]:
     """The same, as steps of something longer.
 
     Args:
@@ -290,9 +290,9 @@ def _made(
     number: int,
     record: Path | None,
     given: Mapping[str, Any],
-) -> Result[Made]:
+) -> Result[Creation]:
     """Make the assistant whose memories are there, or leave nothing that the database has not."""
-    made: Result[Made] | None = None
+    made: Result[Creation] | None = None
     try:
         with transaction.atomic():
             if not arriving.arrive(number, len(bundle.memories), len(bundle.profiles)):
@@ -330,7 +330,7 @@ def _tell(script: AssistantScript, bundle: Bundle, shown: BundleShown, record: P
     )
 
 
-def _undo(made: Result[Made] | None) -> None:
+def _undo(made: Result[Creation] | None) -> None:
     """Let nothing in memory be left of what the database does not have."""
     if made is None or not made.ok:
         return

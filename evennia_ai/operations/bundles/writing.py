@@ -46,7 +46,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
 from evennia_ai.runtime import state
-from evennia_ai.runtime.game_thread import GameBusyError, Room
+from evennia_ai.runtime.game_thread import GameBusyError, WaitingRoom
 from evennia_ai.runtime.portions import Steps, paced
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ MOST_READINGS = 3
 MOST_AT_ONCE = 2
 WAIT_SECONDS = 0.2
 BUSY = "As many assistants as can be are read, written or stored just now; try again in a moment."
-_ROOM = Room()
+_ROOM = WaitingRoom()
 ENDING = "zip"
 VERSION = sys.modules["evennia_ai"].__version__  # the front door, through which nobody inside goes
 # Rights, money, limits on what a task or an hour may cost, models with their keys, and names that
@@ -255,7 +255,7 @@ def _head(script: AssistantScript, left_out: list[str]) -> dict[str, Any]:
     }
 
 
-def going_along(name: str, value: Any) -> Any:
+def going_along(name: str, value: object) -> Any:
     """The part of a setting's value that may travel."""
     left_out = LEFT_OUT_OF.get(name, ())
     if not left_out or not isinstance(value, Mapping):
@@ -372,7 +372,7 @@ def _state(script: AssistantScript, numbers: Numbers) -> dict[str, Any]:
     }
 
 
-def _of_person(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+def _of_person(value: Mapping[str, object], numbers: Numbers) -> dict[str, Any]:
     """A note or a project, whose person is a number."""
     return {**value, "person": numbers.person(str(value.get("person") or "")) or 0}
 

@@ -13,7 +13,7 @@ from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.goal_times import REAL, Clocks, Timing
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages import incoming
-from evennia_ai.operations.result import Problem, Result, one_of
+from evennia_ai.operations.result import ProblemKind, Result, one_of
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime import state
@@ -75,7 +75,7 @@ def list_goals(script: AssistantScript) -> Result[Goals]:
     return Result(True, "\n".join(lines), Goals(rows, ended))
 
 
-def _row(stored: goals.Goals, goal: goals.Goal, clocks: Clocks) -> Goal:
+def _row(stored: goals.StoredGoals, goal: goals.StoredGoal, clocks: Clocks) -> Goal:
     timing = goals.timing_of(goal)
     return Goal(
         id=goal["id"],
@@ -113,7 +113,7 @@ def add_goal(
         number = stored_goals.add(script, text, priority, parent=parent, when=when)
     except ValueError as error:
         of_its_goals = parent is not None or goals.fullness(stored_goals.of(script))
-        problem = Problem.CONFLICT if of_its_goals else Problem.INVALID
+        problem = ProblemKind.CONFLICT if of_its_goals else ProblemKind.INVALID
         return Result(False, f"{script.key} has no new goal: {error}", problem=problem)
     timing = next(
         goals.timing_of(goal)

@@ -23,7 +23,7 @@ from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
@@ -199,14 +199,14 @@ def _privacy(person: str | None) -> str:
 
 
 PROBLEMS = {
-    Reason.INVALID: Problem.INVALID,
-    Reason.TAKEN: Problem.CONFLICT,
-    Reason.REFUSED: Problem.FORBIDDEN,
-    Reason.BUSY: Problem.UNAVAILABLE,
-    Reason.STOPPED: Problem.CONFLICT,
-    Reason.LATE: Problem.UNAVAILABLE,
-    Reason.SILENT: Problem.CONFLICT,
-    Reason.FAILED: Problem.UNAVAILABLE,
+    Reason.INVALID: ProblemKind.INVALID,
+    Reason.TAKEN: ProblemKind.CONFLICT,
+    Reason.REFUSED: ProblemKind.FORBIDDEN,
+    Reason.BUSY: ProblemKind.UNAVAILABLE,
+    Reason.STOPPED: ProblemKind.CONFLICT,
+    Reason.LATE: ProblemKind.UNAVAILABLE,
+    Reason.SILENT: ProblemKind.CONFLICT,
+    Reason.FAILED: ProblemKind.UNAVAILABLE,
 }
 
 

@@ -175,7 +175,7 @@ def _name_of(script: AssistantScript, part: str) -> str:
     return next((text.name for text in texts_of(script).data if text.part == part), part)
 
 
-def _problem_of_prompt(script: AssistantScript, values: Mapping[str, Any]) -> str:
+def _problem_of_prompt(script: AssistantScript, values: Mapping[str, object]) -> str:
     def read(name: str) -> Any:
         value = values[name] if name in values else state.read(script, name)
         return state.DEFAULTS[name] if value is None else value

@@ -151,13 +151,13 @@ def _refused(
     return next((each for each in refusals if each is not None), None)
 
 
-def _until_it_ends(script: AssistantScript, running: Deferred[Any]) -> None:
+def _until_it_ends(script: AssistantScript, running: Deferred[object]) -> None:
     """Let a stop of the assistant cancel what is tried, as it cancels all else."""
     beside = script.work.beside
     for waiting in (beside, _running):
         waiting.add(running)
 
-    def end(outcome: Any) -> Any:
+    def end(outcome: object) -> Any:
         for waiting in (beside, _running):
             waiting.discard(running)
         return outcome

@@ -89,7 +89,7 @@ def _being_named(name: str) -> Result[Any]:
     return Result(True, "", bodies[0])
 
 
-def _body_of(being: Any) -> Any:
+def _body_of(being: Being) -> Any:
     """The character that an account plays now, or played last; else the account itself.
 
     A body that is an assistant's, which staff may have looked through, is no one's own.

@@ -43,7 +43,7 @@ class KeptAttributes:
         found = self.script.attributes.find(name)
         return None if found is None else Kept(found.db_value, found.value)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """A value; `default` where it is not set."""
         found = self.find(name)
         return default if found is None else found.value
@@ -58,7 +58,7 @@ class StandIn:
     """
 
     def __init__(
-        self, script: AssistantScript, changes: Mapping[str, Any], *, has_talked: bool = True
+        self, script: AssistantScript, changes: Mapping[str, object], *, has_talked: bool = True
     ) -> None:
         self.pk, self.key, self.obj, self.clock = script.pk, script.key, script.obj, script.clock
         self.attributes = KeptAttributes(script, changes)

@@ -27,7 +27,7 @@ from evennia_ai.engine.checkpoint import Checkpoint
 from evennia_ai.engine.dry import Dry, Intent, Judgement
 from evennia_ai.engine.ports import Ports
 from evennia_ai.engine.recording import RecordedTurn
-from evennia_ai.engine.toolboxes import Recorded, Timed
+from evennia_ai.engine.toolboxes import Logged, Timed
 from evennia_ai.errors import LimitReachedError, StoppedError, ToolDeniedError
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
@@ -94,7 +94,7 @@ async def run(
     )
     ports = Ports(
         model,
-        Recorded(Timed(offer, model.time.left), stand_in.clock.seconds),
+        Logged(Timed(offer, model.time.left), stand_in.clock.seconds),
         DryKeeper(script),
         model.compose,
         DryLimits(stand_in),

@@ -32,7 +32,7 @@ from evennia_ai.operations.files.exports import save_given_back
 from evennia_ai.operations.files.imports import plain_of
 from evennia_ai.operations.memory.lore import MOST_LORE, audience_of, words_of_audience
 from evennia_ai.operations.memory.rows import cleaned
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
 
 # The name under which lore goes out that staff wrote down here.
@@ -225,7 +225,7 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
     entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
     if not entries and name != OWN:
         told = f"There is no lore pack {name}. {list_packs().message}"
-        return Result(False, told, problem=Problem.MISSING)
+        return Result(False, told, problem=ProblemKind.MISSING)
     return Result(True, f"The lore pack {name}", {"pack": name, "entries": entries})
 
 

@@ -22,7 +22,7 @@ from evennia_ai.runtime.rights import name_before
 
 
 @dataclass(frozen=True, slots=True)
-class Acquaintance:
+class Relationship:
     """An assistant, as it stands to somebody."""
 
     name: Annotated[str, note("As that person knows it, and by which they mean it.")]
@@ -36,7 +36,7 @@ class Acquaintance:
 class Acquaintances:
     """The assistants that know somebody, that they parted from, or that are with them."""
 
-    assistants: list[Acquaintance]
+    assistants: list[Relationship]
 
 
 def who_knows(being: Being) -> Result[Acquaintances]:
@@ -53,7 +53,7 @@ def who_knows(being: Being) -> Result[Acquaintances]:
     return Result(True, f"Assistants that know you: {names}.", Acquaintances(found))
 
 
-def _is_met(script: AssistantScript, stands: Acquaintance, being: Being) -> bool:
+def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool:
     """True where an assistant and somebody have to do with each other, or are in one place."""
     if stands.count or stands.is_muted or not stands.is_remembered:
         return True
@@ -61,12 +61,12 @@ def _is_met(script: AssistantScript, stands: Acquaintance, being: Being) -> bool
     return script.obj is not None and script.obj.location in places
 
 
-def how_it_stands(script: AssistantScript, being: Being) -> Acquaintance:
+def how_it_stands(script: AssistantScript, being: Being) -> Relationship:
     """An assistant, as it stands to somebody."""
     person = person_of(being)
     memories = rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(theirs(person)).count()
     profile = EntityProfile.objects.filter(assistant=script.pk, entity=person).first()
-    return Acquaintance(
+    return Relationship(
         name=name_before(script, being),
         mark=str(script.pk),
         count=memories + (len(profile.attributes) if profile is not None else 0),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.audit import Entry
+from evennia_ai.audit import AuditEntry
 from evennia_ai.audit.reading import AssistantApplication
 from evennia_ai.memory_store import rows
 from evennia_ai.operations.audit.log import complete_record
@@ -65,7 +65,9 @@ def list_nights(
     return Result(True, "\n".join([*lines, *look.hint()]) or none, data)
 
 
-def _night(script: AssistantScript, record: AssistantApplication, end: Entry, look: Look) -> Night:
+def _night(
+    script: AssistantScript, record: AssistantApplication, end: AuditEntry, look: Look
+) -> Night:
     begins = record.page(script, before=end.version, limit=1, events=(BEGUN,))
     first = begins[0].version if begins else 0
     pieces = record.page(script, before=end.version, limit=MOST_PIECES, events=MADE)
@@ -81,7 +83,7 @@ def _night(script: AssistantScript, record: AssistantApplication, end: Entry, lo
     )
 
 
-def _keys(pieces: Iterable[Entry]) -> list[str]:
+def _keys(pieces: Iterable[AuditEntry]) -> list[str]:
     """The keys of what was made, as the record has them; older records have none."""
     found = (piece.details.get("keys") for piece in pieces)
     return list(dict.fromkeys(str(key) for keys in found if isinstance(keys, list) for key in keys))

@@ -7,7 +7,6 @@ of it. Staff do the same for another by giving that being, and themselves as `by
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any
@@ -25,9 +24,10 @@ from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
 from evennia_ai.core.text.words import counted
-from evennia_ai.core.turn.conversation import PRIVATE_TO, is_of
+from evennia_ai.core.turn.conversation import PRIVATE_TO, Message, is_of
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory import consent, forgetting, reaching
+from evennia_ai.memory.notebook import Note
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
@@ -207,12 +207,12 @@ def export_known(
     return Result(True, told, data)
 
 
-def _note(note: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
+def _note(note: Note, look: Look, person: str) -> dict[str, Any]:
     owner = person if note["is_private"] else None
     return {"number": note["number"], "text": look.words(note["text"], owner)}
 
 
-def _said(message: Mapping[str, Any], look: Look, person: str) -> dict[str, Any]:
+def _said(message: Message, look: Look, person: str) -> dict[str, Any]:
     owner = person if PRIVATE_TO in message else None
     content = message.get("content")
     told = look.words(content, owner) if content else content

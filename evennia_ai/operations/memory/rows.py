@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from typing_extensions import TypedDict
 
@@ -271,7 +271,7 @@ def problem_of_text(text: str) -> str:
 
 
 def note_viewed(
-    script: AssistantScript, rows: Sequence[Mapping[str, Any]], person: str = ""
+    script: AssistantScript, rows: Sequence[Mapping[str, object]], person: str = ""
 ) -> None:
     """Record whose memories somebody looked at, where they asked for all that is somebody's.
 

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory.lore_terms import Condition
+from evennia_ai.core.memory.lore_terms import LoreCondition
 from evennia_ai.core.memory.recollection import is_private
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.turn import Turn
@@ -157,7 +157,7 @@ def try_lore(
     return Result(True, "\n".join([head, *lines]), LoreTrial(listed))
 
 
-def _why(tried: lore.Tried) -> str:
+def _why(tried: lore.LoreMatch) -> str:
     if tried.is_told:
         if tried.said:
             return f"said is {', '.join(tried.said)}"
@@ -171,7 +171,7 @@ def _why(tried: lore.Tried) -> str:
     return f"not so is: {'; '.join(map(_told, tried.unmet))}" if tried.unmet else FULL
 
 
-def _told(condition: Condition) -> str:
+def _told(condition: LoreCondition) -> str:
     if condition.quest:
         return f"the quest {condition.quest} is {condition.state}"
     if condition.tag:

@@ -22,7 +22,7 @@ from evennia_ai.memory import indexing, modes
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.opening import STORE
 from evennia_ai.models import EntityProfile
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
@@ -167,7 +167,7 @@ def reindex_memories(
         text = f"{script.key}: {count} memories are read by {indexing.status(script).model}."
         if problem:
             told = f"{text} It ended early: {problem}"
-            return Result(False, told, Reindexed(count), Problem.UNAVAILABLE)
+            return Result(False, told, Reindexed(count), ProblemKind.UNAVAILABLE)
         return Result(True, text, Reindexed(count))
 
     return indexing.reindex(script, report).addCallback(told)

@@ -13,7 +13,7 @@ from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
-from evennia_ai.llm.check import Line, check_endpoints
+from evennia_ai.llm.check import CheckResult, check_endpoints
 from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
@@ -129,7 +129,7 @@ def with_room(report: Report, scripts: Sequence[AssistantScript]) -> Report:
     if not known:
         return report
     script, fullest = max(known, key=lambda item: item[1].tokens / item[1].most)
-    line = Line(NAME, *fullest.checked(str(script.key)))
+    line = CheckResult(NAME, *fullest.checked(str(script.key)))
     return Report(report.title, (*report.lines, line))
 
 

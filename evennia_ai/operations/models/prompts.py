@@ -11,7 +11,7 @@ from django.conf import settings
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.turn.contexts import ContextType, Part, fields_of
+from evennia_ai.core.turn.contexts import ContextType, PromptPart, fields_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.models.shown_prompts import no_context
 from evennia_ai.operations.result import Result, note
@@ -62,7 +62,7 @@ class Templates:
 def bare_scene(
     script: AssistantScript,
     context_type: ContextType = ContextType.TICK_EVENT,
-    read: Callable[[str], Any] | None = None,
+    read: Callable[[str], object] | None = None,
     *,
     is_native: bool = True,
 ) -> Scene:
@@ -105,7 +105,7 @@ def _stored(script: AssistantScript, name: str) -> dict[Any, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _fields(stored: Mapping[Any, Any], key: object) -> dict[str, Any]:
+def _fields(stored: Mapping[object, object], key: object) -> dict[str, Any]:
     value = stored.get(key)
     return dict(value) if isinstance(value, Mapping) else {}
 
@@ -289,7 +289,7 @@ def reset_context(script: AssistantScript, name: str) -> Result:
     return _try(script, f"{script.key}: {name} is as the game has it.", context_configs=stored)
 
 
-def _typed(field: str, value: str, before: Mapping[Any, Any] | None) -> Any:
+def _typed(field: str, value: str, before: Mapping[object, object] | None) -> Any:
     """The meaning of a typed value; one that fits no field is left to be refused."""
     word = value.casefold()
     if field == "component_overrides":
@@ -297,7 +297,7 @@ def _typed(field: str, value: str, before: Mapping[Any, Any] | None) -> Any:
         return {**(before or {}), _number(number.strip()): text.strip()}
     if field in ("enabled_components", "tool_filter", "allowed_tool_categories"):
         if word == "all":
-            return [int(part) for part in Part] if field == "enabled_components" else None
+            return [int(part) for part in PromptPart] if field == "enabled_components" else None
         words = [part.strip() for part in value.split(",") if part.strip() and word != "none"]
         return [_number(part) for part in words]
     if word in SWITCH_WORDS:

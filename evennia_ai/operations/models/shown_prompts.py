@@ -12,7 +12,8 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
-from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, Part
+from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, PromptPart
+from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
@@ -157,7 +158,7 @@ def _inner_prompt(
     )
 
 
-def as_text(message: Mapping[str, Any]) -> str:
+def as_text(message: Message) -> str:
     """The words of a message, or the calls that it makes."""
     calls = [call["function"] for call in message.get("tool_calls") or ()]
     return message["content"] or "\n".join(f"{call['name']} {call['arguments']}" for call in calls)
@@ -171,9 +172,9 @@ def _sizes(scene: Scene, turn: Turn, specs: Specs, prompt: Prompt) -> dict[int, 
     kept = [message for message in prompt.messages if message in turn.history]
     return sizes | {
         -1: sum(count_tool(spec, scene.count) for spec in specs.values()),
-        int(Part.OVERHEARD): scene.count(told) if told else 0,
-        int(Part.HISTORY): count_messages(kept, scene.count),
-        int(Part.EVENT): count_message(event, scene.count),
+        int(PromptPart.OVERHEARD): scene.count(told) if told else 0,
+        int(PromptPart.HISTORY): count_messages(kept, scene.count),
+        int(PromptPart.EVENT): count_message(event, scene.count),
     }
 
 

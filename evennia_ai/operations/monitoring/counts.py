@@ -48,25 +48,25 @@ class Observed:
     highest: dict[str, int] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
-    def count_tick(self, details: Mapping[str, Any]) -> None:
+    def count_tick(self, details: Mapping[str, object]) -> None:
         """One tick is over."""
         seconds = _seconds(details)
         self.ticks[_one_of(self.ticks, str(details.get("outcome", "")))] += 1
         self.buckets[bisect_left(BUCKETS_SECONDS, seconds)] += 1
         self.tick_seconds += seconds
 
-    def count_tool(self, details: Mapping[str, Any]) -> None:
+    def count_tool(self, details: Mapping[str, object]) -> None:
         """One tool was called."""
         name = tool_counted(self.tools, str(details.get("tool_name", "")))
         self.tools[name] += 1
         self.errors[name] += not details.get("success")
         self.seconds[name] += _seconds(details)
 
-    def count_stop(self, details: Mapping[str, Any]) -> None:
+    def count_stop(self, details: Mapping[str, object]) -> None:
         """An assistant was stopped or locked."""
         self.stops[_one_of(self.stops, str(details.get("cause", "")))] += 1
 
-    def count_limit(self, details: Mapping[str, Any], decision: str) -> None:
+    def count_limit(self, details: Mapping[str, object], decision: str) -> None:
         """A limit was reached."""
         kinds = dict.fromkeys(kind for kind, _ in self.limits)
         self.limits[_one_of(kinds, str(details.get("kind", ""))), decision] += 1
@@ -97,7 +97,7 @@ def start_anew() -> None:
     _SEEN[0] = Observed()
 
 
-def observe(event: str, _name: str, details: Mapping[str, Any]) -> None:
+def observe(event: str, _name: str, details: Mapping[str, object]) -> None:
     """Count a fact, if it is of a kind that is counted."""
     if (count := _KINDS.get(event)) is not None:
         count(observed(), details)
@@ -117,12 +117,12 @@ def count_request(method: str, endpoint: str, status: int) -> None:
         seen.requests[verb, _one_of(known, endpoint), code] += 1
 
 
-def _one_of(known: Mapping[str, Any], name: str) -> str:
+def _one_of(known: Mapping[str, object], name: str) -> str:
     """A name, while there are not too many others."""
     return name if name in known or len(known) < MOST_NAMES else OTHERS
 
 
-def _seconds(details: Mapping[str, Any]) -> float:
+def _seconds(details: Mapping[str, object]) -> float:
     length = details.get("duration_ms")
     return max(0.0, length / 1000) if isinstance(length, (int, float)) else 0.0
 

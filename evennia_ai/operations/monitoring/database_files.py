@@ -26,7 +26,7 @@ def database_files(databases: Mapping[str, Any] | None = None) -> list[Path]:
     return [path for path in whole if path.is_file()]
 
 
-def readable_by_others(databases: Mapping[str, Any] | None = None) -> list[str]:
+def readable_by_others(databases: Mapping[str, object] | None = None) -> list[str]:
     """Those of these files that other users of the machine may read, and can get at.
 
     Args:

@@ -233,8 +233,7 @@ def _versions() -> list[Installed]:
         except PackageNotFoundError:
             found.append({"name": name, "version": ""})
     engine = settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
-    return [*found, {"name": engine, "version": _database_version()}]
-
-
-def _database_version() -> str:
-    return ".".join(map(str, connection.get_database_version()))
+    return [
+        *found,
+        {"name": engine, "version": ".".join(map(str, connection.get_database_version()))},
+    ]

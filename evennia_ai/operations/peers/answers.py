@@ -12,7 +12,7 @@ from evennia_ai.models import PeerTask
 from evennia_ai.operations.conversation.questions import answer as answer_question
 from evennia_ai.operations.peers import states
 from evennia_ai.operations.peers.tasks import Given, follow
-from evennia_ai.operations.result import Problem, Result
+from evennia_ai.operations.result import ProblemKind, Result
 from evennia_ai.operations.rights.acts import is_staff
 from evennia_ai.tasks import peer_store, programs, task_waits
 from evennia_ai.tasks.programs import Reason
@@ -71,7 +71,7 @@ def _already(task: PeerTask) -> str:
 
 def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Result[PeerTask]:
     if questions.find(number) is not None:  # it is open still: that was not an answer to it
-        return Result(False, outcome.message, problem=outcome.problem or Problem.INVALID)
+        return Result(False, outcome.message, problem=outcome.problem or ProblemKind.INVALID)
     peer_store.say(task, given.as_word())
     if task.state == peer_store.AUTH_REQUIRED:
         states.end(task, peer_store.COMPLETED, outcome.message)
@@ -92,7 +92,7 @@ def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[
             approvals.drop(*entry, account)
     states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
     wait = task_waits.by_id(task.request)
-    if isinstance(wait, programs.Request):
+    if isinstance(wait, programs.ProgramRequest):
         task_waits.give_up(wait, wait.refusal(CALLED_OFF, Reason.STOPPED))
     audit.record("peer_canceled", script, by=str(account.key), task=task.pk)
     return Result(True, f"Task {task.pk} is called off.", task)

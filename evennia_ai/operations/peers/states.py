@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -73,10 +74,10 @@ def move(
     task: PeerTask,
     state: str,
     *,
-    message: dict[str, Any] | None = None,
+    message: Mapping[str, object] | None = None,
     question: int | None = None,
     answer: str = "",
-    artifact: dict[str, Any] | None = None,
+    artifact: Mapping[str, object] | None = None,
     is_talk: bool = False,
 ) -> None:
     """A task comes into another state, unless it is over; whoever listens is told."""
@@ -95,7 +96,7 @@ def move(
         task.refresh_from_db()
 
 
-def no_further(script: AssistantScript, metadata: dict[str, Any]) -> Result | None:
+def no_further(script: AssistantScript, metadata: Mapping[str, object]) -> Result | None:
     """None where a chain of assistants, of this game and others, may go on to this one.
 
     Args:

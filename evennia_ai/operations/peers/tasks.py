@@ -352,7 +352,7 @@ def _is_of(question: Question, task: PeerTask) -> bool:
     return bool(task_of(question) == task.request)
 
 
-def _open_question(task: PeerTask, account: Any, *, is_call: bool) -> Question | None:
+def _open_question(task: PeerTask, account: Account | None, *, is_call: bool) -> Question | None:
     """The oldest open question about a task that its peer may answer."""
     if account is None:
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -181,7 +181,7 @@ def on_saved(instance: Any) -> None:
         _adopt(instance)
 
 
-def on_password_saving(account: Any) -> None:
+def on_password_saving(account: AccountDB) -> None:
     """The tokens of an account go on where its password is stored in a newer form and is the same.
 
     Django does that at a login after an update of its own, and says so: it saves the password
@@ -275,7 +275,7 @@ def _insert(
     return row
 
 
-def _of_banned(bans: Iterable[Any]) -> list[int]:
+def _of_banned(bans: Iterable[Sequence[object]]) -> list[int]:
     names = {str(ban[0]).casefold() for ban in bans if ban and ban[0]}
     rows = AccessToken.objects.values_list("pk", "account__username") if names else ()
     return [pk for pk, username in rows if str(username).casefold() in names]

@@ -119,7 +119,7 @@ def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
 # ---- judging -----------------------------------------------------------------------------------
 
 
-def prepare(changes: Mapping[str, Any], own: Own, body: GameObject | None = None) -> Prepared:
+def prepare(changes: Mapping[str, object], own: Own, body: GameObject | None = None) -> Prepared:
     """Judge changes, alone and together, without storing any.
 
     Args:
@@ -185,7 +185,7 @@ def _meant(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
     return UNSET if value is None and not may_be_none else value
 
 
-def _replaced(container: Any, keys: Keys, value: object, path: str) -> Any:
+def _replaced(container: object, keys: Keys, value: object, path: str) -> Any:
     """A copy of a container with one entry set, or with UNSET taken out."""
     if not isinstance(container, Mapping):
         raise ConfigurationError(f"{path} is {shown(container)}, which has no keys; set it whole")
@@ -216,7 +216,7 @@ def unset_setting(script: AssistantScript, path: str, *, by: str = "") -> Result
 
 
 def update_settings(
-    script: AssistantScript, changes: Mapping[str, Any], *, by: str = ""
+    script: AssistantScript, changes: Mapping[str, object], *, by: str = ""
 ) -> Result[Changed]:
     """Change several settings: all of them, or with one that is wrong none.
 
@@ -261,7 +261,7 @@ def _refused(
     return Result(False, f"{script.key}: nothing is changed: {told}", errors=errors or {})
 
 
-def _told(script: AssistantScript, row: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+def _told(script: AssistantScript, row: Mapping[str, object], before: Mapping[str, object]) -> str:
     name, value = row["name"], shown(row["value"])
     if row["value"] == before["value"]:
         return f"{script.key}: {name} is {value} already."

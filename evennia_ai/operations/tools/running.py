@@ -31,7 +31,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.models.keys import new_key
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import names, services, turns
 from evennia_ai.runtime.assistant import Assistant
@@ -51,12 +51,12 @@ NOT_BY_HAND = {
     "find_tools": "it adds to the tools of a turn; all of them are listed without it",
 }
 _PROBLEMS = {
-    Fault.UNKNOWN_TOOL: Problem.MISSING,
-    Fault.BAD_ARGUMENTS: Problem.INVALID,
-    Fault.DENIED: Problem.FORBIDDEN,
-    Fault.TIMEOUT: Problem.UNAVAILABLE,
-    Fault.UNAVAILABLE: Problem.UNAVAILABLE,
-    Fault.INTERNAL: Problem.UNAVAILABLE,
+    Fault.UNKNOWN_TOOL: ProblemKind.MISSING,
+    Fault.BAD_ARGUMENTS: ProblemKind.INVALID,
+    Fault.DENIED: ProblemKind.FORBIDDEN,
+    Fault.TIMEOUT: ProblemKind.UNAVAILABLE,
+    Fault.UNAVAILABLE: ProblemKind.UNAVAILABLE,
+    Fault.INTERNAL: ProblemKind.UNAVAILABLE,
 }
 
 
@@ -147,7 +147,7 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 
 def execute_tool(
-    script: AssistantScript, name: str, arguments: Mapping[str, Any], *, person: Being
+    script: AssistantScript, name: str, arguments: Mapping[str, object], *, person: Being
 ) -> Deferred[Result[Executed]]:
     """Run one tool as the assistant. What speaks is heard, and what acts is done.
 
@@ -177,7 +177,7 @@ def execute_tool(
         audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
         data = Executed(name, result.success, result.text, duration_ms)
         fault = _PROBLEMS.get(result.fault) if result.fault else None
-        problem = Problem.NONE if result.success else fault or Problem.CONFLICT
+        problem = ProblemKind.NONE if result.success else fault or ProblemKind.CONFLICT
         told = f"{script.key}: {result.text}"
         return Result(result.success, told, data, problem)
 
@@ -224,7 +224,7 @@ def _unknown(script: AssistantScript, name: str) -> Result:
 
 
 def _record(
-    script: Assistant, name: str, arguments: Mapping[str, Any], person: Being
+    script: Assistant, name: str, arguments: Mapping[str, object], person: Being
 ) -> DecisionTrace:
     """The decision trace of it, for `why`."""
     heard = Heard(
@@ -294,7 +294,7 @@ def _object(text: str) -> dict[str, Any]:
     return dict(value)
 
 
-def _pairs(text: str, known: Mapping[str, Any]) -> dict[str, str]:
+def _pairs(text: str, known: Mapping[str, object]) -> dict[str, str]:
     """The `name=value` pairs of a text that begins with one; else nothing."""
     first = _NAME.match(text)
     if first is None:
@@ -310,7 +310,7 @@ def _pairs(text: str, known: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _only(spec: ToolSpec, known: Mapping[str, Any], text: str) -> str:
+def _only(spec: ToolSpec, known: Mapping[str, object], text: str) -> str:
     """The argument that a bare value is for.
 
     Raises:
@@ -343,7 +343,7 @@ def _coerced(schema: object, value: str) -> Any:
     return value
 
 
-def _typed(arm: Mapping[str, Any], value: str) -> Any:
+def _typed(arm: Mapping[str, object], value: str) -> Any:
     """A typed value as one type; its choices are checked with all the arguments."""
     kind = arm["type"]
     if kind == "array":

@@ -14,7 +14,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory.consent import is_unwanted
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import WHEN, Span, as_shown, span_of
 from evennia_ai.operations.turns import explaining, traces
@@ -145,7 +145,7 @@ def own_ticks(script: AssistantScript) -> dict[float, int]:
 
 
 def _wrong(name: str, told: str) -> Result[Any]:
-    return Result(False, told, traces.TracedPage([], None), Problem.INVALID, {name: told})
+    return Result(False, told, traces.TracedPage([], None), ProblemKind.INVALID, {name: told})
 
 
 def in_full(

@@ -17,9 +17,10 @@ from evennia_ai.core.hearing.audience import Held, masked
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.engine.recording import ModelCall, RecordedTurn, Step, ToolUse
+from evennia_ai.engine.recording import RecordedCall, RecordedTurn, Step, ToolUse
 from evennia_ai.memory.consent import tells_unwanted
 from evennia_ai.operations.result import note, one_of
 from evennia_ai.operations.rights.private_words import Look
@@ -200,7 +201,7 @@ def _heard(script: Assistant, event: Event, words: _Words, look: Look) -> HeardR
 
 
 def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> RecordedStep:
-    told = _asked(step, record, words) if isinstance(step, ModelCall) else _used(step, words)
+    told = _asked(step, record, words) if isinstance(step, RecordedCall) else _used(step, words)
     shown: Any = {
         **_NOTHING,
         **told,
@@ -222,7 +223,7 @@ _NOTHING: Any = {
 }
 
 
-def _asked(call: ModelCall, record: RecordedTurn, words: _Words) -> dict[str, Any]:
+def _asked(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict[str, Any]:
     """A call of the model."""
     reply, prompt = call.reply, call.prompt
     usage = prompt.credible(reply.usage) if reply is not None else TokenUsage()
@@ -248,7 +249,7 @@ def _asked(call: ModelCall, record: RecordedTurn, words: _Words) -> dict[str, An
     }
 
 
-def _name(name: str, call: ModelCall, words: _Words) -> str:
+def _name(name: str, call: RecordedCall, words: _Words) -> str:
     """The name of a tool; one that there is none of is the model's own words."""
     return name if any(spec.name == name for spec in call.tools) else words.of(name)
 
@@ -265,11 +266,11 @@ def _used(use: ToolUse, words: _Words) -> dict[str, Any]:
     }
 
 
-def _json(arguments: Mapping[str, Any], words: _Words) -> str:
+def _json(arguments: Mapping[str, object], words: _Words) -> str:
     return words.of(json.dumps(dict(arguments), ensure_ascii=False, default=str))
 
 
-def _blocks(call: ModelCall, words: _Words) -> list[Block]:
+def _blocks(call: RecordedCall, words: _Words) -> list[Block]:
     """The parts of a prompt with their tokens, and what of it is none of them."""
     prompt, head = call.prompt, _head(call)
     shown: list[Block] = [
@@ -288,7 +289,7 @@ def _blocks(call: ModelCall, words: _Words) -> list[Block]:
     return shown
 
 
-def _head(call: ModelCall) -> str:
+def _head(call: RecordedCall) -> str:
     """The beginning of a prompt that is the same whoever speaks; "" where it is not."""
     if not call.prompt.has_stable_head:
         return ""
@@ -296,7 +297,7 @@ def _head(call: ModelCall) -> str:
     return str(first["content"]) if first.get("role") == "system" else ""
 
 
-def _sent(message: Mapping[str, Any], call: ModelCall, words: _Words) -> Sent:
+def _sent(message: Message, call: RecordedCall, words: _Words) -> Sent:
     text = message.get("content") or ""
     if calls := message.get("tool_calls"):
         text = "\n".join(filter(None, (text, json.dumps(calls, ensure_ascii=False))))

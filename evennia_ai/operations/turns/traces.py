@@ -26,7 +26,7 @@ from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
-from evennia_ai.operations.result import Problem, Result, note
+from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
 from evennia_ai.runtime.assistant import Assistant
@@ -270,7 +270,7 @@ def trace(
     look, now = look or Look(person or ""), script.clock.seconds()
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
-        return Result(False, OFF, TracedPage([], None), Problem.MISSING)
+        return Result(False, OFF, TracedPage([], None), ProblemKind.MISSING)
     found = _found(tracing.of(script.pk, now), span, words, person)
     found = found.filter(_those(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
     most = max(1, min(limit, MOST_AT_ONCE))

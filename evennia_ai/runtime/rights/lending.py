@@ -25,10 +25,10 @@ class LentPermissions(PermissionHandler):
     def __init__(self, obj: GameObject) -> None:
         """Hold what is stored for a body."""
         super().__init__(obj)
-        self._givers: list[Any] = []
+        self._givers: list[Being] = []
 
     @contextmanager
-    def shared_with(self, givers: Sequence[Any]) -> Iterator[None]:
+    def shared_with(self, givers: Sequence[Being]) -> Iterator[None]:
         """Hold no more than each of these people does, until this is left."""
         self._givers += givers
         try:

@@ -37,24 +37,24 @@ class Right(StrEnum):
 # Each right: what it is for, and who has it where the body has no such lock.
 MEANINGS: Mapping[Right, tuple[str, str]] = MappingProxyType(
     {
-        Right.STAFF: ("looking at what assistants do, making one", "whoever is a Builder"),
-        Right.OWNER: ("what concerns the whole game, and powers over it", "whoever is an Admin"),
+        Right.STAFF: ("looking at what assistants do, creating one", "Builders"),
+        Right.OWNER: ("what concerns the whole game, and powers over it", "Admins"),
         Right.CONTROL: (
-            "running it: start, stop, tell it what to do, use its tools, goals, nights, answering "
-            "what it asks",
-            "whoever passes Evennia's `control` of the body; without that lock, staff",
+            "running it: start, stop, orders, its tools, goals, nights, answering its questions",
+            "people who pass Evennia's `control` of the body; without that lock, staff",
         ),
         Right.CONFIGURE: (
-            "setting it up: settings, prompts, look, channels, its own caps, its record, copying",
-            "whoever has `ai_control`",
+            "configuring it: settings, prompts, look, channels, its own caps, its audit "
+            "log, copying",
+            "people who have `ai_control`",
         ),
         Right.MEMORY: (
-            "what it knows of people: changing, forgetting, beginning anew, taking it out of the "
-            "game",
+            "what it knows of people: changing and forgetting it, resetting and exporting "
+            "its conversation",
             "staff who have `ai_control`",
         ),
-        Right.MOVE: ("where it stands", "staff who have `ai_control`"),
-        Right.DELETE: ("deleting it, with all it knows", "staff who have `ai_control`"),
+        Right.MOVE: ("moving it", "staff who have `ai_control`"),
+        Right.DELETE: ("deleting it, with everything it knows", "staff who have `ai_control`"),
     }
 )
 OF_THE_BODY = tuple(Right)[2:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.audit import log
@@ -65,7 +65,7 @@ def _show_state(visit: Visit) -> Shown:
     }
 
 
-def _groups(state: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _groups(state: Mapping[str, object]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """A state by its parts: what is not a mapping first, then each mapping under its name."""
     alone = [(name, value_shown(v)) for name, v in state.items() if not _is_group(v)]
     yield "itself", alone
@@ -74,7 +74,7 @@ def _groups(state: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
             yield name.replace("_", " "), [(key, value_shown(v)) for key, v in value.items()]
 
 
-def _is_group(value: object) -> bool:
+def _is_group(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, Mapping) and bool(value)
 
 

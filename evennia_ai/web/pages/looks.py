@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
-from typing import Any
 
 from evennia.comms.models import ChannelDB
 from twisted.internet.defer import Deferred
@@ -31,7 +30,7 @@ ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class ShownChannel:
     """A channel, and what an assistant does with it: a word of `listening.MODES`."""
 
     name: str
@@ -56,18 +55,20 @@ def look_shown(visit: Visit) -> Shown:
     }
 
 
-def _channels(script: AssistantScript) -> list[Channel]:
+def _channels(script: AssistantScript) -> list[ShownChannel]:
     configs = {
         str(name).casefold(): given for name, given in state.read(script, "channel_configs").items()
     }
     heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
     return [
-        Channel(str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard))
+        ShownChannel(
+            str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard)
+        )
         for channel in ChannelDB.objects.order_by("pk")
     ]
 
 
-def _mode(given: Any, is_heard: bool) -> str:
+def _mode(given: object, is_heard: bool) -> str:
     mode = given.get("mode") if isinstance(given, Mapping) else given
     return str(mode or "ignore") if is_heard else listening.LEAVE
 

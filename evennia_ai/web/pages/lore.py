@@ -21,7 +21,7 @@ from evennia_ai.web.typed import AT_ONCE, after_in, more_than, unsure, whole_in,
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ShownLore:
     """A piece of lore.
 
     Attributes:
@@ -37,8 +37,8 @@ class Entry:
     importance: int
 
 
-def _entry(row: Remembered) -> Entry:
-    return Entry(
+def _entry(row: Remembered) -> ShownLore:
+    return ShownLore(
         row["number"],
         row["text"],
         ", ".join(row["tags"]),

@@ -81,14 +81,14 @@ def _create(visit: Visit) -> Result:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAt:
+class ShownCard:
     """A card, and what its file is asked for by."""
 
     shown: cards.CardShown
     mark: str
 
 
-def _look(visit: Visit) -> Result[LookedAt]:
+def _look(visit: Visit) -> Result[ShownCard]:
     """The card in a file that was uploaded; it is held until somebody says yes."""
     file = visit.files.get(FILE)
     if file is None:
@@ -101,7 +101,7 @@ def _look(visit: Visit) -> Result[LookedAt]:
         return at_field(FILE, found)
     shown = cards.show_card(found.data, visit.form.get("card_key", "").strip()).data
     told = f"The card of {found.data.name}; nothing is made yet. See below what would be."
-    return Result(True, told, LookedAt(shown, hold(_number(visit), raw)))
+    return Result(True, told, ShownCard(shown, hold(_number(visit), raw)))
 
 
 def _number(visit: Visit) -> int:
@@ -112,16 +112,16 @@ def _held(visit: Visit) -> bytes | None:
     return held(_number(visit), visit.form.get(CARD, ""))
 
 
-def _card_shown(visit: Visit) -> LookedAt | None:
+def _card_shown(visit: Visit) -> ShownCard | None:
     """The card that was looked at just now, or before a yes that was refused."""
-    if visit.said is not None and isinstance(visit.said.data, LookedAt):
+    if visit.said is not None and isinstance(visit.said.data, ShownCard):
         return visit.said.data
     raw = _held(visit)
     found = cards.read(raw) if raw is not None else None
     if found is None or not found.ok:
         return None
     key = visit.form.get("card_key", "").strip()
-    return LookedAt(cards.show_card(found.data, key).data, visit.form.get(CARD, ""))
+    return ShownCard(cards.show_card(found.data, key).data, visit.form.get(CARD, ""))
 
 
 def _make_of_card(visit: Visit) -> Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.memory import trials, upkeep
 from evennia_ai.operations.memory.memories import ADDED
-from evennia_ai.operations.memory.rows import Remembered, audience_text
+from evennia_ai.operations.memory.rows import FoundMemories, Remembered, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 from evennia_ai.web.typed import (
@@ -35,7 +34,7 @@ TRIED = ("q", "way", "who", "aloud")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShownMemory:
     """A memory as a page shows it.
 
     Attributes:
@@ -62,10 +61,10 @@ class Line:
     is_left: bool = False
 
 
-def line_of(row: Remembered | Mapping[str, Any], found: str = "", *, is_left: bool = False) -> Line:
+def line_of(row: Remembered, found: str = "", *, is_left: bool = False) -> ShownMemory:
     """A row of memory as a line of a page."""
     gone = "somebody who is gone" if row["person"] else ""
-    return Line(
+    return ShownMemory(
         number=row["number"],
         kind=row["kind"],
         at=time_shown(row["at"]),
@@ -173,7 +172,7 @@ def _search(visit: Visit) -> Deferred[Shown]:
     return looking.addCallback(lambda found: _recalled(visit, found))
 
 
-def _alike(visit: Visit, result: Result[Any]) -> Shown:
+def _alike(visit: Visit, result: Result[FoundMemories]) -> Shown:
     if not result.ok:
         visit.said = result
         return {}
@@ -189,7 +188,7 @@ def _alike(visit: Visit, result: Result[Any]) -> Shown:
     return {"found": found, "problem": result.data.problem}
 
 
-def _recalled(visit: Visit, result: Result[Any]) -> Shown:
+def _recalled(visit: Visit, result: Result[trials.RecallTrial]) -> Shown:
     if not result.ok:
         visit.said = result
         return {}
@@ -197,7 +196,7 @@ def _recalled(visit: Visit, result: Result[Any]) -> Shown:
     return {"found": found, "problem": result.data.problem, "is_trial": True}
 
 
-def _why(row: Mapping[str, Any]) -> str:
+def _why(row: trials.TriedMemory) -> str:
     """The reasons why a memory was found, and what it weighs."""
     meaning = "not compared" if row["meaning"] is None else f"{row['meaning']:.0%}"
     told = f"Weight {row['score']:.0%}: words {row['words']:.0%}, meaning {meaning}"

@@ -49,7 +49,7 @@ class ShownCap:
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class ShownCaps:
     """The caps of an assistant, with key "" of the game, or with `BENCH` of the test bench.
 
     Attributes:
@@ -73,7 +73,7 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class UsageLine:
     """The use for one thing, in words; `share` of all tokens in per cent."""
 
     name: str
@@ -91,7 +91,7 @@ class Side:
 
     title: str
     column: str
-    lines: tuple[Line, ...]
+    lines: tuple[UsageLine, ...]
     note: str = ""
 
 
@@ -197,9 +197,9 @@ def _in_words(purpose: SpentOn) -> SpentOn:
     return {**purpose, "name": purpose["name"].replace("_", " ")}
 
 
-def _line(row: SpentOn, whole: SpentOn) -> Line:
+def _line(row: SpentOn, whole: SpentOn) -> UsageLine:
     cost = row["cost_dollars"]
-    return Line(
+    return UsageLine(
         name=row["name"],
         calls=f"{row['calls']:,}",
         prompt=f"{row['prompt_tokens']:,}",
@@ -212,7 +212,7 @@ def _line(row: SpentOn, whole: SpentOn) -> Line:
 
 def _caps(
     key: str, script: AssistantScript | None, budget: Result[BudgetReport], visit: Visit
-) -> Caps:
+) -> ShownCaps:
     if script is not None:
         act, address = "raise budget", page_address("raise", key=key)
         name = name_before(script, visit.account)
@@ -221,7 +221,7 @@ def _caps(
         address = page_address(button)
     is_meant = visit.said is not None and visit.form.get("of", "") == key
     typed = {name: visit.form.get(name, "") for name in ("cap", "amount")}
-    return Caps(
+    return ShownCaps(
         key=key,
         name=name,
         address=address,
@@ -232,11 +232,11 @@ def _caps(
     )
 
 
-def _caps_of_all(budget: Result[BudgetReport]) -> list[Caps]:
+def _caps_of_all(budget: Result[BudgetReport]) -> list[ShownCaps]:
     """Those of all games that share a ledger, which no game's page raises."""
     rows = budget.data.all_games if budget.ok else ()
     shown = tuple(sorted(map(_cap, rows), key=_place))
-    whole = Caps(ALL, ALL_NAME, address="", rows=shown, may_raise=False, problem="", typed={})
+    whole = ShownCaps(ALL, ALL_NAME, address="", rows=shown, may_raise=False, problem="", typed={})
     return [whole] if rows else []
 
 

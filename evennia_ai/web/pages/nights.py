@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.memory import upkeep
 from evennia_ai.operations.memory.nights import MOST_NIGHTS, Night, list_nights
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.web.pages.memory import Line, line_of
+from evennia_ai.web.pages.memory import ShownMemory, line_of
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.typed import number_in, time_shown, value_shown, wrong
 
@@ -18,8 +19,8 @@ from evennia_ai.web.typed import number_in, time_shown, value_shown, wrong
 class Concluded:
     """Something that a night concluded, with what it rests on."""
 
-    memory: Line
-    sources: list[Line]
+    memory: ShownMemory
+    sources: list[ShownMemory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def _show(visit: Visit) -> Shown:
     }
 
 
-def _figures(night: dict[str, Any]) -> list[tuple[str, str]]:
+def _figures(night: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The stage that a night has come to, in words."""
     counts = night.get("counts") or {}
     done = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing yet"

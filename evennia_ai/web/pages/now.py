@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
@@ -37,7 +36,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class AssistantCard:
     """An assistant at a glance.
 
     Attributes:
@@ -107,7 +106,7 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(told)
 
 
-def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> Card:
+def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> AssistantCard:
     """An assistant at a glance, as somebody sees it.
 
     Args:
@@ -118,7 +117,7 @@ def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) ->
         newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
         if newest.data.messages:
             last = brief(newest.data.messages[0], script.clock.seconds())
-    return Card(
+    return AssistantCard(
         key=data.key,
         name=name_before(script, visit.account),
         level=_level(data),
@@ -152,7 +151,7 @@ def _show(visit: Visit) -> Shown:
 
 
 def _to_all(
-    visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], Any]
+    visit: Visit, act: str, do: Callable[[Sequence[AssistantScript]], object]
 ) -> Deferred[Result]:
     """Do something to all that the visitor has a say over, and name the others."""
     mine, refused = callers.find_all_allowed(act, visit.account)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
@@ -103,7 +102,7 @@ def _export(visit: Visit) -> Result[File]:
     return known.holding(File(name, as_file(asdict(known.data))))
 
 
-def _back(visit: Visit, _: Any) -> str:
+def _back(visit: Visit, _: object) -> str:
     """The address where it was done; the list where the mark means nothing: all is forgotten."""
     if not find_named(_name(visit), visit.account).ok:
         return page_address("mine")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.operations import Result
 from evennia_ai.operations.files.exports import as_file, file_name
-from evennia_ai.operations.memory.rows import audience_text
+from evennia_ai.operations.memory.profiles import Met
+from evennia_ai.operations.memory.rows import KnownThing, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.pages.memory import nobody
 from evennia_ai.web.rows import ONE, Action, Download, File, Page, Shown, Visit, page_address
@@ -17,7 +17,7 @@ from evennia_ai.web.typed import AT_ONCE, address_with, after_in, more_than, tim
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class PersonLine:
     """Somebody whom an assistant knows, in a line.
 
     Attributes:
@@ -35,7 +35,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ShownAttribute:
     """One thing that is known of somebody, and who may know this."""
 
     text: str
@@ -89,14 +89,16 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
             "title": row["name"] or person,
             "profile": _person(person, row, len(row["attributes"])),
             "attributes": [
-                Attribute(each["text"], audience_text(each["audience"]), time_shown(each["at"]))
+                ShownAttribute(
+                    each["text"], audience_text(each["audience"]), time_shown(each["at"])
+                )
                 for each in row["attributes"]
             ],
         }
     }
 
 
-def _thing(row: Mapping[str, Any]) -> dict[str, Any]:
+def _thing(row: KnownThing) -> dict[str, Any]:
     """A thing that is remembered; an attribute of the profile has no page of its own."""
     number = row["number"]
     return {
@@ -107,8 +109,8 @@ def _thing(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _person(entity: str, row: Mapping[str, Any], attributes: int) -> Person:
-    return Person(
+def _person(entity: str, row: Met, attributes: int) -> PersonLine:
+    return PersonLine(
         name=row["name"] or entity,
         query=address_with(who=entity),
         favour=round(100 * row["favour"]),

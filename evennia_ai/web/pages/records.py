@@ -17,7 +17,7 @@ FILTERS = ("event", "by", "day")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordLine:
     """An entry of a record.
 
     Attributes:
@@ -67,12 +67,12 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     }
 
 
-def _line(entry: FactEntry) -> Line:
+def _line(entry: FactEntry) -> RecordLine:
     details = dict(entry["details"])
     by = str(details.pop("by", "") or "")
     shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     at = time_shown(entry["at"])
-    return Line(entry["version"], at, entry["event"], entry["text"], by, shown)
+    return RecordLine(entry["version"], at, entry["event"], entry["text"], by, shown)
 
 
 def _show(visit: Visit) -> Shown:

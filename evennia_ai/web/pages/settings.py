@@ -21,7 +21,7 @@ _WHERE = re.compile(r"[;,]? its keys are in .*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SettingsPart:
     """Settings below one name; "" and no help for those that stand alone."""
 
     name: str
@@ -30,7 +30,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ShownGroup:
     """Settings under one heading.
 
     Attributes:
@@ -40,7 +40,7 @@ class Group:
 
     key: str
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[SettingsPart, ...]
     own: int
     is_open: bool
 
@@ -62,10 +62,10 @@ def _has_field(row: SettingRow) -> bool:
     return row["name"] != FIXED and not is_container(row) and not is_within(row)
 
 
-def _group(title: str, fields: Iterable[Field]) -> Group:
+def _group(title: str, fields: Iterable[Field]) -> ShownGroup:
     theirs = [field for field in fields if group_of(field.path) == title]
     parts = tuple(
-        Part(
+        SettingsPart(
             name.replace("_", " "),
             _WHERE.sub("", text_at(locate(name))) if name else "",
             tuple(part),
@@ -74,7 +74,7 @@ def _group(title: str, fields: Iterable[Field]) -> Group:
     )
     is_open = any(field.error or field.text != field.was for field in theirs)
     own = sum(field.is_own for field in theirs)
-    return Group(title.casefold().replace(" ", "-"), title, parts, own, is_open)
+    return ShownGroup(title.casefold().replace(" ", "-"), title, parts, own, is_open)
 
 
 def set_settings(visit: Visit) -> Result:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from evennia_ai.core.safety.notices import limit_words
-from evennia_ai.operations.result import Problem
+from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
@@ -20,7 +20,7 @@ SOUGHT = ("sender", "words", "outcome", "day")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TurnRow:
     """A line of the list.
 
     Attributes:
@@ -44,8 +44,8 @@ class Row:
     limits: tuple[str, ...]
 
 
-def _row(turn: Traced, own: dict[float, int]) -> Row:
-    return Row(
+def _row(turn: Traced, own: dict[float, int]) -> TurnRow:
+    return TurnRow(
         number=turn["number"],
         tick=None if turn["number"] else own.get(turn["at_seconds"]),
         shown_at=turn["shown_at"],
@@ -83,8 +83,8 @@ def _show_list(visit: Visit) -> Shown:
     named = {name: text for name, text in given.items() if text}
     older = found.data.next
     return {
-        "said": None if found.ok or found.problem is Problem.MISSING else found,
-        "off": found.message if found.problem is Problem.MISSING else "",
+        "said": None if found.ok or found.problem is ProblemKind.MISSING else found,
+        "off": found.message if found.problem is ProblemKind.MISSING else "",
         "rows": [_row(turn, own) for turn in found.data.messages],
         "sought": {**given, "by_cost": by_cost},
         "outcomes": OUTCOMES,
