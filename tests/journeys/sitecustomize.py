@@ -1,19 +1,24 @@
 """Read first by each process of a journey's game: its start costs half as much.
 
 Evennia counts things with `inflect`, which has each of its functions rewritten by `typeguard` while
-it is imported: one and a half seconds of processor time in launcher and portal, for a check
+it is imported: one and a half seconds of processor time in launcher, portal and server, for a check
 of the types that Evennia passes. That check stays on in the tests that run Evennia in their own
-process. A server is left as slow as it is: on a reload the portal starts it while the one before
-still ends, and one that loads in no time finds its port taken.
+process. On a reload the portal starts a server while the one before still ends: it waits for that
+one's end here, for one that loads in no time would find its port taken.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 Checked = TypeVar("Checked")
+PIDFILE = "--pidfile="
+END_SECONDS, LOOK_SECONDS = 20.0, 0.01
 
 
 def leave_as_it_is(target: Checked) -> Checked:
@@ -21,7 +26,26 @@ def leave_as_it_is(target: Checked) -> Checked:
     return target
 
 
-if not any(word.endswith("server/server.py") for word in sys.orig_argv):
-    unchecking = ModuleType("typeguard")
-    vars(unchecking)["typechecked"] = leave_as_it_is
-    sys.modules["typeguard"] = unchecking
+def is_running(pidfile: Path) -> bool:
+    """True while the process that a pid file names is there."""
+    try:
+        os.kill(int(pidfile.read_text()), 0)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def await_end_of_one_before() -> None:
+    """Wait until the server before this one has ended; twistd says it where that does not end."""
+    ends = time.monotonic() + END_SECONDS
+    for word in sys.orig_argv:
+        if word.startswith(PIDFILE):
+            while is_running(Path(word.removeprefix(PIDFILE))) and time.monotonic() < ends:
+                time.sleep(LOOK_SECONDS)
+
+
+unchecking = ModuleType("typeguard")
+vars(unchecking)["typechecked"] = leave_as_it_is
+sys.modules["typeguard"] = unchecking
+if any(word.endswith("server/server.py") for word in sys.orig_argv):
+    await_end_of_one_before()
