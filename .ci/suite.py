@@ -95,10 +95,7 @@ STORED = (
     "tests/crash",
     "tests/memory",
     "tests/api/test_rights.py",
-    *(
-        f"tests/shell/test_{name}.py"
-        for name in ("b15_model_check", "b15_till", "command_rights")
-    ),
+    *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
 )
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 # What several processes do with one ledger is the database's matter, and tested with it twice.
@@ -151,7 +148,7 @@ STEPS = {
     "core": (("pytest", "-q", *CORE),),
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
     "units": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
-    "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
+    "servers": (on_postgres(*pytest_on(2 * PROCESSORS, *SERVERS)),),
     "units-again": (
         on_postgres(
             *pytest_on(PROCESSORS + 1, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
@@ -159,7 +156,11 @@ STEPS = {
         ),
     ),
     "servers-again": (
-        pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)),
+        on_postgres(
+            *pytest_on(
+                2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)
+            )
+        ),
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
     "tests": (on_postgres(*pytest_on(PROCESSORS)),),

@@ -58,7 +58,7 @@ class TestRights(ApiTest):
     """The table."""
 
     def setUp(self) -> None:
-        """Brutus, whom staff may adopt; whoever asks is logged in, and so again after each change."""
+        """Brutus, whom staff may adopt; who asks is logged in, also after what is taken back."""
         super().setUp()
         brutus = create_object(Guard, key="Brutus", location=self.room1)
         brutus.locks.add("edit:perm(Builder)")
