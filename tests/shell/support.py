@@ -120,6 +120,8 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         """Let all be as when `begin_part` was called, for a process that has just begun."""
         end_assistants()
         self.model.answers.clear()
+        for held in tuple(self.model.waiting):
+            held.cancel()
         pump()
         transaction.set_rollback(True)
         self._part.close()
