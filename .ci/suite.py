@@ -69,6 +69,7 @@ ONCE = (
         )
     ),
     # Each of them on SQLite and on PostgreSQL, in processes of its own.
+    "tests/audit/test_processes.py",
     *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
     "tests/llm",
     "tests/mcp",
