@@ -32,7 +32,8 @@ from server.play.report import Report  # noqa: E402
 
 CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
 COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
-# What starts game servers and browsers waits most of the time, so that twice as many go at once.
+# What starts game servers and browsers waits most of the time, so that twice as many go at once;
+# of the others some wait for processes of their own, so that one more does.
 SERVERS = ("tests/journeys", "tests/browser", "tests/play")
 # What a Python and an Evennia make no difference to, or what only asks our own files.
 ONCE = (
@@ -48,17 +49,41 @@ ONCE = (
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
             *("mcp_hostile", "misbehaviour", "real_model", "remembering", "remote_specialists"),
             *("one_ledger", "safety", "schemathesis", "soak_games", "thinking", "two_games"),
+            # What is Evennia's of it others meet there: test_removing adopts and releases,
+            # test_restarts reloads, and tests/shell/test_bundles moves.
+            *("adopting", "moving", "reloads"),
         )
     ),
+    "tests/browser/test_workbench_live.py",
+    # What workers do among themselves; that they do it beside that Evennia others there show.
+    *(
+        f"tests/journeys/test_workers.py::test_{name}"
+        for name in (
+            "any_worker_is_killed_at_every_step_of_a_night",
+            "a_worker_is_killed_with_vectors_in_its_hands",
+            "a_worker_that_is_asked_to_end_finishes_what_it_is_at",
+            "a_stop_takes_back_what_workers_are_at",
+            "what_ends_every_worker_is_given_up_in_words",
+            "a_worker_without_the_key_says_so",
+            "a_worker_outlives_its_connections",
+        )
+    ),
+    # Each of them on SQLite and on PostgreSQL, in processes of its own.
+    "tests/audit/test_processes.py",
+    *(f"tests/ledger/test_{name}.py" for name in ("games", "names", "outages")),
     "tests/llm",
     "tests/mcp",
     "tests/play",
     "tests/memory",
+    # Whose processes have an SQLite of their own.
+    *(f"tests/memory/test_{name}.py" for name in ("recall_benchmark", "store_kills", "week")),
     "tests/api/test_rights.py",
     "tests/shell/test_b15_model_check.py",
     "tests/shell/test_b15_till.py",
     "tests/shell/test_command_rights.py",
+    "tests/shell/test_misbehaviour.py",
     "tests/shell/test_soak.py",
+    "tests/shell/test_telemetry.py",
     "tests/test_docs.py",
     "tests/test_feature_requests.py",
     "tests/test_floors.py",
@@ -71,10 +96,7 @@ STORED = (
     "tests/crash",
     "tests/memory",
     "tests/api/test_rights.py",
-    *(
-        f"tests/shell/test_{name}.py"
-        for name in ("b15_model_check", "b15_till", "command_rights", "soak")
-    ),
+    *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
 )
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 # What several processes do with one ledger is the database's matter, and tested with it twice.
@@ -114,8 +136,8 @@ def on_postgres(*command: str, is_default: bool = False) -> tuple[str, ...]:
 
 
 def without(*places: str) -> tuple[str, ...]:
-    """Options that leave out folders and files."""
-    return tuple(f"--ignore={place}" for place in places)
+    """Options that leave out folders, files and single tests."""
+    return tuple(f"--{'deselect' if '::' in place else 'ignore'}={place}" for place in places)
 
 
 STEPS = {
@@ -126,16 +148,20 @@ STEPS = {
     "mutants": (("python", "-m", "tests.mutants"),),
     "core": (("pytest", "-q", *CORE),),
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
-    "units": (on_postgres(*pytest_on(PROCESSORS, *without(*CORE, *SERVERS))),),
-    "servers": (pytest_on(2 * PROCESSORS, *SERVERS),),
+    "units": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
+    "servers": (on_postgres(*pytest_on(2 * PROCESSORS, *SERVERS)),),
     "units-again": (
         on_postgres(
-            *pytest_on(PROCESSORS, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
+            *pytest_on(PROCESSORS + 1, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
             is_default=True,
         ),
     ),
     "servers-again": (
-        pytest_on(2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)),
+        on_postgres(
+            *pytest_on(
+                2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)
+            )
+        ),
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
     "tests": (on_postgres(*pytest_on(PROCESSORS)),),
@@ -321,6 +347,8 @@ def run_step(step: str, wish: environment.Wish) -> Tally:
     results = wish.folder.with_name(f"{wish.version}-results.xml")
     results.unlink(missing_ok=True)
     env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    # Each of some thousand processes would compile the package again.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     if step == "bench":
         env["PYTHONPATH"] = str(ROOT)
     for program, *options in STEPS[step]:

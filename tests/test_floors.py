@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 import pytest
 
@@ -195,6 +196,12 @@ def test_hardly_more_than_the_standard_library(
     assert {floors.PACKAGE, *libraries} == set(json.loads(done.stdout))
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    """A module of the package as Python reads it."""
+    return ast.parse(MODULES[module])
+
+
 def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
     """Classes and functions with their dotted names, but not what is inside a function.
 
@@ -213,8 +220,7 @@ def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_small_and_told(module: str) -> None:
     """A module has at most 400 lines and a function 45, and what is public has a docstring."""
-    source = MODULES[module]
-    tree = ast.parse(source)
+    source, tree = MODULES[module], tree_of(module)
     assert MOST_MODULE_LINES >= len(source.splitlines())
     assert ast.get_docstring(tree) or not source.strip(), f"{module} has no docstring"
     long = [
@@ -237,7 +243,7 @@ def test_small_and_told(module: str) -> None:
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_a_docstring_names_the_noun(module: str) -> None:
     """It is not a question that is told, but a thing: "Seconds until the next beat"."""
-    tree = ast.parse(MODULES[module])
+    tree = tree_of(module)
     kinds = (ast.Module, ast.ClassDef, *FUNCTIONS)
     told = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
     assert [] == [text for text in told if text and text.split()[0] in ASKING]
@@ -281,7 +287,7 @@ def as_sorted(names: list[str]) -> list[str]:
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_public_names_are_sorted(module: str) -> None:
     """Where a module lists its public names, they can be found."""
-    for node in ast.parse(MODULES[module]).body:
+    for node in tree_of(module).body:
         if not isinstance(node, ast.Assign) or "__all__" not in map(ast.unparse, node.targets):
             continue
         if isinstance(node.value, (ast.List, ast.Tuple)):

@@ -23,11 +23,13 @@ class Case:
 
     Attributes:
         path: below `/api/ai/`.
+        is_once: who sends it after somebody else did gets another answer.
     """
 
     method: str
     path: str
     body: Any = None
+    is_once: bool = False
 
     @property
     def changes(self) -> bool:
@@ -52,21 +54,21 @@ class Case:
 
 CASES = (
     Case("GET", "assistants/"),
-    Case("POST", "assistants/", {"key": "Edda"}),
+    Case("POST", "assistants/", {"key": "Edda"}, is_once=True),
     Case("GET", ONE),
     Case("PUT", ONE, {"desc": "Grey.", "persona": "", "location": ROOM, "aliases": []}),
     Case("PATCH", ONE, {"desc": "Grey."}),
-    Case("DELETE", ONE),
-    Case("POST", f"{ONE}clone/", {"key": "Edda"}),
-    Case("POST", "adopt/", {"npc": "Brutus"}),
+    Case("DELETE", ONE, is_once=True),
+    Case("POST", f"{ONE}clone/", {"key": "Edda"}, is_once=True),
+    Case("POST", "adopt/", {"npc": "Brutus"}, is_once=True),
     Case("POST", f"{ONE}release/"),
     Case("GET", "tools/held/"),
     Case("POST", "tools/wiki__read/allow/", {"mark": "3f9a2c11d07e84b6a0c95d2e7716fb38"}),
     Case("GET", f"{ONE}status/"),
     Case("POST", f"{ONE}start/"),
-    Case("POST", f"{ONE}stop/"),
+    Case("POST", f"{ONE}stop/", is_once=True),
     Case("POST", f"{ONE}emergency/stop/", {"reason": "a test"}),
-    Case("POST", f"{ONE}emergency/clear/"),
+    Case("POST", f"{ONE}emergency/clear/", is_once=True),
     Case("GET", f"{ONE}configuration/"),
     Case("PATCH", f"{ONE}configuration/", {"max_history": 40}),
     Case("GET", f"{ONE}configuration/max_history/"),
@@ -83,7 +85,7 @@ CASES = (
     Case("GET", f"{ONE}prompts/"),
     Case("GET", f"{ONE}goals/"),
     Case("POST", f"{ONE}goals/", {"text": "Find the lost atlas."}),
-    Case("PATCH", f"{ONE}goals/1/", {"status": "completed"}),
+    Case("PATCH", f"{ONE}goals/1/", {"status": "completed"}, is_once=True),
     Case("GET", f"{ONE}audit/"),
     Case("GET", f"{ONE}audit/1/"),
     Case("GET", f"{ONE}audit/state/"),
@@ -106,7 +108,7 @@ CASES = (
     Case("POST", f"{ONE}memory/reindex/"),
     Case("GET", f"{ONE}memory/{MEMORY}/"),
     Case("PATCH", f"{ONE}memory/{MEMORY}/", {"text": "Mira sails on Sunday."}),
-    Case("DELETE", f"{ONE}memory/{MEMORY}/"),
+    Case("DELETE", f"{ONE}memory/{MEMORY}/", is_once=True),
     Case("GET", f"{ONE}profiles/"),
     Case("GET", f"{ONE}profiles/{MIRA}/"),
     Case("GET", f"{ONE}people/{MIRA}/memory/"),
@@ -123,14 +125,14 @@ CASES = (
     Case("GET", "lore/"),
     Case("POST", "lore/", {"text": "The lighthouse is old.", "keywords": ["lighthouse"]}),
     Case("PATCH", f"lore/{LORE}/", {"keywords": ["beacon"]}),
-    Case("DELETE", f"lore/{LORE}/"),
-    Case("POST", "cards/", {"file": CARD}),
+    Case("DELETE", f"lore/{LORE}/", is_once=True),
+    Case("POST", "cards/", {"file": CARD}, is_once=True),
     Case("POST", "cards/preview/", {"file": CARD}),
     Case("GET", f"{ONE}card/"),
     Case("GET", f"{ONE}card/?format=png"),
     Case("PUT", f"{ONE}card/", {"file": CARD}),
     Case("POST", f"{ONE}export/"),
-    Case("POST", "imports/", {"file": BUNDLE}),
+    Case("POST", "imports/", {"file": BUNDLE}, is_once=True),
     Case("POST", "imports/preview/", {"file": BUNDLE}),
     Case("GET", "lore/packs/"),
     Case("POST", "lore/packs/", {"pack": "harbour", "entries": []}),

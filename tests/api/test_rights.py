@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from django.test.utils import override_settings
-from evennia.objects.models import ObjectDB
+from evennia.accounts.models import AccountDB
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.runtime import state
+from tests import postgres
 from tests.api.cases import CASES, ROOM, Case
 from tests.api.support import ApiTest
 from tests.shell.game_npcs import Guard
-from tests.shell.support import ANY_TOKENS, pump, says
+from tests.shell.support import ANY_TOKENS, says
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_api.md"
 STATES = ("running", "stopped", "locked", "missing")
@@ -56,21 +57,25 @@ asks said, and `{lore}` a piece of lore.
 class TestRights(ApiTest):
     """The table."""
 
-    def prepare(self, wanted: str) -> None:
-        """Ada in a state, and nobody else; everything about her as at her creation."""
-        self.end_all()
-        ObjectDB.objects.filter(db_key="Brutus").delete()
+    def setUp(self) -> None:
+        """Brutus, whom staff may adopt; who asks is logged in, also after what is taken back."""
+        super().setUp()
         brutus = create_object(Guard, key="Brutus", location=self.room1)
         brutus.locks.add("edit:perm(Builder)")
-        pump()
+        for account in self.people.values():
+            self._client(account)
+        self.begin_part()
+
+    def prepare(self, wanted: str) -> None:
+        """Ada in a state, and nobody else; everything about her as at her creation."""
+        self.take_back()
+        self.people = {who: AccountDB.objects.get(pk=each.pk) for who, each in self.people.items()}
         if wanted == "missing":
+            self.end_all()
             self.stock(None)
             return
-        self.ada_script, self.ada = self.make("Ada")
-        self.lock(self.ada)
         operations.add_goal(self.ada_script, "Count the books.")
         self.ada_script.work.breakers.get_or_create("tool:say")
-        self.model.answers.clear()
         self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
         self.stock(self.ada_script)
         if wanted != "running":
@@ -82,18 +87,23 @@ class TestRights(ApiTest):
         found: dict[Case, dict[str, list[int]]] = {
             case: {who: [] for who in PEOPLE} for case in CASES
         }
-        for wanted in STATES:
+        for wanted in STATES[:1] if postgres.is_sampled() else STATES:
             self.prepare(wanted)
             for case in CASES:
                 if wanted != STATES[0] and not case.of_one:
                     continue
-                for who in reversed(PEOPLE):
+                is_changed = False
+                for who in PEOPLE[:1] if postgres.is_sampled() else reversed(PEOPLE):
                     status = self.status_of(case, who)
                     found[case][who].append(status)
                     if wanted == STATES[0] and status in (401, 403):
                         self.refuse_unread(case, who, status)
-                    if status < 300 and case.changes:
+                    is_changed |= status < 300 and case.changes
+                    if is_changed and case.is_once:
                         self.prepare(wanted)
+                        is_changed = False
+                if is_changed:
+                    self.prepare(wanted)
         return found
 
     def refuse_unread(self, case: Case, who: str, status: int) -> None:
@@ -121,15 +131,22 @@ class TestRights(ApiTest):
         return int(response.status_code)
 
     def test_everybody_gets_what_the_table_says(self) -> None:
-        """And the table is what the rules say: nobody below staff sees whether a name is taken."""
+        """And the table is what the rules say: nobody below staff sees whether a name is taken.
+
+        Rights are no matter of the database: PostgreSQL is asked for each request once.
+        """
         rows = []
         unbound = {f"{of}_per_minute": 0 for of in ("writes", "tokens", "anonymous")}
         config = {"metrics": "staff", "timeout_seconds": 60, **unbound}
         with override_settings(EVENNIA_AI_API_CONFIG=config, EVENNIA_AI_BUDGET_CONFIG=ANY_TOKENS):
             for case, found in self.statuses().items():
-                self.check(case, found)
                 cells = [" ".join(map(str, _folded(found[who]))) for who in PEOPLE]
                 rows.append(f"| {case.method} | `{case.path}` | {' | '.join(cells)} |")
+                if not postgres.is_sampled():
+                    self.check(case, found)
+        if postgres.is_sampled():
+            assert [_first_of(row) for row in _rows_of_table()] == [_first_of(row) for row in rows]
+            return
         head = f"| | | {' | '.join(PEOPLE)} |\n|---|---|{'---|' * len(PEOPLE)}\n"
         table = f"{HEAD}{head}" + "\n".join(rows) + "\n"
         if os.environ.get("EVENNIA_AI_WRITE_TABLES"):
@@ -149,6 +166,17 @@ class TestRights(ApiTest):
         if case.of_one:
             staff = [found[who][-1] for who in ("superuser", "admin", "builder with control")]
             assert [404, 404, 403 if case.of_owner else 404] == staff, case
+
+
+def _rows_of_table() -> list[str]:
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if "`" in line and line.startswith("| ")]
+
+
+def _first_of(row: str) -> list[str]:
+    """A request, and the status of whoever comes first, in the first state."""
+    _, method, path, statuses, *_ = (cell.strip() for cell in row.split("|"))
+    return [method, path, statuses.split()[0]]
 
 
 def _folded(statuses: list[int]) -> list[int]:

@@ -1,10 +1,10 @@
 """Read first by each process of a journey's game: its start costs half as much.
 
 Evennia counts things with `inflect`, which has each of its functions rewritten by `typeguard` while
-it is imported: one and a half seconds of processor time in launcher and portal, for a check
+it is imported: one and a half seconds of processor time in launcher, portal and server, for a check
 of the types that Evennia passes. That check stays on in the tests that run Evennia in their own
-process. A server is left as slow as it is: on a reload the portal starts it while the one before
-still ends, and one that loads in no time finds its port taken.
+process. On a reload the portal starts a server while the one before still ends: it waits for that
+one's end here, for one that loads in no time would find its port taken.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TypeVar
 
 Checked = TypeVar("Checked")
+PIDFILE = "--pidfile="
+END_SECONDS, LOOK_SECONDS = 20.0, 0.01
 
 
 def leave_as_it_is(target: Checked) -> Checked:
@@ -25,10 +28,22 @@ def leave_as_it_is(target: Checked) -> Checked:
     return target
 
 
-if not any(word.endswith("server/server.py") for word in sys.orig_argv):
-    unchecking = ModuleType("typeguard")
-    vars(unchecking)["typechecked"] = leave_as_it_is
-    sys.modules["typeguard"] = unchecking
+def is_running(pidfile: Path) -> bool:
+    """True while the process that a pid file names is there."""
+    try:
+        os.kill(int(pidfile.read_text()), 0)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def await_end_of_one_before() -> None:
+    """Wait until the server before this one has ended; twistd says it where that does not end."""
+    ends = time.monotonic() + END_SECONDS
+    for word in sys.orig_argv:
+        if word.startswith(PIDFILE):
+            while is_running(Path(word.removeprefix(PIDFILE))) and time.monotonic() < ends:
+                time.sleep(LOOK_SECONDS)
 
 
 def take_out_guards(edits: list[tuple[str, str, str]]) -> None:
@@ -47,6 +62,11 @@ def take_out_guards(edits: list[tuple[str, str, str]]) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
-# From tests.mutants.
+unchecking = ModuleType("typeguard")
+vars(unchecking)["typechecked"] = leave_as_it_is
+sys.modules["typeguard"] = unchecking
+if any(word.endswith("server/server.py") for word in sys.orig_argv):
+    await_end_of_one_before()
+# What tests.mutants takes out.
 if guards := os.environ.get("GUARDS_OUT"):
     take_out_guards(json.loads(guards))

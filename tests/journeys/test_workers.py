@@ -296,7 +296,7 @@ def test_a_worker_outlives_its_connections(bed: Bed, owner: Player) -> None:
     bed.start_workers(1)
     ended = bed.rows(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE application_name = 'evennia_ai.work'"
+        " WHERE application_name = 'evennia_ai.work' AND datname = current_database()"
     )
     assert ended
     remember(owner, 40)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar, Self
 from unittest import mock
@@ -20,7 +20,14 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
 from evennia_ai.operations import Result
 from evennia_ai.runtime import services, state
-from evennia_ai.testing import AssistantTestMixin, calls, forget_process, pump, says
+from evennia_ai.testing import (
+    AssistantTestMixin,
+    calls,
+    end_assistants,
+    forget_process,
+    pump,
+    says,
+)
 from tests.shell.people import Person
 from tests.standing_world import StandingWorld
 from tests.wording import machine_words
@@ -88,6 +95,10 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
     def setUp(self) -> None:
         """People, Ada, and no model but ours."""
         super().setUp()
+        self.come_in()
+
+    def come_in(self) -> None:
+        """Let Mira be online, and Ada started as after a kill."""
         self.tom, self.mira = self.char1, self.char2
         self.put_online(self.mira)
         self.ada_script = AssistantScript.objects.get(pk=self._ada)
@@ -95,6 +106,30 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         self.ada_script.at_server_start()
         self.advance(0)
         self.forget()
+
+    def begin_part(self) -> None:
+        """Begin a part of the test that `take_back` ends."""
+        atomic: Any = transaction.atomic()
+        # As Django marks those of its test cases: what has to be durable may be within.
+        atomic._from_testcase = True
+        self._part = ExitStack()
+        self._part.enter_context(atomic)
+        self.addCleanup(self._part.close)
+
+    def take_back(self) -> None:
+        """Let all be as when `begin_part` was called, for a process that has just begun."""
+        end_assistants()
+        self.model.answers.clear()
+        for held in tuple(self.model.waiting):
+            held.cancel()
+        pump()
+        transaction.set_rollback(True)
+        self._part.close()
+        self.enter_again()
+        forget_process()
+        services.pool().set_transport(services.endpoint(), self.model)
+        self.come_in()
+        self.begin_part()
 
     def tearDown(self) -> None:
         """What staff read began as people speak."""

@@ -23,6 +23,7 @@ from evennia_ai.commands import (
 )
 from evennia_ai.commands.cmdset import COMMANDS
 from evennia_ai.operations.rights import ACTS
+from tests import postgres
 from tests.shell.command_rows import ANYBODY, MISSING, RUNNING, SECTIONS, STATES, Row
 from tests.shell.command_world import DONE, PEOPLE, CommandWorld, expected, outcome_of
 
@@ -123,14 +124,18 @@ class TestRights(CommandWorld):
     """Each row, each person, each state."""
 
     def test_each_gets_what_the_table_says(self) -> None:
-        """Who has no right changes nothing, and reads what is missing; the table is up to date."""
+        """Who has no right changes nothing, and reads what is missing; the table is up to date.
+
+        Rights are no matter of the database: on PostgreSQL each line is typed once.
+        """
         outcomes: dict[tuple[Row, str, str], str] = {}
         wrong: list[str] = []
-        for standing in STATES:
+        is_sampled = postgres.is_sampled()
+        for standing in STATES[:1] if is_sampled else STATES:
             self.make_ada()
             self.put(standing)
             before = self.print_of()
-            for row, who in product(ROWS, PEOPLE):
+            for row, who in product(ROWS, PEOPLE[:1] if is_sampled else PEOPLE):
                 shown = self.shown(who, row, standing)
                 got = outcomes[row, who, standing] = outcome_of(shown, row)
                 is_changed = self.print_of() != before
@@ -141,6 +146,8 @@ class TestRights(CommandWorld):
                     self.restore(before, standing)
                     before = self.print_of()
         assert "" == "\n".join(wrong)
+        if is_sampled:
+            return
         document = as_document(outcomes)
         if os.environ.get(REWRITE):
             TABLE.write_text(document, encoding="utf-8")
