@@ -138,7 +138,9 @@ class TestMany(SafetyTest):
         with connection.execute_wrapper(watch):
             trigger_emergency_stop(ada, "test")
         assert {1} == set(seen)
-        assert (PORTION + 1, State.STOPPED) == (stopped.result, state_of(ada))
+        assert (State.STOPPED, False) == (state_of(ada), stopped.called)
+        pump()
+        assert PORTION + 1 == stopped.result
 
     def test_earlier_stops_that_cannot_be_ended_keep_none_from_it(self) -> None:
         """Neither one nor several."""
