@@ -41,6 +41,12 @@ class Pacer:
         self._waiting.append((function, arguments))
         self._schedule()
 
+    def turn(self) -> Deferred[None]:
+        """Fires soon, when it is the caller's turn. Cancelled, it is left out."""
+        waiting: Deferred[None] = Deferred()
+        self.call(_fire, waiting)
+        return waiting
+
     def call_from_thread(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Run soon; to be called in any other thread."""
         self._waiting.append((function, arguments))
@@ -64,6 +70,11 @@ class Pacer:
             if self._reactor.seconds() >= ends_at:
                 break
         self._schedule()
+
+
+def _fire(waiting: Deferred[None]) -> None:
+    if not waiting.called:
+        waiting.callback(None)
 
 
 try:
