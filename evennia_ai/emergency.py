@@ -179,14 +179,14 @@ class _Several:
                     self.names.append(name_of(stopping.script))
 
     def _store(self, portion: list[Stopping]) -> None:
-        is_stored = False
+        left = portion
         with whatever_happens("the stops could not be stored together"):
             with transaction.atomic():
                 for stopping in portion:
                     store(stopping)
-            is_stored = all(stopping.is_stored for stopping in portion)
-        if not is_stored:
-            self.gives_up = not store_each(portion)
+            left = [stopping for stopping in portion if not stopping.is_stored]
+        if left:
+            self.gives_up = not store_each(left)
 
     def _tell(self) -> None:
         if not self.names:
