@@ -145,6 +145,12 @@ class Lag:
         return {name: round(value * 1000, 2) for name, value in figures.items()}
 
 
+def freeze() -> None:
+    """What a server of the game does once all of it is loaded."""
+    gc.collect()
+    gc.freeze()
+
+
 class Crowd:
     """The listeners and whoever answers them."""
 
@@ -240,6 +246,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
         figures["sql_per_1000_idle_ticks"] = len(idle) * 1000 // crowd
         figures["idle_model_calls"] = model.count_calls()
     people = Crowd(contender, crowd)
+    freeze()
     for number in range(crowd):
         yield people.question(number)
     yield deferLater(reactor, SETTLING_SECONDS)

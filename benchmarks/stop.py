@@ -192,12 +192,13 @@ def play(watch: Watch, crowd: int) -> Iterator[Any]:
     from evennia.utils.create import create_object
     from twisted.internet.defer import inlineCallbacks
 
-    from benchmarks.scene import Crowd
+    from benchmarks.scene import Crowd, freeze
     from evennia_ai.commands import AssistantCmdSet
     from evennia_ai.operations import clear, find_assistant
 
     ScriptDB.objects.update_scripts_after_server_start()
     people = Crowd("ours", crowd)
+    freeze()
     scripts = [find_assistant(ada.key) for _, ada in people.pairs]
     owner = create_object("evennia.objects.objects.DefaultCharacter", "Owner", home=None)
     owner.permissions.add("Developer")

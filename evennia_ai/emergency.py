@@ -19,6 +19,7 @@ from django.db import transaction
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
+from evennia_ai import audit
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
@@ -177,6 +178,19 @@ class _Several:
                 self.dropped += settle(stopping)
                 if stopping.is_new:
                     self.names.append(name_of(stopping.script))
+        if not self.gives_up:
+            self._keep_records(portion)
+
+    @staticmethod
+    def _keep_records(portion: list[Stopping]) -> None:
+        """Store what was dropped; else the facts of all would wait for one turn of the reactor."""
+        with (
+            whatever_happens("what was dropped is recorded later"),
+            transaction.atomic(),
+        ):
+            for script in [stopping.script for stopping in portion]:
+                if audit.has_waiting(script):
+                    audit.keep(script)
 
     def _store(self, portion: list[Stopping]) -> None:
         left = portion
