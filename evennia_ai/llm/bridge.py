@@ -24,7 +24,7 @@ from evennia_ai.core.typed_objects import Reactor
 SLICE_SECONDS = 0.005
 # A cancelled task ends, lets go of its connection, and that of its socket: a turn of the loop each.
 TURNS_TO_CLOSE = 4
-MOST_CLOSING_SECONDS = 0.25
+MOST_CLOSING_SECONDS = 0.05
 
 
 class Pacer:
