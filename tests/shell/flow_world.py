@@ -15,8 +15,6 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from evennia.typeclasses.attributes import AttributeHandler
-
 from evennia_ai.core.hearing.audience import Held
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.hearing.overheard import Overheard
@@ -418,9 +416,9 @@ class World:
         noted = turns.as_noted(turn)
         if not self.guards.remembers_held:
             noted |= {"held": [], "is_private": False}
-        AttributeHandler.add(script.attributes, "current_tool_call", noted)
+        script.attributes.put("current_tool_call", noted)
         again = turns.resume(script)
-        AttributeHandler.add(script.attributes, "current_tool_call", None)
+        script.attributes.put("current_tool_call", None)
         assert again is not None
         return again
 
