@@ -65,7 +65,7 @@ __all__ = [
 
 # Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
 # one turn of the reactor.
-CANCELS, PORTION = 50, 10
+CANCELS, PORTION = 125, 10
 NOT_ACTIVE = "Emergency stop is not active"
 WELCOME = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
