@@ -65,7 +65,7 @@ __all__ = [
 
 # Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
 # one turn of the reactor.
-CANCELS, PORTION = 125, 10
+CANCELS, PORTION = 50, 10
 NOT_ACTIVE = "Emergency stop is not active"
 WELCOME = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
@@ -155,7 +155,6 @@ class _Several:
             self.context.copy().run(self._stop, portion)
         if not self.waiting and not self.uncancelled and self in _UNDER_WAY:
             _UNDER_WAY.remove(self)
-            self.held.close()  # of none at all, nothing was cancelled
             self._tell()
             self.ended.callback(len(self.names))
 
@@ -249,6 +248,7 @@ def stop_all(scripts: Iterable[Any], reason: str, by: str = "") -> Deferred[int]
     if len(those) > CANCELS:
         services.pacer().call(_go_on)
     else:
+        several.cancel_some()
         _go_on()
     return several.ended
 
@@ -267,16 +267,12 @@ def _do_portion() -> None:
 
     Outside of any transaction: to begin one takes as long as others hold the database.
     """
-    _cancel_some()
-    if _UNDER_WAY and not _is_cancelling() and not _UNDER_WAY[0].is_busy:
-        _UNDER_WAY[0].store_some()
-
-
-def _cancel_some() -> None:
     for several in _UNDER_WAY:
         if several.uncancelled and not several.is_busy:
             several.cancel_some()
             return
+    if _UNDER_WAY and not _is_cancelling() and not _UNDER_WAY[0].is_busy:
+        _UNDER_WAY[0].store_some()
 
 
 def _is_cancelling() -> bool:
