@@ -13,10 +13,13 @@ from twisted.internet import reactor
 
 from evennia_ai import audit, emergency, operations
 from evennia_ai.core.safety.lockout import Cause, State
+from evennia_ai.core.turn import executions
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import PORTION, state_of, stop_all, trigger_emergency_stop
 from evennia_ai.operations import auditing
 from evennia_ai.operations.tools import execute_tool
-from evennia_ai.runtime import services
+from evennia_ai.runtime import services, state, turns
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump, whispers
 
@@ -296,6 +299,21 @@ class TestPortions(SafetyTest):
         ]
         assert [("TickCompleted", None), ("EmergencyStopTriggered", "Tom")] * 5 == told
         assert {1} == {script.db.usage["calls"] for script in self.crowd}
+
+    def test_a_call_that_ends_after_its_turn_is_void_is_recorded_once(self) -> None:
+        """As what it was: nothing is on record of its being lost."""
+        call, turn = ToolCall("c1", "page", {}), Turn(0, ())
+        noted = {"tool": "page", "call_id": "c1", "arguments": {}}
+        state.write(self.ada_script, current_tool_call=turns.as_noted(turn) | noted)
+        result, spec = ToolResult(True, "paged"), ToolSpec("page", "", {})
+        told = executions.tool_executed(turn, call, result, seconds=0.0, spec=spec)
+        self.ada_script.work.unkept.append(told)
+        with self.audited() as records:
+            stop_all(self.crowd, "a fire", "Tom")
+            pump()
+        calls = [facts for event, facts in records if event == "ToolExecuted"]
+        assert [("c1", True)] == [(each["call_id"], each["success"]) for each in calls]
+        assert self.ada_script.db.current_tool_call is None
 
     def test_a_shutdown_in_the_middle_ends_it(self) -> None:
         """All are cancelled and stored before the process ends."""
