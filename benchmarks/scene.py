@@ -102,34 +102,53 @@ def rss_bytes() -> int:
 
 
 class Lag:
-    """How late the reactor is, sampled every few milliseconds."""
+    """How late the reactor is, sampled every few milliseconds.
+
+    Attributes:
+        most_cpu: seconds of the processor that its thread used between two samples, at most: on a
+            machine with other work it is late for that, too.
+    """
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
         self.samples: list[float] = []
+        self.most_cpu = 0.0
+        self._used = 0.0
         self._due = 0.0
         self._call: Any = None
 
     def start(self) -> None:
         """Begin a new series."""
-        self.samples = []
+        self.samples, self.most_cpu = [], 0.0
         self._wait()
 
     def _wait(self) -> None:
-        self._due = self._reactor.seconds() + BEAT_SECONDS
+        self._due, self._used = self._reactor.seconds() + BEAT_SECONDS, time.thread_time()
         self._call = self._reactor.callLater(BEAT_SECONDS, self._sample)
 
     def _sample(self) -> None:
         self.samples.append(self._reactor.seconds() - self._due)
+        self.most_cpu = max(self.most_cpu, time.thread_time() - self._used)
         self._wait()
 
     def stop(self) -> dict[str, float]:
-        """Median, 99th percentile and maximum, in milliseconds."""
+        """Median, 99th percentile and maximum, and the most CPU at once, in milliseconds."""
         self._call.cancel()
         ordered = sorted(self.samples)
         p99 = ordered[int(len(ordered) * 0.99)]
-        figures = {"p50": statistics.median(ordered), "p99": p99, "max": ordered[-1]}
+        figures = {
+            "p50": statistics.median(ordered),
+            "p99": p99,
+            "max": ordered[-1],
+            "cpu": self.most_cpu,
+        }
         return {name: round(value * 1000, 2) for name, value in figures.items()}
+
+
+def freeze() -> None:
+    """What a server of the game does once all of it is loaded."""
+    gc.collect()
+    gc.freeze()
 
 
 class Crowd:
@@ -228,6 +247,7 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
         figures["sql_per_1000_idle_ticks"] = len(idle) * 1000 // crowd
         figures["idle_model_calls"] = model.count_calls()
     people = Crowd(contender, crowd)
+    freeze()
     for number in range(crowd):
         yield people.question(number)
     yield deferLater(reactor, SETTLING_SECONDS)

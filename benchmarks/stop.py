@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,12 @@ ROWS = (
     ("one call, 100 messages behind it: socket closed after", "one_closed", AIM),
     ("- stored, all 100 told, after", "one_done", ""),
     ("all: last call cancelled in the game after", "all_cancelled", AIM),
+    ("- CPU of its thread until then", "all_until", ""),
     ("all: last socket closed after", "all_closed", AIM),
     ("- all stored, everybody told, after", "all_done", ""),
-    ("- the longest that the game stood still", "all_still", ""),
+    ("- the longest that the game stood still", "all_still", AIM),
+    ("- the most CPU that its thread used at once", "all_cpu", AIM),
+    ("- CPU of its thread in all", "all_used", ""),
     ("peer: last socket closed after", "peer_closed", ""),
 )
 Figures = dict[str, float]
@@ -142,32 +146,44 @@ def reached(is_so: Callable[[], bool]) -> Any:
     return waiting
 
 
+def all_stopped(waiting: list[Any]) -> bool:
+    """Whether the stops of all are stored; those seen are not looked at again."""
+    while waiting and waiting[-1].db.emergency_stop:
+        waiting.pop()
+    return not waiting
+
+
 def stop_by(owner: Any, line: str, scripts: list[Any], watch: Watch) -> Iterator[Any]:
     """Type a stop; returns milliseconds until all is cancelled, closed and done.
 
-    "still" is the longest that the reactor was away meanwhile.
+    "still" is the longest that the reactor was away meanwhile, "cpu" the most that its thread
+    computed at once, "until" until all was cancelled, and "used" until all was done.
     """
     from twisted.internet import reactor
 
     from benchmarks.scene import Lag
 
-    cancelled: list[float] = []
+    cancelled: list[tuple[float, float]] = []
     for script in scripts:
-        script.work.in_flight.addBoth(lambda _: cancelled.append(time.monotonic()))
+        script.work.in_flight.addBoth(
+            lambda _: cancelled.append((time.monotonic(), time.thread_time()))
+        )
     lag = Lag(reactor)
     lag.start()
-    began = time.monotonic()
+    began, cpu = time.monotonic(), time.thread_time()
     owner.execute_cmd(line)
-    yield reached(lambda: all(script.db.emergency_stop for script in scripts))
-    done = time.monotonic()
+    yield reached(partial(all_stopped, list(scripts)))
+    done, used = time.monotonic(), time.thread_time() - cpu
     yield seen(watch, len(scripts), len(scripts))
     yield reached(lambda: bool(lag.samples))
-    still = lag.stop()["max"]
+    late = lag.stop()
     closed = watch.look("reset")[1]
     assert len(scripts) == len(cancelled) == len(closed)
-    moments = {"done": done, "cancelled": max(cancelled), "closed": max(closed)}
+    last, until = max(cancelled)
+    moments = {"done": done, "cancelled": last, "closed": max(closed)}
     took = {name: (at - began) * 1000 for name, at in moments.items()}
-    return {**took, "still": still}
+    took |= {"used": used * 1000, "until": (until - cpu) * 1000}
+    return {**took, "still": late["max"], "cpu": late["cpu"]}
 
 
 def play(watch: Watch, crowd: int) -> Iterator[Any]:
@@ -176,12 +192,13 @@ def play(watch: Watch, crowd: int) -> Iterator[Any]:
     from evennia.utils.create import create_object
     from twisted.internet.defer import inlineCallbacks
 
-    from benchmarks.scene import Crowd
+    from benchmarks.scene import Crowd, freeze
     from evennia_ai.commands import AssistantCmdSet
     from evennia_ai.operations import clear, find_assistant
 
     ScriptDB.objects.update_scripts_after_server_start()
     people = Crowd("ours", crowd)
+    freeze()
     scripts = [find_assistant(ada.key) for _, ada in people.pairs]
     owner = create_object("evennia.objects.objects.DefaultCharacter", "Owner", home=None)
     owner.permissions.add("Developer")

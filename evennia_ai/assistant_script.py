@@ -260,7 +260,9 @@ class AssistantScript(NearBody, DefaultScript):
 
     def beat_soon(self, after_seconds: float = 0.0, *, is_called: bool = False) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""
-        if self.work is None or not (is_called or queueing.is_called(self)):
+        if self.work is None or self.work.is_stopping:  # of many at once, each would be asked
+            return
+        if not (is_called or queueing.is_called(self)):
             return
         if after_seconds > 0:
             self.clock.callLater(after_seconds, self._beat)

@@ -1,14 +1,16 @@
 """The emergency stop: one flag that keeps an assistant from acting until a person clears it.
 
 What a person stops is stopped, what stops itself is locked: the same thing with another cause.
-First everything under way is cancelled, in memory; then the stop is stored; then it is told.
+First everything under way is void and then cancelled, in memory; then the stop is stored; then it
+is told.
 Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 
@@ -16,6 +18,7 @@ from django.db import transaction
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
+from evennia_ai import audit
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
@@ -27,6 +30,7 @@ from evennia_ai.emergency_steps import (
     Stopping,
     alert,
     cancel,
+    fence,
     has_questions,
     is_stopped,
     judge,
@@ -58,8 +62,9 @@ __all__ = [
     "trigger_emergency_stop",
 ]
 
-# Of many that are stopped at once, so many are stored and told of in one turn of the reactor.
-PORTION = 25
+# Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
+# one turn of the reactor.
+CANCELS, PORTION = 100, 10
 NOT_ACTIVE = "Emergency stop is not active"
 WELCOME = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
@@ -84,8 +89,9 @@ def trigger_emergency_stop(
         is_alarm: staff are told, and the log at the level of errors; else the log alone, as of
             what goes its way.
     """
-    stopping = cancel(script, Lockout(cause, reason, now(script), by))
-    _finish_earlier()
+    stopping = fence(script, Lockout(cause, reason, now(script), by))
+    cancel(stopping)
+    _finish_earlier(script)
     judge(stopping)
     store(stopping)
     dropped = settle(stopping)
@@ -101,48 +107,64 @@ def trigger_emergency_stop(
 
 @dataclass(eq=False, slots=True)
 class _Several:
-    """Several stops on their way: all are cancelled, and stored a portion after the other.
+    """Several stops on their way: all are void, then cancelled, then stored, in portions.
 
     Attributes:
+        uncancelled: those void and nothing else.
+        waiting: those cancelled and not stored.
         context: of whoever stops them, for the record.
+        held: calls that wait for a slot begin when all are cancelled.
         gives_up: nothing more can be stored, since another process holds the database.
         is_busy: a portion is being done, of which hooks of the game may stop others.
     """
 
-    waiting: deque[Stopping]
+    uncancelled: deque[Stopping]
     reason: str
+    waiting: deque[Stopping] = field(default_factory=deque)
     context: Context = field(default_factory=copy_context)
+    held: ExitStack = field(default_factory=ExitStack)
     ended: Deferred[int] = field(default_factory=Deferred)
     names: list[str] = field(default_factory=list)
     dropped: Dropped = NOTHING
     gives_up: bool = False
     is_busy: bool = False
 
-    def go_on(self) -> None:
-        """Do a portion now, and the next one in another turn of the reactor."""
-        try:
-            self._do_portion()
-        finally:
-            if self.waiting:
-                services.pacer().call(self.go_on)
+    def cancel_some(self) -> None:
+        """Cancel a portion of them."""
+        some = [self.uncancelled.popleft() for _ in range(min(CANCELS, len(self.uncancelled)))]
+        with self._doing("some of several stops could not be cancelled"):
+            self.context.copy().run(_cancel, some)
+        self.waiting += some
+        if not self.uncancelled:
+            with whatever_happens("calls that wait for a slot could not be let go on"):
+                self.held.close()
 
-    def finish(self) -> None:
-        """Do all that is left now, but for what the game asks in the middle of a portion."""
-        while self.waiting and not self.is_busy:
-            self._do_portion()
+    def store_some(self) -> None:
+        """Store a portion of them, and tell of it."""
+        self._do([self.waiting.popleft() for _ in range(min(PORTION, len(self.waiting)))])
 
-    def _do_portion(self) -> None:
-        portion = [self.waiting.popleft() for _ in range(min(PORTION, len(self.waiting)))]
-        self.is_busy = True
-        try:
-            with whatever_happens("some of several stops could not be ended"):
-                self.context.copy().run(self._stop, portion)
-        finally:
-            self.is_busy = False
-        if not self.waiting and self in _UNDER_WAY:
+    def store_one(self, script: Assistant) -> None:
+        """Store that of one of them now, if it waits for that."""
+        for stopping in [each for each in self.waiting if each.script is script]:
+            self.waiting.remove(stopping)
+            self._do([stopping])
+
+    def _do(self, portion: list[Stopping]) -> None:
+        with self._doing("some of several stops could not be ended"):
+            self.context.copy().run(self._stop, portion)
+        if not self.waiting and not self.uncancelled and self in _UNDER_WAY:
             _UNDER_WAY.remove(self)
             self._tell()
             self.ended.callback(len(self.names))
+
+    @contextmanager
+    def _doing(self, problem: str) -> Iterator[None]:
+        self.is_busy = True
+        try:
+            with whatever_happens(problem):
+                yield
+        finally:
+            self.is_busy = False
 
     def _stop(self, portion: list[Stopping]) -> None:
         for stopping in portion:
@@ -154,16 +176,29 @@ class _Several:
                 self.dropped += settle(stopping)
                 if stopping.is_new:
                     self.names.append(name_of(stopping.script))
+        if not self.gives_up:
+            self._keep_records(portion)
+
+    @staticmethod
+    def _keep_records(portion: list[Stopping]) -> None:
+        """Store what was dropped; else the facts of all would wait for one turn of the reactor."""
+        with (
+            whatever_happens("what was dropped is recorded later"),
+            transaction.atomic(),
+        ):
+            for script in [stopping.script for stopping in portion]:
+                if audit.has_waiting(script):
+                    audit.keep(script)
 
     def _store(self, portion: list[Stopping]) -> None:
-        is_stored = False
+        left = portion
         with whatever_happens("the stops could not be stored together"):
             with transaction.atomic():
                 for stopping in portion:
                     store(stopping)
-            is_stored = all(stopping.is_stored for stopping in portion)
-        if not is_stored:
-            self.gives_up = not store_each(portion)
+            left = [stopping for stopping in portion if not stopping.is_stored]
+        if left:
+            self.gives_up = not store_each(left)
 
     def _tell(self) -> None:
         if not self.names:
@@ -178,45 +213,92 @@ _UNDER_WAY: list[_Several] = []
 _stops = 0
 
 
+def _cancel(stops: Iterable[Stopping]) -> None:
+    with undisturbed():
+        for stopping in stops:
+            cancel(stopping)
+
+
 def count_of_stops() -> int:
     """A number that changes whenever several are stopped at once."""
     return _stops
 
 
 def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferred[int]:
-    """Stop several assistants: all are cancelled before anything is stored or told of any.
+    """Stop several assistants: none of them does anything more when this returns.
 
-    Of many, some are stored and told of now and the others in the next turns of the reactor, for
-    the game to go on meanwhile. None of them acts before.
+    All are cancelled before anything is stored or told of any. Of many, some are cancelled, and
+    then stored, in each of the next turns of the reactor, for the game to go on meanwhile.
 
     Returns:
         How many were not stopped before, when all are stored.
     """
     global _stops
     _stops += 1
-    all_of_them: deque[Stopping] = deque()
-    # Outside of any transaction: to begin one takes as long as others hold the database.
-    with undisturbed():
-        # Who stores a question that others share hands it on when cancelled: they go last.
-        for script in sorted(scripts, key=has_questions):
-            lockout = Lockout(Cause.KILL, reason, now(script), by)
-            all_of_them.append(cancel(script, lockout))
-    _finish_earlier()
-    several = _Several(all_of_them, reason)
+    # Who stores a question that others share hands it on when cancelled: they go last.
+    those = [
+        fence(script, Lockout(Cause.KILL, reason, now(script), by))
+        for script in sorted(scripts, key=has_questions)
+    ]
+    several = _Several(deque(those), reason)
+    with whatever_happens("calls that wait for a slot could not be held back"):
+        several.held.enter_context(services.pool().held())
     _UNDER_WAY.append(several)
-    several.go_on()
+    if len(those) > CANCELS:
+        services.pacer().call(_go_on)
+    else:
+        several.cancel_some()
+        _go_on()
     return several.ended
 
 
-def finish() -> None:
-    """Store what is left of stops under way, before a process ends or anything else is decided."""
+def _go_on() -> None:
+    """Do a portion now, and the next one in another turn of the reactor."""
+    try:
+        _do_portion()
+    finally:
+        if _UNDER_WAY:
+            services.pacer().call(_go_on)
+
+
+def _do_portion() -> None:
+    """Cancel some of those who are to be stopped; where all are cancelled, store some.
+
+    Outside of any transaction: to begin one takes as long as others hold the database.
+    """
+    for several in _UNDER_WAY:
+        if several.uncancelled and not several.is_busy:
+            several.cancel_some()
+            return
+    if _UNDER_WAY and not _is_cancelling() and not _UNDER_WAY[0].is_busy:
+        _UNDER_WAY[0].store_some()
+
+
+def _is_cancelling() -> bool:
+    return any(several.uncancelled for several in _UNDER_WAY)
+
+
+def finish(script: Assistant | None = None) -> None:
+    """Store what is left of stops under way, before a process ends or anything else is decided.
+
+    What the game asks for in the middle of a portion leaves the rest of that one as it is.
+
+    Args:
+        script: of this assistant alone; None: of all.
+    """
     for several in tuple(_UNDER_WAY):
-        several.finish()
+        while several.uncancelled and not several.is_busy:
+            several.cancel_some()
+    for several in tuple(_UNDER_WAY):
+        if script is not None and not several.is_busy:
+            several.store_one(script)
+        while script is None and several.waiting and not several.is_busy:
+            several.store_some()
 
 
-def _finish_earlier() -> None:
+def _finish_earlier(script: Assistant) -> None:
     with whatever_happens("earlier stops could not be ended"):
-        finish()
+        finish(script)
 
 
 def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]:
@@ -225,7 +307,7 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
     Returns:
         Whether there was a stop to clear, and a sentence for whoever asked.
     """
-    finish()
+    finish(script)
     work = work_of(script)
     if not (is_stopped(script) or (work is not None and work.is_stopping)):
         return _let_back(script)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from evennia.utils import logger
 from twisted.internet import reactor
 
 from evennia_ai import approvals, audit
+from evennia_ai.audit.acting import acting, actor, signed
 from evennia_ai.core.hearing.inbox import TASK, Event, Stored
 from evennia_ai.core.safety import lockout as states
 from evennia_ai.core.safety.audit_events import Fact, fact
@@ -23,7 +25,7 @@ from evennia_ai.core.safety.notices import Notice
 from evennia_ai.llm import bridge
 from evennia_ai.memory import indexing
 from evennia_ai.messages import incoming, outgoing
-from evennia_ai.runtime import services, state, turns
+from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
@@ -31,12 +33,17 @@ from evennia_ai.tasks import remote_tasks, task_waits
 
 RETURNED_LINE = '{name} stops short. "I have to break off here. Ask me again another time."'
 LOCKED_SECONDS = 1.0
+CHANGED = ("executions", "given_up", "history", "inbox", "metrics", "unkept")
 NOTHING = Dropped()
 
 
 @dataclass(slots=True)
 class Stopping:
-    """A stop on its way: what was found under way, and whether anything changes by it."""
+    """A stop on its way: what was found under way, and whether anything changes by it.
+
+    Attributes:
+        before: what of its memory changes as it is stored, as that was before.
+    """
 
     script: Assistant
     lockout: Lockout
@@ -46,6 +53,7 @@ class Stopping:
     questions: int = 0
     inbox: list[Stored] = field(default_factory=list)
     is_stored: bool = False
+    before: dict[str, Any] = field(default_factory=dict)
 
 
 # ---- the state of an assistant -----------------------------------------------------------------
@@ -74,20 +82,25 @@ def undisturbed() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        with bridge.all_at_once(), ExitStack() as held:
-            with whatever_happens("calls that wait for a slot could not be held back"):
-                held.enter_context(services.pool().held())
+        with bridge.all_at_once():
             yield
     finally:
         if was_enabled:
             gc.enable()
 
 
-def cancel(script: Assistant, lockout: Lockout) -> Stopping:
-    """Cancel everything under way, in memory only: nothing starts from here on."""
-    stopping, work = Stopping(script, lockout), work_of(script)
-    if work is not None:
+def fence(script: Assistant, lockout: Lockout) -> Stopping:
+    """Void everything under way, in memory only: nothing starts, or goes on, from here on."""
+    if (work := work_of(script)) is not None:
         work.is_stopping = True
+        work.epoch += 1
+    return Stopping(script, lockout)
+
+
+def cancel(stopping: Stopping) -> None:
+    """Cancel everything under way, in memory only."""
+    script, work = stopping.script, work_of(stopping.script)
+    if work is not None:
         with whatever_happens("what was under way could not be counted"):
             _count(stopping, work)
         with whatever_happens("something under way could not be cancelled"):
@@ -98,7 +111,6 @@ def cancel(script: Assistant, lockout: Lockout) -> Stopping:
             indexing.halt(script)
         # Whoever was talking with it has to address it again to be told that it does not answer.
         work.conversations.by_place.clear()
-    return stopping
 
 
 def _count(stopping: Stopping, work: Work) -> None:
@@ -122,9 +134,10 @@ def judge(stopping: Stopping) -> None:
 
 
 def store(stopping: Stopping) -> None:
-    """Store the stop and empty the inbox, in one write."""
+    """Store the stop and what was used until then, and empty the inbox, in one write."""
     script, work, values = stopping.script, work_of(stopping.script), {}
     told: list[Fact] = []
+    _note_memory(stopping, work)
     with whatever_happens("the stop could not be stored"):
         if stopping.is_new:
             lockout = stopping.lockout.as_stored()
@@ -143,6 +156,16 @@ def store(stopping: Stopping) -> None:
         stopping.is_stored = True
     if work is not None:
         work.inbox = []
+
+
+def _note_memory(stopping: Stopping, work: Work | None) -> None:
+    """Note what changes in memory as a stop is stored; where that was undone, begin with it."""
+    if work is None:
+        return
+    if not stopping.before:
+        stopping.before = {name: copy(getattr(work, name)) for name in CHANGED}
+    for name, value in stopping.before.items():
+        setattr(work, name, copy(value))
 
 
 def store_each(all_of_them: list[Stopping]) -> bool:
@@ -272,7 +295,13 @@ def write(script: Assistant, *facts: Fact, **values: Any) -> None:
     if _is_ours(script):
         known = script.attributes.has
         changed = {k: v for k, v in values.items() if v != state.DEFAULTS[k] or known(k)}
-        state.write(script, *facts, **changed)
+        if work_of(script) is None:
+            state.write(script, *facts, **changed)
+            return
+        # What the assistant did before is nobody's act but its own.
+        own = [signed(each) for each in facts]
+        with acting("", "", is_logged=actor().is_logged):
+            turns.keep_usage(script, *own, **changed)
         return
     for name, value in values.items():
         setattr(script.db, name, value)

@@ -101,6 +101,8 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     work.extensions.end(turn.scope)
     remote_tasks.give_up_all(script, turn.scope)
     if turn.epoch != work.epoch:
+        turns.cut_off(script, turn)
+        note(script, turn, "cut off", "it was void before its end")
         return
     work.in_flight = None
     judged, also = _judge(script, turn, stop)

@@ -181,16 +181,19 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _own_staff_lock(self) -> str:
         return str(self.lockhandler.get("staff") or "")
 
-    def refusal(self, act: str, script: AssistantScript | None = None) -> Result | None:
+    def refusal(
+        self, act: str, script: AssistantScript | None = None, *, is_staff: bool | None = None
+    ) -> Result | None:
         """None where the caller may do an act; else what is missing.
 
         Args:
             act: a name in `operations.rights.acts.ACTS`.
+            is_staff: the caller is, where that is known; Evennia reads the lock anew each time.
         """
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             told = f"You may not do that: {act} needs the lock {lock}."
             return None if self.is_staff else Result.forbidden(told)
-        counts = self.is_staff if self._own_staff_lock else None
+        counts = self.is_staff if is_staff is None and self._own_staff_lock else is_staff
         return acts.refusal(act, self.caller, script, counts_as_staff=counts)
 
     def may(self, act: str, script: AssistantScript | None = None) -> bool:
@@ -237,7 +240,8 @@ class AssistantCommand(default_cmds.MuxCommand):
         if not scripts:
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
             return
-        refused = {script: self.refusal(act, script) for script in scripts}
+        is_staff = self.is_staff
+        refused = {script: self.refusal(act, script, is_staff=is_staff) for script in scripts}
         mine = [script for script, result in refused.items() if result is None]
         if mine:
             done = do(mine)

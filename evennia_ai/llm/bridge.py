@@ -24,7 +24,7 @@ from evennia_ai.core.typed_objects import Reactor
 SLICE_SECONDS = 0.005
 # A cancelled task ends, lets go of its connection, and that of its socket: a turn of the loop each.
 TURNS_TO_CLOSE = 4
-MOST_CLOSING_SECONDS = 0.25
+MOST_CLOSING_SECONDS = 0.05
 
 
 class Pacer:
@@ -40,6 +40,12 @@ class Pacer:
         """Run soon; to be called in the reactor thread."""
         self._waiting.append((function, arguments))
         self._schedule()
+
+    def turn(self) -> Deferred[None]:
+        """Fires soon, when it is the caller's turn. Cancelled, it is left out."""
+        waiting: Deferred[None] = Deferred()
+        self.call(_fire, waiting)
+        return waiting
 
     def call_from_thread(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Run soon; to be called in any other thread."""
@@ -64,6 +70,11 @@ class Pacer:
             if self._reactor.seconds() >= ends_at:
                 break
         self._schedule()
+
+
+def _fire(waiting: Deferred[None]) -> None:
+    if not waiting.called:
+        waiting.callback(None)
 
 
 try:

@@ -15,7 +15,7 @@ from evennia_ai.errors import NoFreeSlotError
 class Slots(DeferredSemaphore):
     """Slots for calls in flight; a freed one goes to whoever has waited longest."""
 
-    _is_held = False
+    _holds = 0
     _is_giving = False
 
     def release(self) -> None:
@@ -33,7 +33,7 @@ class Slots(DeferredSemaphore):
             return
         self._is_giving = True
         try:
-            while self.tokens and self.waiting and not self._is_held:
+            while self.tokens and self.waiting and not self._holds:
                 self.tokens -= 1
                 self.waiting.pop(0).callback(self)
         finally:
@@ -42,11 +42,11 @@ class Slots(DeferredSemaphore):
     @contextmanager
     def held(self) -> Iterator[None]:
         """Give no slot to anybody who waits until the end of the block."""
-        self._is_held = True
+        self._holds += 1
         try:
             yield
         finally:
-            self._is_held = False
+            self._holds -= 1
             self._give()
 
 

@@ -322,11 +322,16 @@ async def _hits(script: Assistant, sought: MemoryQuery, person: str) -> Found[Hi
         return None, problem
     service = services.memory()
     looking = Deferred.fromCoroutine(paying.search(script, service, sought, person))
+    has_waited = not looking.called
     try:
-        hits = await looking.addTimeout(DEADLINE_SECONDS, script.clock)
+        hits, problem = await looking.addTimeout(DEADLINE_SECONDS, script.clock), ""
     except DeadlineError:
-        return None, SLOW
-    return hits, "" if hits is not None else service.problem or "nothing could be looked for"
+        hits, problem = None, SLOW
+    if has_waited:  # perhaps with many others, who are answered, or not, at the same moment
+        await services.pacer().turn()
+    if hits is None:
+        problem = problem or service.problem or "nothing could be looked for"
+    return hits, problem
 
 
 def _note(script: Assistant, turn: Turn, memories: Sequence[Recollection], problem: str) -> None:

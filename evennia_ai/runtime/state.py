@@ -86,13 +86,16 @@ def _store(
     is_told = bool(facts) or audit.has_waiting(script)
     before: list[tuple[Attribute, Any]] = []
     changed: list[tuple[str | None, int]] = []
+    new: dict[str, object] = {}
     try:
         is_several = is_told or extra_writes is not None or len(values) > 1
         with OneCursor() if is_several else nullcontext():
             for name, value in values.items():
-                _prepare(script, name, value, before, changed)
+                _prepare(script, name, value, before, changed, new)
             if changed:
                 execute(_UPDATE, changed)
+            if new:
+                script.attributes.create(new)
             if extra_writes is not None:
                 extra_writes()
             if is_told:
@@ -143,8 +146,9 @@ def _prepare(
     value: object,
     before: list[tuple[Attribute, Any]],
     changed: list[tuple[str | None, int]],
+    new: dict[str, object],
 ) -> None:
-    """Add the row to update for a value; an attribute that does not exist yet is made at once.
+    """Add the row to update for a value, or the attribute to make that does not exist yet.
 
     The attribute handler stores one value with two statements and a commit each, and copies it
     deeply before it is pickled. Here all values of a checkpoint are one statement, and nothing is
@@ -152,12 +156,12 @@ def _prepare(
     """
     if name not in DEFAULTS:
         raise KeyError(f"an assistant keeps no {name!r}")
-    attribute = script.attributes.find(name)
-    if attribute is None:
-        script.attributes.put(name, value)
-        return
     # What it writes itself is plain already; what people set may hold anything of the game.
     packed = value if name in STATE else to_pickle(value)
+    attribute = script.attributes.find(name)
+    if attribute is None:
+        new[name] = packed
+        return
     before.append((attribute, attribute.db_value))
     attribute.db_value = packed
     # As Evennia's attribute column holds it: what `dbsafe_decode` reads back.

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
@@ -152,6 +153,13 @@ def _stop_in_the_middle(game: Game) -> None:
     pump()
 
 
+def _stop_all_in_portions(game: Game) -> None:
+    _ask(game)
+    with mock.patch.multiple(emergency, CANCELS=1, PORTION=1):
+        emergency.stop_all(operations.list_assistants(), "enough", "Tom")
+        pump()
+
+
 def _stop_and_clear(game: Game) -> None:
     operations.stop(game.ada, "enough", by="Tom")
     operations.clear(game.ada, by="Tom")
@@ -237,6 +245,7 @@ SCENES: dict[str, Scene] = {
     "one step a beat": Scene(_ask, _look_first, _beat_by_beat, Game.beat, is_answered=True),
     "a tool that fails": Scene(_ask, _fail_first, is_answered=True),
     "a stop while the model thinks": Scene(_stop_in_the_middle, _think),
+    "a stop of all in portions": Scene(_stop_all_in_portions, _think, _make_edda),
     "a stop, and cleared": Scene(_stop_and_clear, _silence),
     "settings": Scene(_configure, _silence),
     "goals by staff": Scene(_set_goals, _silence),

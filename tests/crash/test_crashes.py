@@ -19,6 +19,7 @@ Play = Callable[[str], dict[str, Any]]
         pytest.param("one step a beat", id="one step a beat"),
         pytest.param("a tool that fails", id="a tool that fails"),
         pytest.param("a stop while the model thinks", id="a stop while the model thinks"),
+        pytest.param("a stop of all in portions", id="a stop of all in portions"),
         pytest.param("a stop, and cleared", id="a stop, and cleared"),
         pytest.param("settings", id="settings"),
         pytest.param("goals by staff", id="goals by staff"),

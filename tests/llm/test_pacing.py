@@ -6,6 +6,7 @@ import threading
 from functools import partial
 
 import pytest
+from twisted.internet.defer import CancelledError
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.task import Clock
 from twisted.internet.threads import blockingCallFromThread
@@ -37,6 +38,24 @@ def test_a_slice_ends_and_others_get_their_turn() -> None:
     clock.callLater(0, done.append, "somebody else")
     clock.advance(0)
     assert [0, 1, 2, "somebody else", 3, 4] == done
+
+
+def test_whoever_waits_for_a_turn_goes_on_in_order_and_may_leave() -> None:
+    """Work of 5 ms each goes on one a slice; whoever has left the queue is passed over."""
+    clock, done = Clock(), []
+
+    def work(_: None, number: int) -> None:
+        clock.rightNow += 0.005
+        done.append(number)
+
+    pacer = Pacer(clock, slice_seconds=0.005)
+    turns = [pacer.turn() for _ in range(3)]
+    for number, turn in enumerate(turns):
+        turn.addCallbacks(work, lambda failure: failure.trap(CancelledError), (number,))
+    clock.callLater(0, done.append, "somebody else")
+    turns[1].cancel()
+    clock.advance(0)
+    assert [0, "somebody else", 2] == done
 
 
 def test_a_failing_call_is_logged_and_does_not_stop_the_rest() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia.typeclasses.attributes import Attribute
+from evennia.typeclasses.attributes import Attribute, AttributeHandler
 
 from evennia_ai import audit, operations
 from evennia_ai.approvals import store
@@ -38,7 +38,7 @@ class CheckTest(ShellTest):
     def tamper(self, **values: Any) -> None:
         """Change what is stored past the record."""
         for name, value in values.items():
-            self.ada_script.attributes.put(name, value)
+            AttributeHandler.add(self.ada_script.attributes, name, value)
 
 
 class TestAgree(CheckTest):
@@ -59,7 +59,7 @@ class TestAgree(CheckTest):
         script = made.data.script
         for fresh in (False, True):
             assert [] == log.check_audit(script, fresh=fresh).data
-        script.attributes.put("usage", {"calls": 3})
+        AttributeHandler.add(script.attributes, "usage", {"calls": 3})
         rows = log.check_audit(script).data
         assert [("usage.calls", 0, 3)] == [tuple(row.values()) for row in rows]
 

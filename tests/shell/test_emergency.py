@@ -181,10 +181,11 @@ class TestFence(ShellTest):
                 self._set_up_again()
                 self.type(self.tom, "whisper Ada = hello")
                 end()
+                used = state.read(self.ada_script, "usage")
                 self.model.answer(whispers("Too late."))
                 assert "Too late." not in str(self.tom.heard_from(self.ada))
                 assert [] == state.read(self.ada_script, "conversation_history")
-                assert not state.read(self.ada_script, "usage")
+                assert used == state.read(self.ada_script, "usage")
                 assert not state.read(self.ada_script, "current_tool_call")
                 assert (0 if name == "emergency stop" else 1) == len(self.waiting())
 

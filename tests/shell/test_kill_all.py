@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 from django.db import DatabaseError, connection
+from twisted.internet import reactor
 
 from evennia_ai import audit, emergency, operations
 from evennia_ai.core.safety.lockout import Cause, State
+from evennia_ai.core.turn import executions
+from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import PORTION, state_of, stop_all, trigger_emergency_stop
+from evennia_ai.operations.audit import log
 from evennia_ai.operations.tools.running import execute_tool
-from evennia_ai.runtime import services
+from evennia_ai.runtime import services, state, turns
 from tests.shell.stopping import RETURNED, SafetyTest
-from tests.shell.support import pump
+from tests.shell.support import pump, whispers
 
 
 class TestAll(SafetyTest):
@@ -78,14 +84,19 @@ class TestAll(SafetyTest):
         assert 2 == len(self.sent_to_staff())
 
     def test_one_that_cannot_be_stored_spoils_no_other(self) -> None:
-        """Of several that are stopped together each is stored by itself then."""
+        """Of several that are stopped together each is stored by itself then, and counted once."""
         brass_script, _ = self.make("Brass")
+        self.type(self.tom, "whisper Ada = hello")
+        self.type(self.tom, "whisper Brass = hello")
         writes = _SpoiledOnce()
         with connection.execute_wrapper(writes):
             assert 2 == stop_all([self.ada_script, brass_script], "test", "Tom").result
+        pump()
         for script in (self.ada_script, brass_script):
             script.attributes.reset_cache()
             assert State.STOPPED is state_of(script)
+            told = log.audit_log(script, limit=9, events=("TickCompleted",)).data
+            assert (1, 1) == (script.db.usage["calls"], len(told.entries))
 
 
 class TestMany(SafetyTest):
@@ -138,7 +149,9 @@ class TestMany(SafetyTest):
         with connection.execute_wrapper(watch):
             trigger_emergency_stop(ada, "test")
         assert {1} == set(seen)
-        assert (PORTION + 1, State.STOPPED) == (stopped.result, state_of(ada))
+        assert (State.STOPPED, False) == (state_of(ada), stopped.called)
+        pump()
+        assert PORTION + 1 == stopped.result
 
     def test_earlier_stops_that_cannot_be_ended_keep_none_from_it(self) -> None:
         """Neither one nor several."""
@@ -201,6 +214,114 @@ class TestMany(SafetyTest):
         stopped = stop_all(crowd, "a fire", "Tom")
         assert operations.clear(crowd[-1]).ok
         assert (PORTION + 1, State.WAITING_FOR_EVENT) == (stopped.result, state_of(crowd[-1]))
+
+
+class TestPortions(SafetyTest):
+    """Two are cancelled, or two stored, in one turn of the reactor."""
+
+    def setUp(self) -> None:
+        """Five are asked, and at their model."""
+        super().setUp()
+        services.pacer().call(str)  # which begins a slice, in which everything ends by now
+        pump()
+        for what in (
+            mock.patch.multiple(emergency, CANCELS=2, PORTION=2),
+            mock.patch.object(services.pacer(), "_slice", 0.0),
+        ):
+            what.start()
+            self.addCleanup(what.stop)
+        self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(4))]
+
+    def ask(self) -> None:
+        """Ask each of them."""
+        for script in self.crowd:
+            self.type(self.tom, f"whisper {script.key} = hello")
+
+    def test_all_are_void_at_once_and_the_game_goes_on_between_two_portions(self) -> None:
+        """An answer that comes in between is not said; all are cancelled before any is stored."""
+        self.ask()
+        stopped, seen = stop_all(self.crowd, "a fire", "Tom"), []
+        assert 0 == self.model.cancelled
+        self.model.answer(whispers("Too late."))
+        assert [] == self.tom.heard_from(self.ada)
+
+        def look() -> None:
+            stored = sum(bool(script.db.emergency_stop) for script in self.crowd)
+            seen.append((self.model.cancelled, stored))
+            if not stopped.called:
+                reactor.callLater(0, look)
+
+        look()
+        pump()
+        assert (4, 5) == seen[-1]
+        assert {4} == {cancelled for cancelled, stored in seen if stored}
+        steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(seen)]
+        assert (2, 2) == tuple(map(max, zip(*steps, strict=True)))
+
+    def test_typed_twice_it_is_one_stop(self) -> None:
+        """The second one has nothing to do, and does not do the first one's work at once."""
+        self.ask()
+        first, second = stop_all(self.crowd, "a fire", "Tom"), stop_all(self.crowd, "again", "Tom")
+        assert (False, False, 0) == (first.called, second.called, self.model.cancelled)
+        pump()
+        assert (5, 0, 5) == (first.result, second.result, self.model.cancelled)
+        assert 1 == len(self.sent_to_staff())
+
+    def test_a_slot_that_is_freed_starts_nobody_who_is_cancelled_later(self) -> None:
+        """One call may be in flight, and four wait for that while others are cancelled."""
+        with mock.patch.dict(os.environ, {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1"}):
+            services.pool.cache_clear()
+            services.pool().set_transport(services.endpoint(), self.model)
+        self.ask()
+        stop_all(self.crowd, "a fire", "Tom")
+        pump()
+        assert (1, 1) == (self.model.cancelled, len(self.model.bodies))
+        operations.clear(self.ada_script)
+        self.type(self.tom, "whisper Ada = hello")
+        assert 2 == len(self.model.bodies)
+
+    def test_none_at_all_keep_nobody_waiting(self) -> None:
+        """A stop of nobody is over at once, and lets calls begin that wait for a slot."""
+        assert 0 == stop_all([], "a fire", "Tom").result
+        self.test_a_slot_that_is_freed_starts_nobody_who_is_cancelled_later()
+
+    def test_what_was_used_is_stored_with_the_stop_and_is_nobodys_act(self) -> None:
+        """The turn that was cut off stands in the record before the stop, by nobody."""
+        self.ask()
+        with audit.acting("Tom", "api"):
+            stop_all(self.crowd, "a fire", "Tom")
+        with self.audited() as records:
+            pump()
+        told = [
+            (event, facts.get("by"))
+            for event, facts in records
+            if event in ("TickCompleted", "EmergencyStopTriggered")
+        ]
+        assert [("TickCompleted", None), ("EmergencyStopTriggered", "Tom")] * 5 == told
+        assert {1} == {script.db.usage["calls"] for script in self.crowd}
+
+    def test_a_call_that_ends_after_its_turn_is_void_is_recorded_once(self) -> None:
+        """As what it was: nothing is on record of its being lost."""
+        call, turn = ToolCall("c1", "page", {}), Turn(0, ())
+        noted = {"tool": "page", "call_id": "c1", "arguments": {}}
+        state.write(self.ada_script, current_tool_call=turns.as_noted(turn) | noted)
+        result, spec = ToolResult(True, "paged"), ToolSpec("page", "", {})
+        told = executions.tool_executed(turn, call, result, seconds=0.0, spec=spec)
+        self.ada_script.work.unkept.append(told)
+        with self.audited() as records:
+            stop_all(self.crowd, "a fire", "Tom")
+            pump()
+        calls = [facts for event, facts in records if event == "ToolExecuted"]
+        assert [("c1", True)] == [(each["call_id"], each["success"]) for each in calls]
+        assert self.ada_script.db.current_tool_call is None
+
+    def test_a_shutdown_in_the_middle_ends_it(self) -> None:
+        """All are cancelled and stored before the process ends."""
+        self.ask()
+        stopped = stop_all(self.crowd, "a fire", "Tom")
+        self.crowd[-1].at_server_shutdown()
+        assert (5, 5) == (stopped.result, self.model.cancelled)
+        assert {State.STOPPED} == {state_of(script) for script in self.crowd}
 
 
 class TestOverALockout(SafetyTest):

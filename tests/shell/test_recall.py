@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from threading import Event as Signal
 from typing import Any
+from unittest import mock
 
 from twisted.internet import reactor
 
@@ -217,6 +218,29 @@ class TestRecall(MemoryTest):
         self.clock.advance(2)
         pump()
         assert 'Ada whispers: "Hm."' in self.tom.seen
+
+    def test_many_that_are_answered_at_once_go_on_one_by_one(self) -> None:
+        """The game goes on between two turns, also of those for whom it is too late."""
+        service, held = services.memory(), [recalling.Deferred() for _ in range(4)]
+        waiting = iter(held)
+        service.search = lambda *_, **__: next(waiting)  # type: ignore[method-assign]
+        scripts = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(3))]
+        for script in scripts:
+            self.type(self.tom, f"whisper {script.key} = the boat Heron?")
+        seen: list[int] = []
+
+        def look() -> None:
+            seen.append(len(self.model.bodies))
+            if seen[-1] < len(held):
+                reactor.callLater(0, look)
+
+        with mock.patch.object(services.pacer(), "_slice", 0.0):
+            for looking in held[:2]:
+                looking.callback([])
+            self.clock.advance(2)
+            look()
+            pump()
+        assert [0, 1, 2, 3, 4] == sorted(set(seen))
 
     def test_a_stop_ends_a_turn_that_waits_for_the_store(self) -> None:
         """It is not taken for a fault of the memory."""

@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 from django.test.utils import override_settings
+from evennia.typeclasses.attributes import AttributeHandler
 
 from evennia_ai import audit, operations
 from evennia_ai.core.text.cleaning import strip_control
@@ -198,7 +199,7 @@ class FilesTest(AuditPages):
     def test_check(self) -> None:
         """It agrees; and what does not is shown side by side."""
         assert "agrees" in text_of(self.get("audit", key="Ada", query={"check": "yes"}))
-        self.ada_script.attributes.put("usage", {"calls": 3})
+        AttributeHandler.add(self.ada_script.attributes, "usage", {"calls": 3})
         shown = text_of(self.get("audit", key="Ada", query={"check": "yes"}))
         assert "The record and what is stored differ." in shown
         assert "usage.calls 0 3" in shown

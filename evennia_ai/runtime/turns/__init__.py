@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from twisted.internet import reactor
+
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.chain import Chain, Chains
 from evennia_ai.core.hearing.inbox import Event
@@ -23,6 +25,7 @@ from evennia_ai.core.turn import compaction, conversation, executions
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
+from evennia_ai.llm.bridge import pacer_of
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient
 from evennia_ai.runtime.state import ExtraWrites, let_go, read, safety_config, write
@@ -332,13 +335,23 @@ def add_usage(script: Assistant, used: Turn, *facts: Fact) -> None:
     """Count model calls now, and write them down with their facts in a moment."""
     _count(script.work, used)
     script.work.unkept += facts
-    script.clock.callLater(0, _keep_usage, script, script.work)
+    pacer_of(reactor).call(_keep_usage, script, script.work)
 
 
 def _keep_usage(script: Assistant, work: Work) -> None:
-    if work.unkept and script.work is work and script.pk is not None:
-        _write(script, tuple(work.unkept), usage=_stored_usage(work, NOTHING))
-        work.unkept.clear()
+    """Write what is counted, unless a stop is about to: of many, each would do so by itself."""
+    if work.unkept and not work.is_stopping and script.work is work and script.pk is not None:
+        keep_usage(script)
+
+
+def keep_usage(script: Assistant, *facts: Fact, **values: Any) -> None:
+    """Write values and facts, and before them what is counted and not in the record yet."""
+    work = script.work
+    waited = tuple(work.unkept)
+    if waited:
+        values["usage"] = _stored_usage(work, NOTHING)
+    _write(script, (*waited, *facts), **values)
+    del work.unkept[: len(waited)]
 
 
 def recover(script: Assistant, *, is_final: bool = False) -> str:
@@ -362,7 +375,10 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
 def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
     """Take the events as answered, and remember what is known to have happened."""
     work = script.work
-    lost = [_lost(script, noted)] if "tool" in noted else []
+    # One that ended after its turn was void is known, and so recorded already.
+    known = {item.details.get("call_id") for item in work.unkept}
+    is_lost = "tool" in noted and noted["call_id"] not in known
+    lost = [_lost(script, noted)] if is_lost else []
     work.given_up.update(item.details["call_id"] for item in lost)
     events = [item for item in work.inbox if item["id"] in noted["events"]]
     work.inbox = inbox.settle(work.inbox, noted["events"])
