@@ -40,7 +40,7 @@ def _find_way(character: Character, name: str) -> GameObject:
     if len(leading) == 1 and not any(names_of(way, character)[0] == wanted for way in ways):
         return leading[0]
     there = name_list(ways, character) or "none"
-    return find_among(ways, name, f"is no way out; there are: {there}", character=character)
+    return find_among(ways, name, f"is not a way out; there are: {there}", character=character)
 
 
 @tool(category="dangerous", group=TRAVEL)

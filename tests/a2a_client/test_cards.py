@@ -64,7 +64,7 @@ def test_what_changes_is_seen(change: dict[str, Any]) -> None:
             "another machine",
             {**CARD, "supportedInterfaces": [{**WAY, "url": "http://maps.example/"}]},
         ),
-        ("no mapping", {**CARD, "skills": ["x"]}),
+        ("is not a mapping", {**CARD, "skills": ["x"]}),
         ("it wants a token", {**CARD, "securityRequirements": [{"schemes": {"token": {}}}]}),
     ],
 )
@@ -72,7 +72,7 @@ def test_what_is_no_card(words: str, told: object) -> None:
     """The text says where it was looked for, and what is wrong."""
     with pytest.raises(ValueError) as refused:
         read_card(told, remote())
-    assert "what is at https://maps.example/.well-known/agent-card.json is not a card" in str(
+    assert "what is at https://maps.example/.well-known/agent-card.json is not the card" in str(
         refused.value
     )
     assert words in str(refused.value)

@@ -92,7 +92,7 @@ def test_a_wrong_audience_is_a_mistake_of_ours() -> None:
         service.add(1, [Item("tom", SMITH, WORLD)]),
         service.search(MemoryQuery(0, SMITH, (WORLD,), 3)),
     ):
-        with pytest.raises(ValueError, match="no "):
+        with pytest.raises(ValueError, match=r"is not (an audience|the key|an assistant)"):
             outcome(asked_so)
     assert "" == service.problem
     assert 0 == service.breaker.get_stats()["total_failures"]

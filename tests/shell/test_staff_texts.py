@@ -134,7 +134,7 @@ class TestCommands(HearingTest):
             shown = self.call(CmdAssistant(), "list", caller=self.tom)
             status = self.call(CmdAssistant(), "status", caller=self.tom)
         told = (
-            "Ada does nothing, since a setting is wrong. It is in the game's settings; mend it "
+            "Ada does nothing, since a setting is wrong. It is in the game's settings; correct it "
             "there, then: evennia reload\n    "
         )
         assert told in shown
