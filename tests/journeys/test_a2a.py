@@ -386,7 +386,7 @@ def test_what_is_attached_is_streamed_and_told_and_kept(
         ({"url": "http://[::1]/x"}, "within a network"),
         ({"url": "https://tom:secret@example.com/"}, "no password"),
         ({"url": "file:///etc/passwd"}, "not an address"),
-        ({"base64": "***"}, "no base64"),
+        ({"base64": "***"}, "not base64"),
         ({"content": "x" * 16_001}, "at most 16,000"),
         ({"content": "x", "media_type": "text"}, "not a media type"),
         ({"content": "x", "name": "../passwd"}, "a name has"),

@@ -170,10 +170,10 @@ def test_without_workers_health_says_so_and_talk_goes_on(bed: Bed, owner: Player
 
 FOUND = """
 from evennia_ai.core.memory.recollection import place_audience
-from evennia_ai.memory_store.port import Sought
+from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.runtime import services
 store = services.memory()._opened()
-sought = Sought(ada.pk, "boat harbour", (place_audience("say", "#2"),), 3)
+sought = MemoryQuery(ada.pk, "boat harbour", (place_audience("say", "#2"),), 3)
 hits = store.search_words(sought).hits
 told = " ".join(m.text for m in __import__("evennia_ai.memory_store.rows").memory_store.rows
     .by_keys(ada.pk, [hit.key for hit in hits]).values())
