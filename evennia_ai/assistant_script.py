@@ -49,10 +49,11 @@ from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
-from evennia_ai.runtime import ability, services, signals, state, turns
+from evennia_ai.runtime import ability, services, signals, state
 from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat
+from evennia_ai.runtime.turns import interrupted
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import programs, remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
@@ -357,8 +358,8 @@ class AssistantScript(NearBody, DefaultScript):
 
     def _recover(self) -> None:
         """Give up the event whose answer a crash or a stop cut off while it was given."""
-        if interrupted := turns.recover(self):
-            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {interrupted}")
+        if cut_off := interrupted.recover(self):
+            logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
 
     def _think(self, turn: Turn) -> Deferred[None]:
         """Run a turn, or go on with one, until it ends or is set aside; it can be dropped."""

@@ -12,10 +12,10 @@ from evennia_ai.agent import admission
 from evennia_ai.core.hearing.inbox import TASK, Event
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.messages import outgoing
-from evennia_ai.runtime import ability, state, turns
+from evennia_ai.runtime import ability, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import OF_ASSISTANTS
-from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.turns import aside, interrupted
 from evennia_ai.tasks import remote_tasks, task_waits
 
 GONE = "its body was deleted by the game"
@@ -46,7 +46,7 @@ def _fall_silent(script: Assistant, line: str) -> None:
         running.cancel()
     work.conversations.by_place.clear()
     aside.void(script)
-    turns.recover(script, is_final=True)
+    interrupted.recover(script, is_final=True)
     waiting = [Event.from_stored(stored) for stored in work.inbox]
     if waiting:
         aside.forget(script, work.inbox)

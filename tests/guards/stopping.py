@@ -83,8 +83,8 @@ STOPPING = (
     guard(
         "a turn that was dropped is not settled",
         "agent/turn_lifecycle.py",
-        "    if turn.epoch != work.epoch:\n        return\n    work.in_flight = None",
-        "    work.in_flight = None",
+        "    if turn.epoch != work.epoch:\n        turns.cut_off(script, turn)",
+        "    if False:\n        turns.cut_off(script, turn)",
         "test_hole_d30_a_dropped_turn_settles_nothing",
     ),
     guard(
@@ -170,7 +170,7 @@ STOPPING = (
         'if not noted or "tool" in noted:\n        return ()',
         "if not noted:\n        return ()",
         "test_b15_no_walk_breaks_anything",
-        ("runtime/turns/__init__.py", 'is_in_effect = "tool" in noted', "is_in_effect = False"),
+        ("runtime/turns/interrupted.py", 'is_in_effect = "tool" in noted', "is_in_effect = False"),
     ),
     guard(
         "a message is durable before it is answered",

@@ -51,10 +51,10 @@ from evennia_ai.operations.result import Result, note, number_of
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.turns.traces import exported
-from evennia_ai.runtime import state, turns
+from evennia_ai.runtime import state
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.turns import aside, interrupted
 from evennia_ai.tasks import store as tasks
 
 # What a person says of themselves is believed no more than this once they mended it by hand.
@@ -383,7 +383,7 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     for beside in filter(None, (work.compacting, work.resting)):
         beside.cancel()
     if noted and (busy or holds_words):
-        turns.recover(script, is_final=True)
+        interrupted.recover(script, is_final=True)
         state.write(script, current_tool_call=None)
     aside.void(script, lambda item: item["id"] in theirs or name.is_in(str(item)))
     gone = [

@@ -18,12 +18,12 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.hearing.overheard import tellable
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.recollection import person_audience
-from evennia_ai.core.safety.audit_events import Fact, fact
+from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.turn import compaction, conversation, executions
 from evennia_ai.core.turn.react import Stop
-from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.llm.bridge import pacer_of
 from evennia_ai.runtime.assistant import Assistant
@@ -35,7 +35,6 @@ _COUNTED = ("visits", "tool_calls", "delegations", "earlier_tokens")
 BY_HAND = "by hand/"
 NOTHING = Turn(0, ())
 CHAINS = Chains()
-UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
 
 
 def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
@@ -174,11 +173,11 @@ def keep(
 ) -> None:
     """Write values, and what of a turn is not in the record yet, all or none of it."""
     person = turn.event.person if turn.events else ""
-    _write(script, (*turn.facts, *facts), extra_writes, person, **values)
+    write_counted(script, (*turn.facts, *facts), extra_writes, person, **values)
     turn.facts.clear()
 
 
-def _write(
+def write_counted(
     script: Assistant,
     facts: Sequence[Fact],
     extra_writes: ExtraWrites | None = None,
@@ -247,7 +246,7 @@ def settle(
     if not stop.is_failure or turn.effects:
         said = conversation.marked_paid(turn.said, face, turn.payer)
         said = conversation.marked_unkept(said, is_unkept=turn.is_unkept)
-        _remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
+        remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
@@ -258,7 +257,7 @@ def settle(
     _complete(script, turn, outcome, stop.reason.value, extra_writes=extra_writes, **values)
 
 
-def _remember(
+def remember(
     script: Assistant,
     said: Sequence[conversation.Message],
     person: str,
@@ -266,6 +265,12 @@ def _remember(
     is_private: bool,
     asides: Mapping[str, str],
 ) -> None:
+    """Add what was said in a turn to the conversation; the oldest goes where it is too long.
+
+    Args:
+        person: the face of whoever the turn was for.
+        asides: the person that each call told something alone, by the id of the call.
+    """
     said = conversation.history_entries(said, person, asides, is_private=is_private)
     if not said:
         return
@@ -350,67 +355,5 @@ def keep_usage(script: Assistant, *facts: Fact, **values: Any) -> None:
     waited = tuple(work.unkept)
     if waited:
         values["usage"] = _stored_usage(work, NOTHING)
-    _write(script, (*waited, *facts), **values)
+    write_counted(script, (*waited, *facts), **values)
     del work.unkept[: len(waited)]
-
-
-def recover(script: Assistant, *, is_final: bool = False) -> str:
-    """Settle what was interrupted in the middle of an effect: done or not, it is not done again.
-
-    Args:
-        is_final: settle for good also what was set down between two steps, if others noticed any.
-
-    Returns:
-        What was interrupted, in words for the log, or "".
-    """
-    noted = read(script, "current_tool_call")
-    if not noted or script.work is None:
-        return ""
-    is_in_effect = "tool" in noted
-    if is_in_effect or (is_final and noted.get("effects")):
-        give_up(script, noted)
-    return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
-
-
-def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
-    """Take the events as answered, and remember what is known to have happened."""
-    work = script.work
-    # One that ended after its turn was void is known, and so recorded already.
-    known = {item.details.get("call_id") for item in work.unkept}
-    is_lost = "tool" in noted and noted["call_id"] not in known
-    lost = [_lost(script, noted)] if is_lost else []
-    work.given_up.update(item.details["call_id"] for item in lost)
-    events = [item for item in work.inbox if item["id"] in noted["events"]]
-    work.inbox = inbox.settle(work.inbox, noted["events"])
-    said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
-    if said and events:
-        last = Event.from_stored(events[-1])
-        asides = noted.get("asides", {})
-        said = conversation.marked_unkept(said)  # nobody knows any more whom it overheard
-        _remember(script, said, last.face, is_private=noted["is_private"], asides=asides)
-    _write(
-        script,
-        lost,
-        pending_events=work.inbox,
-        conversation_history=work.history,
-        current_tool_call=None,
-    )
-    let_go(work)
-
-
-def _lost(script: Assistant, noted: Mapping[str, Any]) -> Fact:
-    turn = Turn(0, (), is_apart=noted["is_private"], tick=script.work.ticks + 1)
-    return unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))
-
-
-def unknown(turn: Turn, call: ToolCall) -> Fact:
-    """The fact of a call of which nobody knows whether it happened."""
-    spec = ToolSpec(call.name, "", {})
-    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
-    return fact(told.event, **{**told.details, "error": UNKNOWN.text})
-
-
-def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:
-    if message.get("tool_call_id") != call_id:
-        return message
-    return {**message, "content": UNKNOWN.as_content()}

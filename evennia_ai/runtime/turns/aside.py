@@ -15,6 +15,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import bump_epoch, discard, let_go, read, write
+from evennia_ai.runtime.turns import interrupted
 
 
 def set_aside(script: Assistant) -> None:
@@ -91,7 +92,7 @@ def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
         write(script, current_tool_call=None)
     for noted_turn in noted_turns:
         if noted_turn["effects"]:
-            turns.give_up(script, noted_turn)
+            interrupted.give_up(script, noted_turn)
     discard(script, events)
 
 
@@ -106,7 +107,7 @@ def void(script: Assistant, is_meant: Callable[[inbox.Stored], bool] = lambda it
     for item in [each for each in waiting if inbox.SAVED_TURN in each and is_meant(each)]:
         noted_turn = item[inbox.SAVED_TURN]
         if noted_turn["effects"]:
-            turns.give_up(script, noted_turn)
+            interrupted.give_up(script, noted_turn)
         else:
             work.inbox = inbox.without_saved_turn(work.inbox, noted_turn["events"])
             write(script, pending_events=work.inbox)
@@ -121,6 +122,6 @@ def reset_history(script: Assistant) -> None:
     noted = read(script, "current_tool_call")
     if script.work is not None:
         if noted and ("tool" in noted or noted.get("effects")):
-            turns.give_up(script, noted)
+            interrupted.give_up(script, noted)
         script.work.history, script.work.talks = [], {}
     write(script, fact("HistoryReset"), conversation_history=[], current_tool_call=None)
