@@ -237,7 +237,6 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
         figures["start_seconds"] = round(time.perf_counter() - began, 2)
         gc.collect()
         figures["kb_per_idle_assistant"] = round((rss_bytes() - before) / crowd / 1024, 1)
-        gc.freeze()  # as a game that has the package does once it has started: evennia_ai/apps.py
         scripts = list(ScriptDB.objects.all())
         for script in scripts:
             script.at_repeat()

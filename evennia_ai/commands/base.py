@@ -16,6 +16,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
+from evennia_ai.operations.result import number_of as whole_number
 from evennia_ai.operations.rights import ACTS, Right, acts, seen
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.names import wording
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 def number_of(text: str) -> int | None:
     """A whole number as it was typed, or None."""
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+    return whole_number(text, MOST_DIGITS)
 
 
 class AssistantCommand(default_cmds.MuxCommand):

@@ -120,7 +120,7 @@ def one_of(words: Iterable[str], text: str = "") -> Any:
     return Field(description=text or None, json_schema_extra={"enum": [*words]})
 
 
-def number_of(key: str | int) -> int | None:
+def number_of(key: str | int, most_digits: int = MOST_DIGITS) -> int | None:
     """The number that a row is asked for by, None where it is asked for by its key."""
     text = str(key)
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+    return int(text) if text.isdecimal() and len(text) <= most_digits else None
