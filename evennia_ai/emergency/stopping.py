@@ -75,6 +75,7 @@ def trigger_emergency_stop(
     """
     stopping = fence(script, Lockout(cause, reason, now(script), by))
     cancel(stopping)
+    # An earlier stop of several may wait to be stored, and has the first word on the cause.
     _finish_earlier(script)
     judge(stopping)
     store(stopping)
