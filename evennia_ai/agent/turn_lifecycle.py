@@ -120,7 +120,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         turns.settle(
             script, turn, stop, consecutive_errors=errors, extra_writes=extra_writes, **also
         )
-    # After the commit: a vector of a memory that was rolled back would be found for ever.
+    # After the commit: what was rolled back must get no vector.
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:
@@ -285,7 +285,7 @@ def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dic
     """Judge the end of a turn; returns that and the values to be stored with it."""
     blame, now = script.work.blame, script.clock.seconds()
     config, event = state.safety_config(script).cooling, turn.event
-    # Staff may have set the count by hand, or a restart forgotten the run in memory.
+    # Staff may have set the count by hand, or another version kept it otherwise.
     blame.recall(int(state.read(script, "consecutive_errors")))
     cause, _, is_shared = _cause_to_lock(script, turn, stop)
     if not (stop.is_failure or cause or blame.run or event.person in blame.people):
