@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOOK = """
 import sys
 import tests.evennia_setup
-from evennia_ai.a2a import service
+from evennia_ai.api.a2a import service
 service.start_plugin_services(None)
 print([name for name in ("a2a", "httpx", "uvicorn", "starlette") if name in sys.modules])
 """

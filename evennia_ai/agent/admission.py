@@ -62,10 +62,12 @@ def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
         return False
     size = state.safety_config(script).size
     is_too_long = 0 < size.message_characters < len(heard.body)
+    # Size is judged before the sender's turn is counted: a message that is given back costs none.
     if is_too_long and size.on_oversize is Oversize.DENY:
         _deny_length(script, record, len(heard.body), size.message_characters)
         return False
     if is_too_long and size.on_oversize is Oversize.CUT:
+        # Cut before it is an event: what is stored, paid for and remembered is the short text.
         heard = _cut(record, heard, size.message_characters)
     event = event_of(script, record, heard)
     admission = _admit(script, event)
@@ -142,6 +144,7 @@ def _admit(script: Assistant, event: Event) -> Admission:
         config = config.model_copy(update={"queued_per_player": 0})
     busy = work.busy
     waiting = [item for item in work.inbox if item["id"] not in busy]
+    # Long messages that wait for leave are in no inbox, and would else pass every limit.
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
     return work.senders.meet(event.person).admit(
@@ -193,6 +196,7 @@ def tell_unable(script: Assistant, heard: Heard | Event, line: str) -> bool:
     told = work.unable = set() if work.unable is None else work.unable
     if heard.hops or heard.person in told:
         return False
+    # Noted before telling, which may run hooks of the game that speak to it again.
     told.add(heard.person)
     person = incoming.find_being(heard.sender_id)
     return outgoing.tell(script.obj, person, line, hops=1, is_of_body=True)
@@ -261,6 +265,7 @@ async def _ask_for_length(
     record.note("asked", f"whether {number(length)} characters may be read")
     task = f"a message of {record.heard.sender_name}"
     asked_about = script.work.asked_about
+    # Counted while the question is open, so that nobody fills memory with long messages.
     asked_about.append(event.person)
     try:
         decision = await _decide(script, hit, task=task, event=event)
@@ -268,6 +273,7 @@ async def _ask_for_length(
         asked_about.remove(event.person)
     if not decision.allow_continue:
         _give_back(script, record, length, most)
+    # The yes may come an hour later: it may be muted, stopped or without a body by now.
     elif event.person not in script.work.muted and not _is_silent(script, record, record.heard):
         _take(script, record, event, Admission.YES)
 
@@ -326,11 +332,13 @@ async def _decide(
         StaleEpochError: the assistant's life in this process ended meanwhile.
     """
     work, extensions = script.work, script.work.extensions
+    # The chain is known to its message alone; the counts know scopes of tasks and accounts.
     extensions.counts[hit.scope, hit.kind] = times
     try:
         decision = await checkpoints.ask(script, hit, task=task, event=event)
     finally:
         extensions.end(hit.scope)
+    # A reload makes new working copies: to queue into the old ones would lose the message.
     if script.work is not work or work.is_closing:
         raise StaleEpochError(work.epoch, work.epoch + 1)
     return decision

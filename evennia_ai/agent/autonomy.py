@@ -62,6 +62,7 @@ def reason(script: Assistant) -> ActReason | None:
     ):
         return None
     has_goal = is_time or tree.next_step(known) is not None
+    # Late, since it asks for the room; most idle beats end above.
     if outgoing.is_hushed(script, script.obj.location):
         return None
     return reason_to_act(

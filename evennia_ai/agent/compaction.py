@@ -189,7 +189,9 @@ class _Asking:
         asked = metered.ask(self._request(messages), purpose="summary", **self._extra())
         self.outcome.calls += 1
         try:
+            # One deadline for all calls: each summary would else have two minutes of its own.
             left = max(0.0, ends_at - self.script.clock.seconds())
+            # The timeout cancels the call, which counts it in the ledger as cut off.
             reply = await asked.addTimeout(left, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no summary within {DEADLINE_SECONDS:g} s") from None
@@ -210,6 +212,7 @@ class _Asking:
         if not 0 < cap < size:
             return summary
         short, room = summary, len(summary) * cap // size
+        # Tokens and characters do not go in step, so it is cut again until it fits.
         while (left := self.count(short)) > cap and short:
             short = cut_at_sentence(summary, room)
             room = min(room - 1, room * 9 // 10)
@@ -267,6 +270,7 @@ def _put(
     """
     script, count = asking.script, asking.count
     work = script.work
+    # Turns went on meanwhile: what they added stays behind the summary.
     history = rules.replace(work.history, kept, summaries)
     if history is None:
         raise StaleEpochError(work.epoch, work.epoch)
@@ -276,6 +280,7 @@ def _put(
         "tokens": [count_messages(work.history, count), count_messages(history, count)],
     }
     more = extra_values(asking.outcome.usage)
+    # Stored first: memory must not know of a summary that was rolled back.
     state.write(script, conversation_history=history, last_compaction=note, **more)
     work.history = history
 

@@ -83,10 +83,12 @@ def expire(script: Assistant, oldest: float) -> None:
     """
     tasks = [item for item in script.work.inbox if item["kind"] == TASK]
     unheard = [item for item in tasks if not delegations.is_heard(script, Event.from_stored(item))]
+    # Out of the inbox before anybody is told: a crash in between tells nobody twice.
     if unheard:
         aside.forget(script, unheard)
     for item in unheard:
         task_waits.fail(Event.from_stored(item), UNHEARD)
+    # Turns that wait for a person's answer are as old as the question, and not given up by age.
     held = script.work.set_aside
     stale = [each for each in script.work.inbox if each["at"] < oldest and each["id"] not in held]
     _drop(script, stale, "expired")
@@ -104,6 +106,7 @@ def _drop(
     """
     if not waiting:
         return
+    # Stored before it is told: who was told that no answer comes must not get one after a crash.
     aside.forget(script, waiting)
     told = {knows: True} if knows else {}
     for event in map(Event.from_stored, waiting):

@@ -74,9 +74,11 @@ def take_in(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict
         The verdict, or None for what only the player behind the assistant's eyes was sent.
     """
     work = script.work
+    # Output of commands that the player behind its eyes typed is theirs.
     if heard.source is SYSTEM and work.capture is None and script.obj.sessions.count():
         return None
     heard, verdict = judge(script, heard, from_obj)
+    # Not even recorded: its own words would push those of others out of the record.
     if verdict.name == "own_speech":
         return verdict
     record = work.decisions.add(script.clock.seconds(), heard, verdict)
@@ -157,6 +159,7 @@ def _is_engaged(script: Assistant, heard: Heard, ear: Ear) -> bool:
 
 def _aimed(script: Assistant, heard: Heard, ear: Ear) -> Heard:
     """The message, marked when it is aimed at somebody else who is there."""
+    # On a channel everybody listens: the names in the room say nothing about whom is meant.
     others = () if heard.source is CHANNEL else _others(script.obj, heard)
     if not is_for_another(heard.body, ear.names, others):
         return heard
@@ -172,6 +175,7 @@ def _others(body: Character, heard: Heard) -> Iterator[str]:
         if isinstance(being, DefaultCharacter) and being is not body:
             yield from names.called(being, body)
             if not names.is_alike_for_all(being):
+                # Masks: the speaker may call somebody by a name that the assistant never saw.
                 yield from names.called(being, incoming.find_being(heard.sender_id))
 
 

@@ -41,11 +41,14 @@ def heed(script: Assistant) -> None:
 def _fall_silent(script: Assistant, line: str) -> None:
     """Drop what is under way and what waits, and tell each sender, once and in private."""
     work = script.work
+    # First: what is cancelled below must find its turn void, and not go on with it.
     state.bump_epoch(script)
     for running in tuple(work.beside):
         running.cancel()
+    # Whoever talked with it has to call it by name again once it can act.
     work.conversations.by_place.clear()
     aside.void(script)
+    # Before the inbox is read: what others noticed already is settled, and nobody is told of it.
     interrupted.recover(script, is_final=True)
     waiting = [Event.from_stored(stored) for stored in work.inbox]
     if waiting:
@@ -71,7 +74,9 @@ def why_cut_off(script: Assistant) -> str:
 def lose_body(script: Assistant) -> None:
     """Let go of a body that the game deletes: the assistant is locked and keeps what it knows."""
     body, name = script.obj, str(script.key)
+    # Locked while the body is still there, which is told and seen by its name for the last time.
     emergency.trigger_emergency_stop(script, GONE, cause=Cause.BODY, is_alarm=False)
+    # Rights over the assistant stood on the body, and would go with it.
     kept = [lock for lock in body.locks.all() if lock.startswith(OF_ASSISTANTS)]
     script.locks.add(kept)
     body.assistant_script = None

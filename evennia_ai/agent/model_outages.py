@@ -49,10 +49,12 @@ def tell(script: Assistant, stop: Stop, told: str) -> None:
         outgoing.alert_staff(Notice(f"{line}assistant check {name}", stop.detail))
         return
     troubles, known = services.pool().troubles, services.pool().troubles.get(breaker.name)
+    # Staff read of one outage once, however many assistants and turns it fails.
     if known is not None and stop.trouble in (known, ANY):
         logger.log_warn(f"[assistant] {name}: its model does not answer: {stop.detail}. {told}.")
         return
     troubles[breaker.name] = stop.trouble
+    # An open breaker says only that nobody was asked; staff want to know why it opened.
     last = breaker.get_stats()["last_failure_error"] if stop.trouble == ANY else None
     cause = f"{stop.detail} (last: {last})" if last else stop.detail
     outgoing.alert_staff(rests(name, _when(breaker.retry_after), told, cause))

@@ -55,8 +55,10 @@ async def scene_for(script: Assistant, client: Client, turn: Turn) -> Scene:
         ConfigurationError: something of it is set wrongly.
     """
     context = context_of(turn)
+    # A small model loses itself in a long prompt: it gets the one note that bears on the line.
     if is_small(client):
         grounded = await grounding.ground(script, turn)
+        # The turn may not tell further what it was told here in private.
         turn.hold(*grounded.audiences)
         return scene_of(script, client, context, hint=grounded.hint)
     recalled = await recalling.recall(script, turn)
@@ -166,6 +168,7 @@ async def assess_by_model(
         reply = await metered.ask(
             assessment_prompt(turn.events), purpose="assessment", max_tokens=MOST_TOKENS_OF_ANSWER
         )
+    # The assessment only restricts; without one the task is judged by its words.
     except (ModelError, CircuitOpenError, LimitReachedError):
         return None
     turn.count(reply.usage)

@@ -59,16 +59,19 @@ def take(script: Assistant) -> Turn | float | None:
     """
     now, config = script.clock.seconds(), state.hearing_config(script)
     expire(script, now - config.expires_seconds)
+    # What a restart cut off goes before all else: some of it was said already.
     if begun := turns.set_down(script):
         if delegations.is_awaited(script, begun[-1]):
             return _note_resumed(script, turns.resume(script))
         aside.set_aside(script)
+    # Before those who wait: somebody has just answered the question about it.
     if held := holding.take_back(script):
         note(script, held, "goes on", "after the question about it")
         return held
     stored, wait = queueing.next_due(script)
     if stored is None:
         return wait
+    # Counted when it begins and not when it ends: a turn that fails was a turn too.
     queueing.begin(script, stored)
     return _begin(script, stored, config.batch_messages)
 
@@ -105,15 +108,19 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         note(script, turn, "cut off", "it was void before its end")
         return
     work.in_flight = None
+    # Judged before it is stored: errors, cooling and the end of the turn are one write.
     judged, also = _judge(script, turn, stop)
+    # Asked at the end: somebody may have withdrawn consent while the model thought.
     turn.is_unkept = holds_unwanted(script, turn)
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
+    # The ends of paid calls ride along: one commit a turn in place of two.
     with ledger.store().riding() as ended:
         extra_writes, errors = tracing.both(traced, ended), judged.errors
         turns.settle(
             script, turn, stop, consecutive_errors=errors, extra_writes=extra_writes, **also
         )
+    # After the commit: what was rolled back must get no vector.
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:
@@ -126,7 +133,9 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         _report(script, turn, stop, judged)
     else:
         _note_answer(script, turn, stop)
+    # After whoever waited for this turn was told, so that nobody is told twice.
     empty_queue(script, turn, stop)
+    # Last, since a lockout gives back all that waits, and the turn has to be closed by then.
     _follow(script, turn, stop, judged)
 
 
@@ -166,11 +175,13 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     work, name = script.work, _waiting(turn)
     work.extensions.end(turn.scope)
     remote_tasks.give_up_all(script, turn.scope)
+    # Void turns were settled by whoever voided them; their events must not be put back.
     if not isinstance(error, NobodyListensError) or turn.epoch != work.epoch:
         turns.cut_off(script, turn)
         note(script, turn, "cut off", why)
         return
     work.in_flight = None
+    # Where even later is too late, coming back must not find a stale answer.
     is_over = error.is_over or moments.is_dropped(script, turn.event)
     if aside.break_off(script, turn, is_over=is_over):
         then = "it waits for them to come back"
@@ -274,10 +285,12 @@ def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dic
     """Judge the end of a turn; returns that and the values to be stored with it."""
     blame, now = script.work.blame, script.clock.seconds()
     config, event = state.safety_config(script).cooling, turn.event
+    # Staff may have set the count by hand, or another version kept it otherwise.
     blame.recall(int(state.read(script, "consecutive_errors")))
     cause, _, is_shared = _cause_to_lock(script, turn, stop)
     if not (stop.is_failure or cause or blame.run or event.person in blame.people):
         return Consequences(0), {}
+    # Else anybody could lock it: ask something long, walk off, and do so again.
     is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
     # Without a place it fails for everybody alike.
     is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None
@@ -313,6 +326,7 @@ def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | N
     if stop.limit is None or not _locks(stop.limit):
         return None, "", False
     is_shared = stop.limit.kind == LimitKind.TOKENS_TOTAL
+    # One player's purse is empty; the others may still talk with it.
     if is_shared and stop.limit.scope.startswith(OF_A_PLAYER):
         return None, "", False
     cause = Cause.LOOP if stop.limit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET

@@ -143,7 +143,9 @@ class Bounds:
         grants, chain = self.turn.grants, self.turn.chain
         before = grants.get(hit.kind, 0)
         may_go_on = await self.ports.limits.extend(self.turn, hit)
+        # The whole chain of delegations shares what a person allowed one of its turns.
         chain.grant(hit.kind, grants.get(hit.kind, 0) - before)
+        # Asking a person takes minutes, in which a stop may have come.
         self.ports.keeper.fence(self.turn)
         if not may_go_on:
             raise hit

@@ -146,6 +146,7 @@ class Checkpoint:
         through: tuple[type[BaseException], ...] = (StaleEpochError, *self.passes)
         try:
             answer = await self.bus.ask(asking, self.config.ask_timeout_seconds)
+        # A cancelled turn is no failure of the bus, and must not be taken for a no.
         except through:
             raise
         except Exception as error:

@@ -76,6 +76,7 @@ class Findable(Chooser):
         every = self.inner.specs()
         if len(every) <= self.most:
             return {name: spec for name, spec in every.items() if name != FIND_TOOLS}
+        # The first ones before those that were found: the prompt begins the same after each find.
         wanted = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
         return {name: every[name] for name in wanted if name in every}
 

@@ -111,6 +111,7 @@ async def _ask(
     ports.keeper.fence(turn)
     turn.count(prompt.credible(reply.usage))
     expect_listener(turn, ports)
+    # Staff are told once a turn that another model stood in, not at each step.
     if reply.notice and reply.notice not in turn.notices:
         turn.notices.append(reply.notice)
     return reply
@@ -206,6 +207,7 @@ class CallGroup:
         self._left_out = ""
         if left_out > 0:
             self._left_out = f"{left_out} more calls were left out: {most} a reply"
+        # Everything from here on is written anew with each result, in one piece.
         self._begins_at = len(turn.said)
         self._asked = call_message(*self.calls)
         # Services refuse a conversation with a call that has no result: each has one from now on.
@@ -230,6 +232,7 @@ class CallGroup:
     def tell(self, advisory: str) -> None:
         """Write the calls and their results into the turn, with a word of advice at the end."""
         results = [done.result for done in self.done]
+        # A turn that is dropped here is set down with a result for each call all the same.
         results += [NOT_REACHED] * (len(self.calls) - len(results))
         words = "; ".join(filter(None, (self._left_out, *self._alerts, advisory)))
         told = [result_message(*pair) for pair in zip(self.calls[:-1], results, strict=False)]
@@ -239,6 +242,7 @@ class CallGroup:
 
 def _silent(turn: Turn, reply: Reply) -> Stop:
     """A reply with nothing fit to be said: an end like any other for whoever has spoken already."""
+    # It has acted, and has nothing to add: that is no failure.
     if turn.effects and not reply.content.strip():
         return Stop(StopReason.NOOP)
     verdict = turn.monitor.after_reply_unparsable()

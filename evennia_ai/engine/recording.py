@@ -124,6 +124,7 @@ class RecordedTurn:
         call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=[])
         kept: list[Message] = []
         size = self._cut_reply(call)
+        # The newest tell why it did what it did; the head is alike in all.
         for message in reversed(call.messages):
             size_of_it = len(str(message))
             if size + size_of_it > self.room:
@@ -249,6 +250,7 @@ class TurnRing:
         finally:
             record.ended = clock()
             self.tell()
+            # A copy: a listener may leave the list while it is told.
             for listener in tuple(self._listeners):
                 listener(self._name, record)
 
@@ -322,6 +324,7 @@ class RecordedModel:
         finally:
             call.seconds, call.nano = self._clock() - began, spent.nano - before
             call.is_priced = spent.unpriced == unpriced
+            # In `finally`: also a call that was cancelled took what it was sent.
             record.keep_call(call)
             self._tell()
 
@@ -356,5 +359,6 @@ class RecordedTools:
             raise
         finally:
             use.seconds = self._clock() - began
+            # Trimmed once it is over: only then the room that it takes is known.
             record.keep_use(use)
             self._tell()

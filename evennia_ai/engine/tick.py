@@ -25,6 +25,7 @@ async def run(turn: Turn, ports: Ports, pattern: ExecutionPattern) -> Stop:
     Raises:
         NobodyListensError: whoever asked has left, and nobody else hears the answer.
     """
+    # A turn that goes on after a restart has said what it heard already.
     if not turn.said:
         told = turn_text(turn.events, turn.overheard, shows_trust=True)
         turn.said.append(user_message(told))
@@ -45,6 +46,7 @@ def _ended_by(hit: LimitReachedError, turn: Turn) -> Stop:
     if turn.problem:
         problem = words(WAYS["log"], turn.problem, turn.kept_audiences)
         detail = f"{detail}; the last call failed: {problem}"
+    # The limit only ended the retries: what failed is the service, which locks nobody.
     if isinstance(hit.__cause__, ModelError):
         cause = hit.__cause__
         return failed_by(cause, Stop(StopReason.LLM_ERROR, f"{cause}; {detail}", limit=hit))

@@ -72,6 +72,7 @@ class Logged(Wrapper):
         began = self.clock()
         result = await self.inner.run(call, turn)
         spec = self.specs().get(call.name)
+        # After the call: `acts` tells what was done, and a cancelled call is recorded elsewhere.
         turn.acts.append(name_of(turn, call.name, spec))
         seconds = self.clock() - began
         told = tool_executed(turn, call, result, seconds=seconds, spec=spec)
@@ -150,6 +151,7 @@ class Timely(Wrapper):
         result = await self.inner.run(given, turn)
         if result.success:
             turn.stale_way = given.name
+        # The page was the last way to reach them; nothing more is paid for.
         elif given.name == PAGE:
             raise NobodyListensError(result.text)
         told = f"its moment was over, so it went by {given.name}: {result.text}"
@@ -267,8 +269,10 @@ class Retried(Wrapper):
             random=self.random,
         )
         while True:
+            # Each try gets what is left, so that all together keep the tool's own time.
             timed = replace(call, deadline_seconds=plan.seconds_left)
             result = await self.inner.run(timed, turn)
+            # A refusal without an error is the tool's answer, and the same at the second try.
             seconds = plan.wait_after(result.error) if result.error is not None else None
             if seconds is None:
                 return result
@@ -301,6 +305,7 @@ class Protected(Wrapper):
             result = await self.inner.run(call, turn)
             permit.success()
             return result
+        # A stop is no outcome of the tool, and must not open its breaker.
         except StaleEpochError:
             raise
         except ToolTimeoutError as error:
@@ -337,7 +342,9 @@ class Confined(Wrapper):
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run the call, and note to whom alone it spoke."""
+        # Left from the call before, it would make this one's words private to that person.
         turn.addressee = ""
+        # Most turns hold nothing private, and need no look at who listens.
         if turn.held:
             allowed = self.guard(turn, self.inner.specs()[call.name], call)
             if isinstance(allowed, ToolResult):

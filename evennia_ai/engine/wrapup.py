@@ -41,6 +41,7 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
     Raises:
         NobodyListensError: whoever waited has left.
     """
+    # Before money is spent on words that nobody would hear.
     expect_listener(turn, ports)
     turn.stopped_by = hit.kind
     turn.model_calls += 1

@@ -134,6 +134,7 @@ def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: A
     """
     plan = _planned(script, rows.values([memory])[0], person)
     gone = {each.key for each in plan.reach.gone}
+    # What it rested on may leave with it, and would be a reference to nothing.
     cites = [key for key in memory.cites if key not in gone]
 
     def write() -> None:

@@ -191,4 +191,5 @@ def _run_here(hop: _Hop, timeout_seconds: float) -> None:
     hop.begin()
     end = time.monotonic() + timeout_seconds
     while not hop.is_over.is_set() and time.monotonic() < end:
+        # Nobody else turns the reactor here: to wait without it would be to wait for ever.
         reactor.iterate(POLL_SECONDS)

@@ -155,7 +155,7 @@ def _stop_in_the_middle(game: Game) -> None:
 
 def _stop_all_in_portions(game: Game) -> None:
     _ask(game)
-    with mock.patch.multiple(emergency, CANCELS=1, PORTION=1):
+    with mock.patch.multiple(emergency.stopping, CANCELS=1, PORTION=1):
         emergency.stop_all(operations.list_assistants(), "enough", "Tom")
         pump()
 

@@ -14,21 +14,21 @@ STOPPING = (
     ),
     guard(
         "a stop raises the epoch, and so cancels what is under way",
-        "emergency_steps.py",
+        "emergency/steps.py",
         "            state.bump_epoch(script)\n",
         "            pass\n",
         "test_a_stop_drops_the_call_in_flight",
     ),
     guard(
         "a stop is stored, and holds over a restart",
-        "emergency_steps.py",
+        "emergency/steps.py",
         'values = {"emergency_stop": True, "lockout": lockout}',
         'values = {"lockout": lockout}',
         "tests/shell/test_emergency.py::test_it_lasts_over_a_restart",
     ),
     guard(
         "a stop empties the inbox",
-        "emergency_steps.py",
+        "emergency/steps.py",
         'values |= {"pending_events": [], "current_tool_call": None}',
         'values |= {"current_tool_call": None}',
         "test_b11_the_queue_is_emptied_with_receipts",
@@ -117,7 +117,7 @@ STOPPING = (
     ),
     guard(
         "a stop withdraws the open questions",
-        "emergency_steps.py",
+        "emergency/steps.py",
         'approvals.discard_all(script, f"{name_of(script)} is stopped")',
         "pass",
         "test_a_stopped_assistant_does_nothing_on_a_yes",

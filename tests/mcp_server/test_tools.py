@@ -21,9 +21,9 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import audit, operations
 from evennia_ai.api.limits import METHODS_THAT_READ
-from evennia_ai.mcp_server import calls, service
-from evennia_ai.mcp_server.inputs import sort
-from evennia_ai.mcp_server.tools import McpTool, tools
+from evennia_ai.api.mcp import calls, service
+from evennia_ai.api.mcp.inputs import sort
+from evennia_ai.api.mcp.tools import McpTool, tools
 from evennia_ai.models import TokenScope
 from evennia_ai.operations.rights import token_store
 from tests.api.stock import TOLD

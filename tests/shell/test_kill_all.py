@@ -11,12 +11,12 @@ from unittest import mock
 from django.db import DatabaseError, connection
 from twisted.internet import reactor
 
-from evennia_ai import audit, emergency, operations
+from evennia_ai import audit, operations
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.turn import executions
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.emergency import PORTION, state_of, stop_all, trigger_emergency_stop
+from evennia_ai.emergency import PORTION, state_of, stop_all, stopping, trigger_emergency_stop
 from evennia_ai.operations.audit import log
 from evennia_ai.operations.tools.running import execute_tool
 from evennia_ai.runtime import services, state, turns
@@ -156,7 +156,7 @@ class TestMany(SafetyTest):
     def test_earlier_stops_that_cannot_be_ended_keep_none_from_it(self) -> None:
         """Neither one nor several."""
         ada, brass = self.ada_script, self.make("Brass")[0]
-        with mock.patch.object(emergency, "finish", side_effect=DatabaseError("the disk is full")):
+        with mock.patch.object(stopping, "finish", side_effect=DatabaseError("the disk is full")):
             trigger_emergency_stop(ada, "test")
             stop_all([brass], "test")
         assert [State.STOPPED] * 2 == [state_of(ada), state_of(brass)]
@@ -225,7 +225,7 @@ class TestPortions(SafetyTest):
         services.pacer().call(str)  # which begins a slice, in which everything ends by now
         pump()
         for what in (
-            mock.patch.multiple(emergency, CANCELS=2, PORTION=2),
+            mock.patch.multiple(stopping, CANCELS=2, PORTION=2),
             mock.patch.object(services.pacer(), "_slice", 0.0),
         ):
             what.start()

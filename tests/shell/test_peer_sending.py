@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evennia_ai.a2a.calls import A2aCaller, CallRefusedError, Desk, admit
+from evennia_ai.api.a2a.calls import A2aCaller, CallRefusedError, Desk, admit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask, PendingTask

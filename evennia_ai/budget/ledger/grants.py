@@ -55,6 +55,7 @@ def raise_cap(more: Raise) -> None:
     column = f"granted_{more.cap.measure}{suffix}"
     scope, key, period = more.account
     whose = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
+    # Before the write: another game of this name would get the grant.
     OURS.ensure(takes=True)
     with together():
         BudgetTotal.objects.bulk_create([BudgetTotal(**whose)], ignore_conflicts=True)

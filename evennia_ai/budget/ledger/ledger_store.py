@@ -121,6 +121,7 @@ class LedgerStore:
         return self._write(begun, config) or begun
 
     def _begin(self, billing: BillingContext, estimate: CostEstimate, now: float) -> Reservation:
+        # Two processes never make the same key: a row is written anew by it when the call ends.
         key = f"{self.owner}.{next(self._numbers)}"
         return Reservation.begin(key, self.owner, billing, estimate, now)
 

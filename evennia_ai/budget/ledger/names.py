@@ -73,6 +73,7 @@ def identity(*, makes: bool = True) -> str:
         # Not inside a transaction that may be undone, as others are told of it.
         with transaction.atomic(using=OWN_DATABASE, durable=True):
             own.bulk_create([made], ignore_conflicts=True)
+        # Another process may have been first: its number is the one that counts.
         known = found.get()
     return str(known.identity)
 

@@ -33,6 +33,7 @@ def take_up(script: Assistant, stored: inbox.Stored) -> Turn:
     """
     work, noted = script.work, stored[inbox.SAVED_TURN]
     waiting = inbox.without_saved_turn(work.inbox, noted["events"])
+    # One write: a crash in between would leave the turn in both places, or in none.
     write(script, pending_events=waiting, current_tool_call=noted)
     work.inbox = waiting
     return turns.go_on(script, noted)

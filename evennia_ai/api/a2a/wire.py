@@ -27,7 +27,7 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
-from evennia_ai.a2a.snapshots import Happening, TaskSnapshot
+from evennia_ai.api.a2a.snapshots import Happening, TaskSnapshot
 from evennia_ai.core.text.cleaning import quote
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.tasks import peer_parts, peer_store

@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evennia_ai.api.fields import StrictMapping
+from evennia_ai.api.mcp import inputs
 from evennia_ai.api.results import SENTENCES
 from evennia_ai.api.rows import ONE, Row
 from evennia_ai.api.schema import TABLE
-from evennia_ai.mcp_server import inputs
 
 _A = ONE
 NAMES: Mapping[str, str] = {

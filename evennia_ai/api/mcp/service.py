@@ -18,7 +18,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services
 from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane
 
-SERVING = "evennia_ai.mcp_server.serving"
+SERVING = "evennia_ai.api.mcp.serving"
 
 
 def start_plugin_services(server: MultiService) -> None:

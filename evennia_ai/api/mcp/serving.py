@@ -25,10 +25,10 @@ from mcp.types import (
 )
 from mcp.types import Tool as Offered
 
+from evennia_ai.api.mcp import calls
+from evennia_ai.api.mcp.guard import McpGuard, caller_of, end_turn, security_of
+from evennia_ai.api.mcp.tools import McpTool, tools
 from evennia_ai.core.settings.services import McpServerConfig
-from evennia_ai.mcp_server import calls
-from evennia_ai.mcp_server.guard import McpGuard, caller_of, end_turn, security_of
-from evennia_ai.mcp_server.tools import McpTool, tools
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config

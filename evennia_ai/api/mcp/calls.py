@@ -19,11 +19,11 @@ from evennia_ai.api import people
 from evennia_ai.api.base import NO_REVEAL, ONLY_READS, find_allowed, payload_of, require, validated
 from evennia_ai.api.bodies import read_json
 from evennia_ai.api.limits import Throttle, of_address
+from evennia_ai.api.mcp.inputs import REVEAL, SAID, Parts, sort
+from evennia_ai.api.mcp.tools import McpTool, tools
 from evennia_ai.api.problems import answer_to, problem
 from evennia_ai.api.rows import Call, Row
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.mcp_server.inputs import REVEAL, SAID, Parts, sort
-from evennia_ai.mcp_server.tools import McpTool, tools
 from evennia_ai.models import TokenScope
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.result import ProblemKind

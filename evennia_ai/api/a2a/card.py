@@ -22,7 +22,7 @@ from a2a.types import (
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from evennia_ai.a2a.calls import Facts
+from evennia_ai.api.a2a.calls import Facts
 
 CARD_PATH = "/.well-known/agent-card.json"
 ROOT = "/a2a"

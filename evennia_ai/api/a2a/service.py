@@ -25,7 +25,7 @@ from evennia_ai.runtime import services
 from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane
 from evennia_ai.tasks import peer_store
 
-SERVING = "evennia_ai.a2a.serving"
+SERVING = "evennia_ai.api.a2a.serving"
 # A look at every task now and then, whatever was missed; and soon after a start, for orphans.
 LOOK_EVERY_SECONDS = 10.0
 PRUNE_EVERY_SECONDS, A_DAY_SECONDS = 600.0, 86_400.0

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evennia_ai.api.mcp import calls
 from evennia_ai.api.problems import answer_to
 from evennia_ai.core.settings.services import McpServerConfig
-from evennia_ai.mcp_server import calls
 from evennia_ai.runtime.asgi_server import RequestTurn, client_address
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config

@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from evennia_ai.a2a import calls
-from evennia_ai.a2a.card import CARD_PATH, ROOT, card_of, path_of, respond
-from evennia_ai.a2a.context import ASSISTANT, Contexts, NumberedStreams
-from evennia_ai.a2a.guard import A2aGuard
-from evennia_ai.a2a.handler import Handler
-from evennia_ai.a2a.push import PushSender
-from evennia_ai.a2a.streams import Hub
+from evennia_ai.api.a2a import calls
+from evennia_ai.api.a2a.card import CARD_PATH, ROOT, card_of, path_of, respond
+from evennia_ai.api.a2a.context import ASSISTANT, Contexts, NumberedStreams
+from evennia_ai.api.a2a.guard import A2aGuard
+from evennia_ai.api.a2a.handler import Handler
+from evennia_ai.api.a2a.push import PushSender
+from evennia_ai.api.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.runtime.asgi_server import AsgiServer, address_of
 from evennia_ai.runtime.game_thread import run_async

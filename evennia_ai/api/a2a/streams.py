@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from evennia_ai.a2a.calls import CallRefusedError
+from evennia_ai.api.a2a.calls import CallRefusedError
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import ProblemKind
 

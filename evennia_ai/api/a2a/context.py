@@ -15,7 +15,7 @@ from a2a.server.routes.common import ServerCallContextBuilder
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evennia_ai.a2a.calls import A2aCaller, Desk
+from evennia_ai.api.a2a.calls import A2aCaller, Desk
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.runtime.asgi_server import RequestTurn

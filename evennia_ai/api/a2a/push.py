@@ -21,11 +21,11 @@ from typing import Any
 import aiohttp
 from a2a.utils.errors import InvalidParamsError
 
-from evennia_ai.a2a import wire
-from evennia_ai.a2a.errands import Errand, due, failed, told
-from evennia_ai.a2a.streams import Hub
 from evennia_ai.a2a_client.addresses import ResolvedAddress, UnknownHostError, locate
 from evennia_ai.a2a_client.pinned import exchange
+from evennia_ai.api.a2a import wire
+from evennia_ai.api.a2a.errands import Errand, due, failed, told
+from evennia_ai.api.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.errors import CircuitOpenError
 from evennia_ai.resilience.circuit_breaker import CircuitBreaker, CircuitBreakerConfig

@@ -12,7 +12,7 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
-from evennia_ai.a2a.snapshots import Happening, TaskSnapshot, happening, snapshot
+from evennia_ai.api.a2a.snapshots import Happening, TaskSnapshot, happening, snapshot
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.core.text.cleaning import one_line

@@ -1,9 +1,7 @@
-"""The emergency stop: one flag that keeps an assistant from acting until a person clears it.
+"""Stops of one assistant and of several at once, and the return from them.
 
-What a person stops is stopped, what stops itself is locked: the same thing with another cause.
 First everything under way is void and then cancelled, in memory; then the stop is stored; then it
-is told.
-Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
+is told. `steps` has each of these steps.
 """
 
 from __future__ import annotations
@@ -22,11 +20,10 @@ from evennia_ai import audit
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
-from evennia_ai.core.safety.lockout import Cause, Lockout, State
+from evennia_ai.core.safety.lockout import Cause, Lockout
 from evennia_ai.core.safety.notices import Notice, locked
-from evennia_ai.emergency_steps import (
+from evennia_ai.emergency.steps import (
     NOTHING,
-    RETURNED_LINE,
     Stopping,
     alert,
     cancel,
@@ -38,7 +35,6 @@ from evennia_ai.emergency_steps import (
     name_of,
     now,
     settle,
-    state_of,
     store,
     store_each,
     undisturbed,
@@ -49,18 +45,6 @@ from evennia_ai.emergency_steps import (
 from evennia_ai.memory import indexing
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
-
-__all__ = [
-    "RETURNED_LINE",
-    "State",
-    "clear_emergency_stop",
-    "count_of_stops",
-    "finish",
-    "lockout_of",
-    "state_of",
-    "stop_all",
-    "trigger_emergency_stop",
-]
 
 # Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
 # one turn of the reactor.
@@ -91,6 +75,7 @@ def trigger_emergency_stop(
     """
     stopping = fence(script, Lockout(cause, reason, now(script), by))
     cancel(stopping)
+    # An earlier stop of several may wait to be stored, and has the first word on the cause.
     _finish_earlier(script)
     judge(stopping)
     store(stopping)

@@ -92,6 +92,7 @@ def undisturbed() -> Iterator[None]:
 def fence(script: Assistant, lockout: Lockout) -> Stopping:
     """Void everything under way, in memory only: nothing starts, or goes on, from here on."""
     if (work := work_of(script)) is not None:
+        # Holds at once, and as long as the stop is not stored; see `state.is_stopped`.
         work.is_stopping = True
         work.epoch += 1
     return Stopping(script, lockout)

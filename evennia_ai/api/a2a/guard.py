@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evennia_ai.a2a import calls
-from evennia_ai.a2a.card import CARD_PATH, ROOT
-from evennia_ai.a2a.context import CALLER, TURN
+from evennia_ai.api.a2a import calls
+from evennia_ai.api.a2a.card import CARD_PATH, ROOT
+from evennia_ai.api.a2a.context import CALLER, TURN
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import ProblemKind

@@ -1,0 +1,29 @@
+"""The emergency stop: one flag that keeps an assistant from acting until a person clears it.
+
+A person stops an assistant; one that stops itself is locked: the same thing with another cause.
+Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and `work`.
+"""
+
+from evennia_ai.core.safety.lockout import State
+from evennia_ai.emergency.steps import RETURNED_LINE, lockout_of, state_of
+from evennia_ai.emergency.stopping import (
+    PORTION,
+    clear_emergency_stop,
+    count_of_stops,
+    finish,
+    stop_all,
+    trigger_emergency_stop,
+)
+
+__all__ = [
+    "PORTION",
+    "RETURNED_LINE",
+    "State",
+    "clear_emergency_stop",
+    "count_of_stops",
+    "finish",
+    "lockout_of",
+    "state_of",
+    "stop_all",
+    "trigger_emergency_stop",
+]
