@@ -36,7 +36,7 @@ BODY_OF_ACCOUNT = "assistant_body"
 PLURAL = "plural_key"
 LONGEST_NAME = 60
 # Commands and addresses are parted by these.
-BARRED = '=,;/"|'
+BARRED = '=,;/"'
 # What these words mean where a name may stand, in the commands of ours and of the game.
 TAKEN = ("all", "game", "me", "self", "here", "none")
 

@@ -240,11 +240,6 @@ class TestAssistants(NamesTest):
             assert operations.create_assistant("Edda").ok
             assert not operations.create_assistant("whisper").ok
 
-    def test_marks_of_colour_are_no_part_of_a_name(self) -> None:
-        """They would not be seen, and the name could not be typed."""
-        told = operations.create_assistant("Ed|rda").message
-        assert "The name Ed|rda holds |" in told
-
     def test_hole_a1_no_assistant_passes_for_somebody(self) -> None:
         """Not for the game, its staff, an account, a character or a guest, however written."""
         for name, why in (
@@ -254,6 +249,8 @@ class TestAssistants(NamesTest):
             ("T0m", "looks like Tom, the name of a character"),
             ("Test Account2", "looks like TestAccount2, the name of an account"),
             ("4da", None),
+            ("T|nom", "looks like Tom, the name of a character"),
+            ("A|rda", "looks like Ada, the name of an assistant"),
             ("A4ada", ""),
         ):
             made = operations.create_assistant(name)
