@@ -18,6 +18,7 @@ from evennia_ai.operations.control import Status
 from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary
 from evennia_ai.operations.monitoring.workers import in_words
 from evennia_ai.operations.times import as_shown
+from evennia_ai.operations.tools.running import broken_modules
 
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
@@ -209,7 +210,7 @@ class OverviewWords(WordCommand):
         shown = [(script, operations.status(script).data) for script in scripts]
         table = aligned(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
         wrong = [line for _, data in shown for line in _wrong(data)]
-        self.show_long("\n".join([table, *wrong]))
+        self.show_long("\n".join([table, *wrong, *broken_modules()]))
 
     def _status(self, name: str) -> None:
         if not self.may("status"):

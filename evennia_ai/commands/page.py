@@ -13,7 +13,7 @@ from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.naming import name_before
+from evennia_ai.operations.naming import called, name_before
 
 # What marks an account in Evennia's own commands.
 PLAYER = "*"
@@ -64,11 +64,23 @@ class CmdPage(default_cmds.MuxCommand):
             return [], ""
         if self.rhs is not None:
             return [name for name in self.lhslist if name], self.rhs
-        name, _, message = self.args.strip().partition(" ")
-        if message and (self._find(name) or _account_called(name.removeprefix(PLAYER))):
+        line = self.args.strip()
+        for count in range(self._most_words(), 0, -1):  # the longest name that it begins with
+            *begun, message = line.split(None, count)
+            name = " ".join(begun)
+            if len(begun) == count and self._find(name):
+                return [name], message
+        name, _, message = line.partition(" ")
+        if message and _account_called(name.removeprefix(PLAYER)):
             return [name], message.strip()
         last = self.caller.ndb.paged_assistant
         return ([last] if last else []), self.args.strip()
+
+    def _most_words(self) -> int:
+        """The most words that a name of an assistant has, as the caller may call it."""
+        bodies = [each.obj for each in operations.list_assistants() if each.obj is not None]
+        names = [name for body in bodies for name in (str(body.key), *called(body, self.caller))]
+        return max((len(name.split()) for name in names), default=1)
 
     def _find(self, name: str) -> Any:
         """The assistant of that name, also where a player's account has it too."""

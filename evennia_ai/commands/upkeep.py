@@ -65,7 +65,7 @@ class UpkeepWords(WordCommand):
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
-        for line in fitting.clashes():
+        for line in (*fitting.clashes(), *running.broken_modules()):
             self.msg(literal(line))
         self.msg("Asking the model; this takes a moment.")
         self._show_hearing(script)

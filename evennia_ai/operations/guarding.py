@@ -23,7 +23,6 @@ from twisted.internet import reactor
 from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.lookalikes import skeleton
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import NameTakenError
@@ -33,6 +32,7 @@ from evennia_ai.operations.naming import (
     BODY_OF_ACCOUNT,
     list_assistants,
     names_of,
+    outline,
     owner_of_name,
     problem_of_name,
     problem_of_owner,
@@ -42,7 +42,7 @@ from evennia_ai.runtime.audience import has_assistant
 
 ALIAS = "alias"
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
-_Claims = dict[str, str]  # whose name it is, by its skeleton
+_Claims = dict[str, str]  # whose name it is, by its outline
 
 
 def refusal_of(name: str, body: GameObject | None = None) -> str:
@@ -190,10 +190,7 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     """
     wanted = [script] if script is not None else list_assistants()
     claims = {
-        seen: str(each.key)
-        for each in wanted
-        for name in names_of(each)
-        if (seen := skeleton(name))
+        seen: str(each.key) for each in wanted for name in names_of(each) if (seen := outline(name))
     }
     if not claims:
         return []
@@ -222,16 +219,16 @@ def _clashes_of_accounts(claims: _Claims) -> list[str]:
 
 def _rows_like(claims: _Claims, rows: QuerySet[AccountDB | ObjectDB]) -> dict[int, str]:
     """Those of rows of a primary key and a name that clash."""
-    return {pk: name for pk, name in rows.iterator() if skeleton(name) in claims}
+    return {pk: name for pk, name in rows.iterator() if outline(name) in claims}
 
 
 def _of_guests(claims: _Claims) -> list[str]:
-    names = [name for name in settings.GUEST_LIST or () if skeleton(name) in claims]
+    names = [name for name in settings.GUEST_LIST or () if outline(name) in claims]
     return [_line(f"the guest {name} of GUEST_LIST", claims, name) for name in names]
 
 
 def _line(who: str, claims: _Claims, name: str) -> str:
-    key = claims[skeleton(name)]
+    key = claims[outline(name)]
     return f"{who} has a name like the assistant {key}; people may take one for the other."
 
 
@@ -262,7 +259,7 @@ def _tell(being: GameObject, name: str, key: str) -> None:
     _ClashWatch.may_be_some = True
     kind = "a new one" if being.pk is None else being.dbref
     who = f"a {being.typename} ({kind}) called {one_line(name, 60)}"
-    told = f"{_line(who, {skeleton(name): key}, name)} {ADVICE}"
+    told = f"{_line(who, {outline(name): key}, name)} {ADVICE}"
     if threading.current_thread() is threading.main_thread():
         outgoing.alert_staff(told)
     else:  # a page of the website

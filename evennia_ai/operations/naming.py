@@ -8,16 +8,17 @@ from typing import Any
 
 from django.conf import settings
 from evennia.accounts.models import AccountDB
+from evennia.commands.cmdsethandler import import_cmdset
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.search import search_script_tag
-from evennia.utils.utils import class_from_module
 
 from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
-from evennia_ai.core.hearing.lookalikes import look_alike, mistaken_for, voice_of_game
+from evennia_ai.core.hearing.lookalikes import mistaken_for, skeleton, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.lines import plain
 from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names
 
@@ -146,7 +147,7 @@ def owner_of_name(name: str, body: GameObject | None = None) -> tuple[AssistantS
     """
     for script in list_assistants():
         is_own = body is not None and script.obj == body
-        if not is_own and (found := mistaken_for(name, names_of(script))):
+        if not is_own and (found := mistaken_for(plain(name), map(plain, names_of(script)))):
             return script, found
     return None
 
@@ -172,7 +173,7 @@ def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None =
     """
     others = (script for script in list_assistants() if script != own and script.obj != body)
     for script in others:
-        if found := mistaken_for(name, names_of(script)):
+        if found := mistaken_for(plain(name), map(plain, names_of(script))):
             return _taken(name, "an assistant", found)
     return _problem_of_account(name)
 
@@ -187,7 +188,7 @@ def problem_of_player(name: str, body: GameObject | None = None) -> str:
 def _problem_of_account(name: str) -> str:
     if account := next(_accounts_like(name), ""):
         return _taken(name, "an account", account)
-    if guest := mistaken_for(name, settings.GUEST_LIST or ()):
+    if guest := mistaken_for(plain(name), settings.GUEST_LIST or ()):
         return _taken(name, "a guest", guest)
     return ""
 
@@ -218,7 +219,13 @@ def _accounts_like(name: str) -> Iterator[str]:
 
 
 def _keys_like(name: str, rows: Iterable[tuple[int, str]]) -> list[int]:
-    return [key for key, other in rows if look_alike(name, other)]
+    seen = outline(name)
+    return [key for key, other in rows if seen and outline(other) == seen]
+
+
+def outline(name: str) -> str:
+    """The outline of a name as clients show it: colours and links of the game are no part of it."""
+    return skeleton(plain(name))
 
 
 def words_of_the_game() -> frozenset[str]:
@@ -234,7 +241,8 @@ def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
     """
     found: set[str] = set()
     for path in paths:
-        words = class_from_module(path)().get_all_cmd_keys_and_aliases()
+        # Evennia's own way to one: what is broken in it is logged, and it has no words.
+        words = import_cmdset(path, None).get_all_cmd_keys_and_aliases()
         found.update(word.casefold() for word in words)
     return frozenset(found)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import math
 import re
+import traceback
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from evennia_ai.core.hearing.audience import DECLARED
@@ -35,12 +37,15 @@ BUILT_IN = tuple(
         "game",
     )
 )
+PACKAGE = str(Path(__file__).parents[1])
 SCOPES = ("tick", "session")
 CACHEABLE = (ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED)
 RESERVED = frozenset(("self", *INJECTED))
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 TOOL_REGISTRY: dict[str, Tool] = {}
+# Modules that could not be loaded, and why: they are the game's, and it goes on without them.
+BROKEN: dict[str, str] = {}
 REGISTRY = TOOL_REGISTRY
 
 Made = TypeVar("Made", bound="Tool | type[Tool]")
@@ -235,17 +240,29 @@ def _category(name: str, function: Callable[..., Any]) -> ToolCategory:
 
 
 def load_modules(paths: Iterable[str] = ()) -> None:
-    """Import the built-in tool modules and those of the game.
+    """Import the built-in tool modules and those of the game; one that is broken stops no other.
 
     Raises:
-        ConfigurationError: a module cannot be imported.
+        ConfigurationError: a module cannot be imported; what is wrong stands in BROKEN as well.
     """
+    BROKEN.clear()
     for path in (*BUILT_IN, *paths):
         try:
             importlib.import_module(path)
-        except ConfigurationError:
-            raise
+        except ConfigurationError as error:
+            BROKEN[path] = str(error)
         except Exception as error:
-            raise ConfigurationError(
-                f"EVENNIA_AI_TOOL_MODULES names {path!r}, which cannot be imported: {error}"
-            ) from error
+            BROKEN[path] = (
+                f"EVENNIA_AI_TOOL_MODULES names {path!r}, which cannot be imported: "
+                f"{error or type(error).__name__}{_line_of(error)}"
+            )
+    if BROKEN:
+        raise ConfigurationError("; ".join(BROKEN.values()))
+
+
+def _line_of(error: Exception) -> str:
+    """Where in a file of the game an error arose; "" where only the import itself failed."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if not each.filename.startswith((PACKAGE, "<frozen "))]
+    found = [each for each in own if each.filename != importlib.__file__]
+    return f" ({found[-1].filename}, line {found[-1].lineno})" if found else ""

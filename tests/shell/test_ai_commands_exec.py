@@ -57,6 +57,9 @@ class TestRunning(StaffCommandTest):
         heard = self.mira.heard_from(self.ada)
         assert 'Ada says, "Good evening, all of you."' in heard
         assert 'Ada whispers: "psst |r"' in heard
+        why = self.typed("assistant why ada")
+        assert " had me use a tool at " in why
+        assert "; I did it." in why
 
     def test_names_of_several_words(self) -> None:
         """Come first, as ever."""

@@ -33,7 +33,18 @@ from tests.shell.support import pump
 GOOD_PASSWORD = "lanterns-are-bright"
 PLAYERS = override_settings(BASE_CHARACTER_TYPECLASS="tests.shell.people.Person")
 # As people type them, each of which would be taken for "Ada" or, an alias, "The Keeper".
-DISGUISED = ("Ada", "aDA", "4da", "A.d-a", "A_D_A", "The  Keeper", "TheKeeper", "ThekeEper")
+DISGUISED = (
+    "Ada",
+    "aDA",
+    "4da",
+    "A.d-a",
+    "A_D_A",
+    "The  Keeper",
+    "TheKeeper",
+    "ThekeEper",
+    "A|nda",
+    "|[000Ad|ra",
+)
 
 
 class CmdOwnWhisper(default_cmds.CmdWhisper):
@@ -223,6 +234,12 @@ class TestStaff(NamesTest):
 class TestAssistants(NamesTest):
     """What an assistant may be called."""
 
+    def test_a_broken_command_set_keeps_no_name_back(self) -> None:
+        """Evennia goes on without it, and so do we: at the start, and where one is made."""
+        with override_settings(CMDSET_ACCOUNT="tests.shell.no_such_module.AccountCmdSet"):
+            assert operations.create_assistant("Edda").ok
+            assert not operations.create_assistant("whisper").ok
+
     def test_hole_a1_no_assistant_passes_for_somebody(self) -> None:
         """Not for the game, its staff, an account, a character or a guest, however written."""
         for name, why in (
@@ -232,6 +249,8 @@ class TestAssistants(NamesTest):
             ("T0m", "looks like Tom, the name of a character"),
             ("Test Account2", "looks like TestAccount2, the name of an account"),
             ("4da", None),
+            ("T|nom", "looks like Tom, the name of a character"),
+            ("A|rda", "looks like Ada, the name of an assistant"),
             ("A4ada", ""),
         ):
             made = operations.create_assistant(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +18,7 @@ from django.test.utils import override_settings
 from evennia_ai import operations
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import ScriptedModel, completion
+from evennia_ai.operations.monitoring.equipment import equipment
 from evennia_ai.runtime import services, state
 from evennia_ai.testing import forget_process
 from evennia_ai.tools import load_modules
@@ -258,6 +260,18 @@ class TestBrokenTools(ShellTest):
         assert 'Edda whispers: "Hello."' in self.tom.seen
 
     def test_the_mistake_is_named(self) -> None:
-        """The log has the module and what is wrong in it."""
-        with pytest.raises(ConfigurationError, match=r"broken_tools.*needs a docstring"):
+        """The log has the module, its line and what is wrong in it; the Health page as well."""
+        wrong = r"broken_tools.*needs a docstring.*broken_tools.py, line 10"
+        with pytest.raises(ConfigurationError, match=wrong):
             load_modules(["tests.shell.broken_tools"])
+        shown = [part for part in equipment().data.parts if part["level"] == "bad"]
+        assert re.search(wrong, shown[-1]["told"])
+        assert shown[-1]["told"].endswith("Correct that, then: evennia reload")
+        load_modules()
+        assert not any(part["name"] == shown[-1]["name"] for part in equipment().data.parts)
+
+    def test_one_module_keeps_no_other_out(self) -> None:
+        """Those behind a broken one in the setting are imported too, and each mistake is told."""
+        with pytest.raises(ConfigurationError, match=r"broken_tools.*; .*'world\.tolls'"):
+            load_modules(["tests.shell.broken_tools", "world.tolls"])
+        load_modules()

@@ -86,6 +86,16 @@ class TestOurs(PageTest):
                     heard.from_assistant,
                 )
 
+    def test_a_name_of_several_words_needs_no_equals_sign(self) -> None:
+        """A word that is meant for one assistant goes to no other that was paged before."""
+        self.make("Old J\u00f6rg")
+        self.type(self.tom, "page ada = hello")
+        self.type(self.tom, "page old j\u00f6rg the tide turns")
+        assert "You paged Old J\u00f6rg with: 'the tide turns'." in self.shown()
+        assert ["hello"] == [each.heard.body for each in self.ada_script.work.decisions.newest()]
+        self.type(self.tom, "page old timers are the best")
+        assert "You paged Old J\u00f6rg with: 'old timers are the best'." in self.shown()
+
     def test_who_pages_reads_what_was_paged(self) -> None:
         """As with a page to a player."""
         self.type(self.tom, "page ada = hello")

@@ -149,12 +149,6 @@ def skeleton(name: str) -> str:
     return text
 
 
-def look_alike(name: str, other: str) -> bool:
-    """True for two names that people could take for one another."""
-    seen = skeleton(name)
-    return bool(seen) and seen == skeleton(other)
-
-
 def mistaken_for(name: str, others: Iterable[str]) -> str:
     """The first of `others` that a name could be taken for, or ""."""
     seen = skeleton(name)

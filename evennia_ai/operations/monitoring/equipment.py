@@ -28,6 +28,7 @@ from evennia_ai.operations.monitoring import shared_ledger, workers
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import as_shown
+from evennia_ai.operations.tools.running import broken_modules
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 
@@ -74,7 +75,7 @@ class Equipment:
 def equipment() -> Result[Equipment]:
     """The things that the game's assistants depend on, as they are now."""
     stores = [*_memory(), *_workers(), *_database(), *_ledger()]
-    parts = [*_models(), *stores, *_servers(), *_agents()]
+    parts = [*_models(), *stores, *_tools(), *_servers(), *_agents()]
     unwell = [part["name"] for part in parts if part["level"] == BAD]
     told = f"Not well: {', '.join(unwell)}." if unwell else "All is well."
     return Result(True, told, Equipment(parts, _archives(), _versions()))
@@ -181,6 +182,11 @@ def _ledger() -> Iterator[Part]:
     if (found := shared_ledger.condition()) is not None:
         told, trouble = found
         yield _part("Shared ledger", BAD if trouble else GOOD, told, trouble)
+
+
+def _tools() -> Iterator[Part]:
+    for told in broken_modules():
+        yield _part("Tools of the game", BAD, told)
 
 
 def _servers() -> Iterator[Part]:

@@ -38,10 +38,10 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
-from evennia_ai.tools.registry import SPECS
+from evennia_ai.tools.registry import BROKEN, SPECS
 from evennia_ai.tools.schema import arguments_problem
 
-MOST_NEAR, LONGEST_NAME = 3, 60
+MOST_NEAR, LONGEST_NAME, LONGEST_LINE = 3, 60, 600
 # What makes sense only within a turn, and why.
 NOT_BY_HAND = {
     "report": "it answers a task, and nobody has given one",
@@ -144,6 +144,12 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
         return Result.invalid(f"{name}: {error}.")
     problem = arguments_problem(spec, given)
     return Result.invalid(f"{problem}.") if problem else given
+
+
+def broken_modules() -> list[str]:
+    """What is wrong with tool modules of the game that could not be loaded, a line each."""
+    told = "The game goes on without some tools: {0}. Correct that, then: evennia reload"
+    return [told.format(one_line(problem, LONGEST_LINE)) for problem in BROKEN.values()]
 
 
 def execute_tool(

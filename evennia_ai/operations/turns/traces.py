@@ -67,6 +67,8 @@ _STEPS = {
     "taken": "I am at it",
     "queued": "it waits for me",
     "joined": "it waits for me",
+    "by hand: done": "I did it",
+    "by hand": "it did not work",
 }
 _RULES = {
     "interaction_disabled": "I did not listen, since I hear nobody now",
@@ -120,9 +122,11 @@ def cost_of(row: Row) -> str:
 def _heard(row: Row, whom: str) -> str:
     if row.get("kind") == OWN:
         return "I began something by myself"
-    is_to_me = row.get("rule_name") in _ADDRESSED
-    frame = (_TO_ME if is_to_me else {}).get(row["source"]) or _HEARD[row["source"]]
-    told = frame.format(who=whom or row["sender"] or NOBODY, place=row["place"] or "?")
+    source, rule = row["source"], row.get("rule_name")
+    frame = "{who} had me use a tool" if rule == "by_hand" else _HEARD[source]
+    told = (_TO_ME.get(source, frame) if rule in _ADDRESSED else frame).format(
+        who=whom or row["sender"] or NOBODY, place=row["place"] or "?"
+    )
     return told[:1].upper() + told[1:]
 
 
