@@ -150,4 +150,7 @@ def look(character: Character, target: str | None = None) -> str:
     """
     seen = find_here(character, target) if target else find_here(character, "here")
     text = _NUMBER.sub("", str(strip_ansi(str(character.at_look(seen)))))
+    # A game of descriptions shows one's own key to oneself; what was seen is told to others too.
+    if seen is character and names.hides_key(character, None):
+        text = text.replace(str(character.key), names.name_of(character, None))
     return cut_at_sentence(text.strip(), MOST_SEEN)

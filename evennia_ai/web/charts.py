@@ -137,7 +137,8 @@ def nice(highest: float) -> float:
     if highest <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(highest))
-    return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= highest)
+    # The smallest floats have no power of ten beside them: they are their own end.
+    return next((size * step for step in (1, 2, 2.5, 5, 10) if size * step >= highest), highest)
 
 
 def _blocks(

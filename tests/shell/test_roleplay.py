@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evennia_ai import operations
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.errors import ToolError
 from evennia_ai.llm.scripted import completion
@@ -137,6 +138,15 @@ class TestSpeaking(RolePlayTest):
         assert ([], 1) == (self.mira.seen, len(self.tom.seen))
         with pytest.raises(ToolError, match="a short woman wants to hear nothing"):
             outgoing.whisper(self.golem, self.mira, "psst", hops=1)
+
+    def test_a_look_at_itself_tells_nobody_its_key(self) -> None:
+        """The game shows each its own; what it saw is in the export of whoever it spoke with."""
+        look = completion(None, ("look", {"target": "Golem"}))
+        self.ask("whisper stone giant = who are you?", look, whispers("A giant.", "tall man"))
+        export = operations.export_known(self.golem_script, self.tom.account).data
+        seen = [said["content"] for said in export.conversation if said["role"] == "tool"]
+        assert "a stone giant" in seen[0]
+        assert "Golem" not in repr(export.conversation)
 
     def test_lines_of_its_own(self) -> None:
         """Name it as each sees it."""

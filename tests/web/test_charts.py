@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from django.template.loader import render_to_string
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evennia_ai.web.charts import BOTTOM, HEIGHT, MOST_SERIES, OTHERS, TOP, Chart, bars, few, nice
@@ -38,6 +38,7 @@ def test_what_is_drawn_is_inside_and_as_high_as_was_counted(series: dict[str, li
 
 
 @given(AMOUNTS)
+@example(5e-324)
 def test_an_axis_ends_at_a_round_number_that_is_high_enough(highest: float) -> None:
     """And not far above it."""
     top = nice(highest)

@@ -124,9 +124,8 @@ def _heard(row: Row, whom: str) -> str:
         return "I began something by myself"
     source, rule = row["source"], row.get("rule_name")
     frame = "{who} had me use a tool" if rule == "by_hand" else _HEARD[source]
-    told = (_TO_ME.get(source, frame) if rule in _ADDRESSED else frame).format(
-        who=whom or row["sender"] or NOBODY, place=row["place"] or "?"
-    )
+    frame = _TO_ME.get(source, frame) if rule in _ADDRESSED else frame
+    told = frame.format(who=whom or row["sender"] or NOBODY, place=row["place"] or "?")
     return told[:1].upper() + told[1:]
 
 
