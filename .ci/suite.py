@@ -390,11 +390,12 @@ def run_everywhere(plan: Sequence[Sequence[str]], beside: Sequence[Beside] = ())
     tallies: dict[str, Tally] = {}
     first, *later = wishes
     environment.make(wishes[first], Report())
-    making = Beside.begin("environments", sys.executable, __file__, "environments", *later)
+    command = (sys.executable, __file__, "environments", *later)
+    making = [Beside.begin("environments", *command)] if later else []
     needed = list(beside)
     for name, wish in wishes.items():
-        if name == next(iter(later), None):
-            making.finish()  # what it could not make is tried again below, and told
+        if making and name != first:
+            making.pop().finish()  # what it could not make is tried again below, and told
         tallies[name] = run_steps(wish, steps_of(name, evennias, plan), needed)
     return close(tallies)
 
