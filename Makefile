@@ -37,7 +37,7 @@ test:  ## check and test everything on one Python (PYTHON=python3.12)
 test-all:  ## on every supported Python of this machine, with servers once for each Evennia
 	@$(SUITE) everywhere
 
-proof:  ## everything on every Python, properties and crashes thoroughly: for a night
+proof:  ## everything on every Python, and thoroughly once: for a night
 	@$(SUITE) proof
 
 core:  ## test the lowest four rooms only, in a quarter of a minute

@@ -2,7 +2,8 @@
 
 Usage: python .ci/suite.py STEP...        one Python: the one that runs this
        python .ci/suite.py everywhere     every supported Python of this machine
-       python .ci/suite.py proof          all on each of them, and properties thoroughly: hours
+       python .ci/suite.py ci             the same, with what tests need of others got beside it
+       python .ci/suite.py proof          everything there is, most of it thoroughly: for a night
 
 Steps are the names in STEPS; `all` stands for those in ALL.
 An environment is kept under .venvs/ and filled anew only when the pins have changed. Whatever a
@@ -164,8 +165,15 @@ STEPS = {
         ),
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
-    "tests": (on_postgres(*pytest_on(PROCESSORS)),),
-    "postgres": (on_postgres(*pytest_on(PROCESSORS, *without(*CORE, *SERVERS)), is_default=True),),
+    "postgres": (
+        on_postgres(
+            *pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS, *STORED)), is_default=True
+        ),
+    ),
+    "core-thorough": (pytest_on(PROCESSORS, *CORE),),
+    "units-thorough": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
+    "servers-thorough": (on_postgres(*pytest_on(2 * PROCESSORS, *SERVERS)),),
+    "stored-thorough": (on_postgres(*pytest_on(PROCESSORS + 1, *STORED), is_default=True),),
     "oldest": (
         (
             *("uv", "pip", "install", "--quiet", "--no-deps", "--target", MEM0_FOLDER),
@@ -222,15 +230,33 @@ ALL = (*CHECKS, "cover", "units", "servers")
 # On a further Python: whole again where it brings another Evennia, else its smoke alone.
 NEXT_EVENNIA = ("tables", "units-again", "servers-again")
 SAME_EVENNIA = ("tables", "smoke")
-COUNTED = (
-    *("tests", "cover", "units", "servers", "units-again", "servers-again", "smoke"),
-    "postgres",
+# Steps on the first Python, on the first with another Evennia, and on any further one.
+USUAL = (ALL, NEXT_EVENNIA, SAME_EVENNIA)
+# The profile of tests/conftest.py that a step has, whatever the caller's environment says.
+PROFILES = {
+    "core-thorough": "thousands",
+    **dict.fromkeys(("units-thorough", "servers-thorough", "stored-thorough"), "thorough"),
+}
+# Thoroughly once, on the first Python; what asks the database, on PostgreSQL too. On each further
+# Python all there is with the usual examples, the first time on PostgreSQL.
+PROOF = (
+    (
+        *(*CHECKS, "cover", "core-thorough", "units-thorough", "servers-thorough"),
+        *("oldest", "mutants"),
+    ),
+    ("tables", "core", "postgres", "stored-thorough", "servers"),
+    ("tables", "core", "units", "servers"),
 )
-# Everything on every Python, properties with a hundred times the examples, kills at every moment,
-# the oldest mem0, and each guard of safety taken out once.
-PROOF = (*CHECKS, "cover", "tests", "postgres", "oldest", "mutants")
+COUNTED = (
+    *("core", "cover", "units", "servers", "units-again", "servers-again", "smoke", "postgres"),
+    *PROFILES,
+)
+# These need nothing but their environment.
+ALONE = (*CHECKS, "core", "cover", "core-thorough")
 # Every process of a run carries this variable, by which it is found again.
 RUN_MARK = "EVENNIA_AI_SUITE_RUN"
+# What tests/browser and tests/endpoints ask of others; the second needs npm, which the first gets.
+OTHERS = "bash .ci/browser.sh && bash .ci/endpoints.sh"
 
 
 @dataclass
@@ -259,15 +285,50 @@ class Tally:
         return f"{self.passed} passed, {failed} failed, {self.skipped} skipped"
 
 
+@dataclass
+class Beside:
+    """A program that goes on beside the steps, up to the one that needs what it makes.
+
+    It carries the mark of the run, so that it ends with it, however that ends.
+    """
+
+    name: str
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    @classmethod
+    def begin(cls, name: str, *command: str) -> Beside:
+        """Start a program; what it says is added to a log under .venvs/."""
+        log = ROOT / ".venvs" / f"{name}.log"
+        log.parent.mkdir(exist_ok=True)
+        with log.open("ab") as record:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=record, stderr=subprocess.STDOUT
+            )
+        return cls(name, log, process)
+
+    def finish(self) -> bool:
+        """Wait for its end, and say so in a line; False where it failed."""
+        asked = time.monotonic()
+        code = self.process.wait()
+        ended = "failed" if code else "is made"
+        waited = time.monotonic() - asked
+        print(f"-- {self.name} {ended}; waited {waited:.0f} s for it: {self.log}", flush=True)
+        return code == 0
+
+
 def main(arguments: list[str]) -> int:
     """Run what was asked for and print the sum; return the exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
+    if arguments[:1] == ["environments"]:
+        return make_environments(arguments[1:])
     os.environ[RUN_MARK] = f"{os.getpid()}"
     try:
         if arguments == ["everywhere"]:
-            return run_everywhere()
+            return run_everywhere(USUAL)
+        if arguments == ["ci"]:
+            return run_everywhere(USUAL, [Beside.begin("others", "bash", "-c", OTHERS)])
         if arguments == ["proof"]:
-            os.environ["EVENNIA_AI_TEST_PROFILE"] = "thorough"
             return run_everywhere(PROOF)
         return run_here(list(ALL) if arguments == ["all"] else arguments)
     except PlayError as error:
@@ -286,30 +347,56 @@ def run_here(steps: list[str]) -> int:
     version = ".".join(str(part) for part in sys.version_info[:2])
     if not pythons.is_supported(sys.version_info):
         raise PlayError(pythons.refusal(sys.version_info, sys.executable))
-    tally = run_steps(version, environment.base_interpreter(), steps)
+    tally = run_steps(wish_of(version, environment.base_interpreter()), steps)
     return close({version: tally}) if set(COUNTED) & set(steps) else int(not tally.is_good)
 
 
-def steps_of(version: str, evennias: set[str]) -> list[str]:
-    """Steps on one more Python: all on the first, most again for each further Evennia."""
+def steps_of(version: str, evennias: set[str], plan: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Steps of a plan, such as USUAL, on one more Python; its Evennia is added to those seen."""
+    first, next_evennia, same_evennia = plan
     evennia = environment.pinned_evennia(ROOT, version)
-    steps = SAME_EVENNIA if evennia in evennias else NEXT_EVENNIA if evennias else ALL
+    steps = same_evennia if evennia in evennias else next_evennia if evennias else first
     evennias.add(evennia)
-    return list(steps)
+    return steps
 
 
-def run_everywhere(steps: Sequence[str] = ()) -> int:
-    """Run the suite on each supported Python there is, or the same steps on all of them."""
+def make_environments(versions: Sequence[str]) -> int:
+    """Make the environments of Pythons, one after another: what a run does beside its steps."""
+    found = pythons.find_all()
+    try:
+        for version in versions:
+            environment.make(wish_of(version, found[version]), Report())
+    except PlayError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def run_everywhere(plan: Sequence[Sequence[str]], beside: Sequence[Beside] = ()) -> int:
+    """Run a plan's steps on each supported Python there is.
+
+    Args:
+        plan: steps on the first Python, on the first with another Evennia, and on any further one.
+        beside: what goes on already, and is needed by all but the first steps.
+    """
     found = pythons.find_all()
     absent = [name for name in pythons.supported_names() if name not in found]
     if absent:
         print(f"NOT TESTED, because this machine has no such Python: {', '.join(absent)}")
     if not found:
         raise PlayError(f"Found no Python {' or '.join(absent)} on PATH or under pyenv.")
+    wishes = {name: wish_of(name, path) for name, path in found.items()}
     evennias: set[str] = set()
-    tallies = {}
-    for name, path in found.items():
-        tallies[name] = run_steps(name, path, list(steps) or steps_of(name, evennias))
+    tallies: dict[str, Tally] = {}
+    first, *later = wishes
+    environment.make(wishes[first], Report())
+    command = (sys.executable, __file__, "environments", *later)
+    making = [Beside.begin("environments", *command)] if later else []
+    needed = list(beside)
+    for name, wish in wishes.items():
+        if making and name != first:
+            making.pop().finish()  # what it could not make is tried again below, and told
+        tallies[name] = run_steps(wish, steps_of(name, evennias, plan), needed)
     return close(tallies)
 
 
@@ -326,17 +413,34 @@ def close(tallies: dict[str, Tally]) -> int:
     return int(not total.is_good)
 
 
-def run_steps(version: str, interpreter: str, steps: list[str]) -> Tally:
-    """Make a Python's environment and run steps in it, each of them whatever the others found."""
+def wish_of(version: str, interpreter: str) -> environment.Wish:
+    """The environment that a Python's steps run in."""
     folder = ROOT / ".venvs" / version
     folder.parent.mkdir(exist_ok=True)
     extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "bench", "dev")
     log = folder.with_suffix(folder.suffix + ".log")
-    wish = environment.Wish(ROOT, folder, interpreter, version, extras, log)
-    print(f"\n== Python {version}, Evennia {environment.pinned_evennia(ROOT, version)}", flush=True)
+    return environment.Wish(ROOT, folder, interpreter, version, extras, log)
+
+
+def run_steps(
+    wish: environment.Wish, steps: Sequence[str], needed: list[Beside] | None = None
+) -> Tally:
+    """Make a Python's environment and run steps in it, each of them whatever the others found.
+
+    Args:
+        wish: the environment.
+        steps: names in STEPS.
+        needed: what goes on beside; waited for, and taken out of the list, before the first step
+            that is not in ALONE.
+    """
+    evennia = environment.pinned_evennia(ROOT, wish.version)
+    print(f"\n== Python {wish.version}, Evennia {evennia}", flush=True)
     environment.make(wish, Report())
     tally = Tally()
     for step in steps:
+        while needed and step not in ALONE:
+            one = needed.pop()
+            tally.broken += [] if one.finish() else [one.name]
         tally.add(run_step(step, wish))
     return tally
 
@@ -349,6 +453,8 @@ def run_step(step: str, wish: environment.Wish) -> Tally:
     env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     # Each of some thousand processes would compile the package again.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
+    if step in PROFILES:
+        env["EVENNIA_AI_TEST_PROFILE"] = PROFILES[step]
     if step == "bench":
         env["PYTHONPATH"] = str(ROOT)
     for program, *options in STEPS[step]:

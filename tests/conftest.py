@@ -13,7 +13,9 @@ from hypothesis import settings
 
 # The lowest floors are tested in under a second, so that nobody hesitates to run them.
 settings.register_profile("quick", max_examples=15, deadline=None, database=None, derandomize=True)
-settings.register_profile("thorough", max_examples=1500, deadline=None, database=None)
+# What may build a game for each example; and the lowest floors, whose examples cost nothing.
+settings.register_profile("thorough", max_examples=150, deadline=None, database=None)
+settings.register_profile("thousands", max_examples=1500, deadline=None, database=None)
 settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
 
 

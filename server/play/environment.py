@@ -1,8 +1,8 @@
 """Virtual environments: made, filled from the pins, and left alone while nothing has changed.
 
 The game's own is `.venv`; the test suite's are made here too, with other extras. `uv` fills them in
-a quarter of pip's time. It knows nothing of pip's settings, so where pip is told of other indexes,
-and where uv cannot be had or does not succeed, pip does it.
+a quarter of pip's time. Of pip's settings it is told only whom to trust, so where pip is told of
+other indexes, and where uv cannot be had or does not succeed, pip does it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 COLLECTING = re.compile(r"^\s*Collecting ")
 INSTALLING = re.compile(r"^Installing collected packages: (.+)$")
 INDEX_SETTINGS = (".index-url", ".extra-index-url", ".no-index")
+# Where pip is told whose certificates to trust; the first that is there counts.
+CERTIFICATE_SETTINGS = (":env:.cert", "install.cert", "global.cert")
 UV_STEPS = {"Resolved": "fetching", "Prepared": "unpacking", "Installed": "compiling"}
 UV_STEP = re.compile(rf"^({'|'.join(UV_STEPS)}) (\d+) packages? in ")
 # Takes a few words on the progress, and a new label of the step or "".
@@ -179,21 +181,24 @@ def _install(wish: Wish, show: Progress) -> None:
 
 def _install_by_uv(wish: Wish, wanted: Sequence[str], show: Progress) -> bool:
     """Fill the environment with uv; False where that does not succeed."""
-    uv = _uv_of(wish)
+    code, said = processes.run([*_pip(wish), "config", "list"], cwd=wish.root, log=wish.log)
+    uv = None if code != 0 or _has_indexes(said) else _uv_of(wish)
     if uv is None:
         return False
     command: list[str | Path] = [uv, "pip", "install", "--python", wish.python]
     command += ["--compile-bytecode", *wanted]
     code, _ = processes.run(
-        command, cwd=wish.root, log=wish.log, on_line=lambda line: _follow_uv(line, show)
+        command,
+        cwd=wish.root,
+        log=wish.log,
+        env={**trusting(said), **os.environ},
+        on_line=lambda line: _follow_uv(line, show),
     )
     return code == 0
 
 
 def _uv_of(wish: Wish) -> Path | None:
     """The machine's own uv, or one that pip fetches into the environment."""
-    if _pip_has_indexes(wish):
-        return None
     if found := shutil.which("uv"):
         return Path(found)
     command = [*_pip(wish), "install", "--constraint", "requirements.txt", "uv"]
@@ -202,12 +207,22 @@ def _uv_of(wish: Wish) -> Path | None:
     return uv if code == 0 and uv.exists() else None
 
 
-def _pip_has_indexes(wish: Wish) -> bool:
+def _has_indexes(said: str) -> bool:
     """Tell whether pip is told to look elsewhere than in the public index."""
-    code, said = processes.run([*_pip(wish), "config", "list"], cwd=wish.root, log=wish.log)
     # A folder of this machine that is looked into besides takes nothing away.
     elsewhere = [name for name, _, value in _settings(said) if not value.startswith("file:")]
-    return code != 0 or any(name.endswith(INDEX_SETTINGS) for name in elsewhere)
+    return any(name.endswith(INDEX_SETTINGS) for name in elsewhere)
+
+
+def trusting(said: str) -> dict[str, str]:
+    """The variable that lets uv trust the certificates that pip trusts; none where pip names none.
+
+    Args:
+        said: what `pip config list` said.
+    """
+    named = {name: value for name, _, value in _settings(said)}
+    found = [named[name] for name in CERTIFICATE_SETTINGS if name in named]
+    return {"SSL_CERT_FILE": found[0]} if found else {}
 
 
 def _settings(said: str) -> Iterator[tuple[str, str, str]]:

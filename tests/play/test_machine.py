@@ -110,6 +110,19 @@ class TestEnvironment:
         """What pip says in pages is told in a sentence."""
         assert expected in environment.why_pip_failed(said)
 
+    @pytest.mark.parametrize(
+        ("said", "expected"),
+        [
+            ("global.timeout='60'\n", {}),
+            ("global.cert='/etc/our.crt'\n", {"SSL_CERT_FILE": "/etc/our.crt"}),
+            ("global.cert='/a'\ninstall.cert='/b'\n", {"SSL_CERT_FILE": "/b"}),
+            (":env:.cert='/c'\ninstall.cert='/b'\n", {"SSL_CERT_FILE": "/c"}),
+        ],
+    )
+    def test_uv_trusts_whom_pip_trusts(self, said: str, expected: dict[str, str]) -> None:
+        """Behind a proxy with a certificate of its own, uv would succeed nowhere without it."""
+        assert expected == environment.trusting(said)
+
     def test_an_environment_tells_what_is_in_it(self) -> None:
         """The suite's own has this Python and an Evennia that goes with it."""
         version, evennia = environment.describe(Path(sys.executable))
