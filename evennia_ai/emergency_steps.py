@@ -93,6 +93,7 @@ def fence(script: Assistant, lockout: Lockout) -> Stopping:
     """Void everything under way, in memory only: nothing starts, or goes on, from here on."""
     if (work := work_of(script)) is not None:
         work.is_stopping = True
+        work.stops += 1
         work.epoch += 1
     return Stopping(script, lockout)
 
