@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scene import CONTENDERS
+from benchmarks.scene import CONTENDERS, crowd_of
 from tests.calls import BETWEEN, LAYERS
 from tests.fakes.handle import FakeModel
 
@@ -98,7 +98,7 @@ def by_layer(found: dict[str, dict[str, Any]]) -> str:
 def main() -> None:
     """Build the crowd, let the contenders take turns, print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--crowd", type=int, default=1000)
+    parser.add_argument("--crowd", type=crowd_of, default=1000)
     parser.add_argument("--warm", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

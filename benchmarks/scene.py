@@ -286,6 +286,14 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
     return figures
 
 
+def crowd_of(text: str) -> int:
+    """A number of characters that will do, for a parser of arguments."""
+    if not text.isdecimal() or int(text) < IN_FLIGHT:
+        told = f"{text!r} is no number from {IN_FLIGHT} up: so many are asked at the same time"
+        raise argparse.ArgumentTypeError(told)
+    return int(text)
+
+
 def main() -> None:
     """Read the arguments and do what they say."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -296,6 +304,8 @@ def main() -> None:
     parser.add_argument("--contender", choices=CONTENDERS, default="ours")
     parser.add_argument("--model", default="1,1", help="ports of the scripted model server")
     arguments = parser.parse_args()
+    if arguments.action == "measure":
+        crowd_of(str(arguments.crowd))
     model = FakeModel(*map(int, arguments.model.split(",")))
     remembers = arguments.contender != "without_memory"
     set_up_game(arguments.game, model.root_url, remembers=remembers)

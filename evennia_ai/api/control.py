@@ -58,6 +58,12 @@ def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:
     return stopped.addCallback(lambda done: done.holding(AllStopped(done.data.stopped, refused)))
 
 
+def _clear_all(call: Call) -> Deferred[Result[AllChanged]]:
+    clear = partial(control.clear_all, by=call.by)
+    cleared, refused = _to_all(call, "emergency clear", clear)
+    return cleared.addCallback(lambda done: done.holding(AllChanged(done.data.changed, refused)))
+
+
 def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
     done, refused = _to_all(call, act, change)
     return done.holding(AllChanged(done.data.changed, refused))
@@ -81,7 +87,7 @@ ROWS = (
     ),
     Row(
         Route("POST", "emergency/clear/", "clear-all", "list", SAFETY),
-        lambda call: _change_all(call, "emergency clear", partial(control.clear_all, by=call.by)),
+        _clear_all,
         "Let all stopped assistants go on",
         "All that you have a say over: stops, lockouts and waits; the others are named.",
         result=AllChanged,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from evennia_ai.approvals import store, telling
+from evennia_ai.approvals.settling import is_being_run
 from evennia_ai.approvals.waits import WAITING, is_waiting, leave, resolve
 from evennia_ai.core.safety.questions import Answer, Choice, Question, QuestionOutcome
 from evennia_ai.core.typed_objects import Being
@@ -55,6 +56,17 @@ def _discard(script: Assistant, question: Question, why: str, **facts: Any) -> N
         resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why, **facts)
     else:
         telling.close(script, question, "question_discarded", why, **facts)
+
+
+def discard_of(script: Assistant, person: str) -> None:
+    """Close what an assistant asks at a person's words, but for what somebody waits for, or runs.
+
+    Void what is under way for them first: what waited for an answer is closed by that.
+    """
+    for question in store.stored(script):
+        is_theirs = question.event.get("person") == person
+        if is_theirs and not (is_waiting(question) or is_being_run(question)):
+            _discard(script, question, "whoever it was for is forgotten")
 
 
 def discard_all(script: Assistant, why: str) -> int:

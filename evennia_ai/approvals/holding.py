@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from twisted.internet.defer import CancelledError, Deferred
 
+from evennia_ai.approvals.people import is_assistant
 from evennia_ai.core.hearing.inbox import OWN, TASK
 from evennia_ai.core.safety.questions import Answer
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages import outgoing
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.messages.thinking import FIRST_AFTER_SECONDS
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -62,9 +64,17 @@ async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) ->
 
 
 def _show(script: Assistant, turn: Turn) -> None:
-    """Let the room know that it waits: one line, however many wait."""
-    if turn.event.kind != OWN and next(iter(script.work.aside)) == turn.scope:
-        outgoing.show(script.obj, outgoing.ASKING_LINE, hops=turn.hops)
+    """Let the room know that it waits, once, however many wait; and each who asked, wherever."""
+    body, event = script.obj, turn.event
+    if body is None or event.kind == OWN:
+        return
+    is_first = next(iter(script.work.aside)) == turn.scope
+    if is_first:
+        outgoing.show(body, outgoing.ASKING_LINE, hops=turn.hops)
+    asker = find_being(event.sender_id) if event.kind != TASK else None
+    is_near = asker is not None and getattr(asker, "location", None) is body.location
+    if asker is not None and not (is_first and is_near) and not is_assistant(asker):
+        outgoing.tell(body, asker, outgoing.ASKING_LINE, hops=turn.hops)
 
 
 async def _come_back(script: Assistant, work: Work, seat: Seat) -> None:

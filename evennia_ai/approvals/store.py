@@ -7,7 +7,7 @@ stays for a while with the reason, and is never open again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.core.management.color import no_style
@@ -17,6 +17,7 @@ from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
 
 from evennia_ai import audit
+from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.models import StoredQuestion
 from evennia_ai.models.question import LONG
@@ -208,6 +209,25 @@ def why_closed(number: int) -> str:
     if row is None or row.state == OPEN:
         return ""
     return row.why if row.state == CLOSED else read_back(row).answer
+
+
+def forget(assistant: int, _person: str, name: PersonNames) -> None:
+    """Hide a person's names in what an assistant asked, and in how that ended, in its table.
+
+    The arguments of a call are left: a yes was said, or will be, to these and no others.
+    """
+    for row in StoredQuestion.objects.filter(assistant=assistant):
+        hidden = {"why": name.hidden(row.why)}
+        if row.question:
+            asked = json.loads(row.question)
+            event = _without(asked.get("event", {}), ("sender_name", "body"), name)
+            told = _without(asked, ("prompt", "detail", "by"), name)
+            hidden["question"] = json.dumps({**told, "event": event})
+        StoredQuestion.objects.filter(pk=row.pk).update(**hidden)
+
+
+def _without(row: Mapping[str, Any], keys: Iterable[str], name: PersonNames) -> dict[str, Any]:
+    return {**row, **{key: name.hidden(str(row[key])) for key in keys if key in row}}
 
 
 def remove_all(script: Assistant) -> None:

@@ -6,9 +6,11 @@ undone, the aggregate is forgotten and read again, and what had waited waits aga
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from math import inf
 from threading import RLock
 from typing import Any
 from uuid import UUID
@@ -41,6 +43,8 @@ __all__ = ["Book", "RecordConflictError"]
 
 FLUSH_SECONDS = 1.0
 RETRY_SECONDS = 15.0
+# So many streams are written in one turn of the reactor.
+PORTION = 10
 TRIES = 3
 MOST_STREAMS = 1_000
 MISSING = (
@@ -64,6 +68,8 @@ class Book:
         self._clock = clock
         self._timer: Any = None
         self._streams: dict[UUID, EventStream] = {}
+        self._due: deque[EventStream] = deque()
+        self._has_failed = False
         self._lock = RLock()
         self._is_ready: bool | None = None
 
@@ -207,13 +213,22 @@ class Book:
     def flush(self) -> None:
         """Store all that waits, each stream in a transaction of its own; nothing is timed then."""
         self._cancel()
-        for stream in list(self._streams.values()):
+        self._due, self._has_failed = deque(self._streams.values()), False
+        self._flush_due()
+        self._go_on()
+
+    def _flush_due(self, most: float = inf) -> None:
+        """Store what waits for the streams whose turn it is; of as many at most."""
+        while self._due and (most > 0 or not self._due[0].has_waiting):
+            stream = self._due.popleft()
+            if not stream.has_waiting:
+                continue
+            most -= 1
             try:
                 self.flush_one(stream.whom)
             except Exception:
+                self._has_failed = True
                 logger.log_trace(f"[assistant] {stream.whom.name}: facts wait to be recorded")
-        if self._later is not None and any(s.waiting for s in self._streams.values()):
-            self._timer = self._later(RETRY_SECONDS, self._on_timer)
 
     def flush_one(self, whom: Subject) -> None:
         """Store what waits for one stream.
@@ -231,6 +246,15 @@ class Book:
                 if not tries_left:
                     raise
 
+    def _go_on(self) -> None:
+        """See to the streams that are left, or to what could not be stored, or came meanwhile."""
+        is_more = self._due or any(stream.waiting for stream in self._streams.values())
+        if self._later is None or not is_more:
+            return
+        self._cancel()
+        pause = RETRY_SECONDS if self._has_failed else FLUSH_SECONDS
+        self._timer = self._later(0.0 if self._due else pause, self._on_timer)
+
     def forget(self, whom: Subject) -> None:
         """Ask the database, the next time, what a stream has come to."""
         with self._lock:
@@ -239,9 +263,13 @@ class Book:
     # ---- by itself -------------------------------------------------------------------------
 
     def _on_timer(self) -> None:
+        """Store what waits for some streams; the others follow, each in its turn."""
         self._timer = None
-        self.flush()
-        if self._is_ready:
+        if not self._due:
+            self._due, self._has_failed = deque(self._streams.values()), False
+        self._flush_due(PORTION)
+        self._go_on()
+        if self._is_ready and not self._due:
             self.upkeep.look([stream.whom for stream in self._streams.values()])
 
     def stop(self) -> None:
@@ -255,6 +283,7 @@ class Book:
         self.upkeep.stop()
         self._cancel()
         self._streams.clear()
+        self._due.clear()
         self._is_ready = self._is_ready or None
 
     def _cancel(self) -> None:

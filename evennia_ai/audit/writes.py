@@ -81,11 +81,6 @@ class Write:
         self.is_done = True
         self.then()
 
-    @property
-    def is_open(self) -> bool:
-        """True while the transaction is under way; one that was undone lost its hook."""
-        return any(hook is self.hook for _, hook, _ in self.connection.run_on_commit)
-
 
 @dataclass(slots=True)
 class EventStream:
@@ -127,7 +122,7 @@ class EventStream:
         """True where there is something to write, or may be."""
         if self.waiting or self.is_settled:
             return bool(self.waiting)
-        return any(not (write.is_done or write.is_open) for write in self.writes)
+        return bool(self._cut_off())
 
     def put(self, item: FactItem) -> None:
         """Let an item wait."""
@@ -144,14 +139,21 @@ class EventStream:
         """Find out which writes are undone. What had waited for them waits again."""
         if self.is_settled:
             return
-        for write in reversed(self.writes):
-            if write.is_done or write.is_open:
-                continue
+        for write in reversed(self._cut_off()):
             if not _is_there(write.last):
                 self.wait_again(write.waited)
                 self.aggregate = None
             write.is_done = True
         self.writes = [write for write in self.writes if not write.is_done]
+
+    def _cut_off(self) -> list[Write]:
+        """The writes whose transactions were undone, or are between their commit and its hooks.
+
+        Those under way have hooks; one that was undone lost its own.
+        """
+        connections = {id(write.connection): write.connection for write in self.writes}
+        hooks = {id(hook) for each in connections.values() for _, hook, _ in each.run_on_commit}
+        return [write for write in self.writes if not (write.is_done or id(write.hook) in hooks)]
 
     def note(self, aggregate: Audited, write: Write) -> None:
         """Remember the aggregate after a write that just succeeded."""

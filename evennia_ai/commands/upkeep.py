@@ -13,7 +13,7 @@ from evennia_ai.operations.budget import caps
 from evennia_ai.operations.budget.caps import budget_of, raise_budget
 from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.conversation.hearing import check_hearing
-from evennia_ai.operations.models.choosing import Report
+from evennia_ai.operations.models.choosing import Report, loading_hint
 from evennia_ai.operations.monitoring import health
 from evennia_ai.operations.peers import overview, specialists
 from evennia_ai.operations.tools import held_back, running
@@ -58,7 +58,7 @@ class UpkeepWords(WordCommand):
         if not self.may("check") or (name and (script := self.pick(name)) is None):
             return
         try:
-            checked = operations.check_model(script)
+            loading, checked = loading_hint(script), operations.check_model(script)
         except ConfigurationError as error:
             self.msg(literal(f"The model is not set up: {error}"))
             self._show_hearing(script)
@@ -68,6 +68,8 @@ class UpkeepWords(WordCommand):
         for line in (*fitting.clashes(), *running.broken_modules()):
             self.msg(literal(line))
         self.msg("Asking the model; this takes a moment.")
+        if loading:
+            self.msg(literal(loading))
         self._show_hearing(script)
         checked.addCallback(self._show_report).addErrback(self.show_fault, CHECK_FAILED)
 

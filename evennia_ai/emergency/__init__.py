@@ -8,6 +8,7 @@ from evennia_ai.core.safety.lockout import State
 from evennia_ai.emergency.steps import RETURNED_LINE, lockout_of, state_of
 from evennia_ai.emergency.stopping import (
     PORTION,
+    clear_all,
     clear_emergency_stop,
     count_of_stops,
     finish,
@@ -19,6 +20,7 @@ __all__ = [
     "PORTION",
     "RETURNED_LINE",
     "State",
+    "clear_all",
     "clear_emergency_stop",
     "count_of_stops",
     "finish",

@@ -94,6 +94,7 @@ def fence(script: Assistant, lockout: Lockout) -> Stopping:
     if (work := work_of(script)) is not None:
         # Holds at once, and as long as the stop is not stored; see `state.is_stopped`.
         work.is_stopping = True
+        work.stops += 1
         work.epoch += 1
     return Stopping(script, lockout)
 

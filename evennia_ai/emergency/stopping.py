@@ -7,14 +7,14 @@ is told. `steps` has each of these steps.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 
 from django.db import transaction
 from evennia.utils import logger
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import audit
 from evennia_ai.core.safety.audit_events import fact
@@ -43,7 +43,7 @@ from evennia_ai.emergency.steps import (
     write,
 )
 from evennia_ai.memory import indexing
-from evennia_ai.runtime import services
+from evennia_ai.runtime import portions, services
 from evennia_ai.runtime.assistant import Assistant
 
 # Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
@@ -308,6 +308,42 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")
     return True, CLEARED
+
+
+def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:
+    """Let several assistants act again; of many each in its own time, for the game to go on.
+
+    Whoever is stopped anew before it is its turn stays stopped; so do all that are left when the
+    process ends.
+
+    Returns:
+        How many there was something to clear of, when all is stored.
+    """
+    met = [(script, _stops_of(script)) for script in scripts]
+    steps = _clear_each(met, by)
+    if len(met) > PORTION:
+        return portions.paced(steps)
+    return succeed(portions.finish(steps))
+
+
+def _stops_of(script: Assistant) -> int:
+    work = work_of(script)
+    return work.stops if work is not None else 0
+
+
+def _clear_each(met: Sequence[tuple[Assistant, int]], by: str) -> portions.Steps[int]:
+    """Clear one after the other.
+
+    Args:
+        met: each with the number of its stops when somebody wanted it cleared.
+    """
+    count = 0
+    for script, stops in met:
+        if script.pk is not None and _stops_of(script) == stops:
+            count += clear_emergency_stop(script, by=by)[0]
+            script.beat_soon()
+        yield
+    return count
 
 
 def _let_back(script: Assistant) -> tuple[bool, str]:

@@ -27,7 +27,7 @@ from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
-from evennia_ai.runtime import state
+from evennia_ai.runtime import asked, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 
@@ -196,6 +196,7 @@ def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:
         work.indexing.places.pop(person, None)
     work.tool_cache.clear_all()
     work.recorded.forget()
+    asked.let_go(script)
     # How often they asked in this minute stays: else to be forgotten would be a way round limits.
     if (known := work.senders.people.get(person)) is not None:
         known.answered = known.refused = 0

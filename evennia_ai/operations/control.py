@@ -284,9 +284,16 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
     return Result(ok, f"{script.key}: {message}.")
 
 
-def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Result[ChangedAll]:
-    """Clear the stops and lockouts of several assistants, and let those back who have to wait."""
-    count = sum(clear(script, by=by).ok for script in list(scripts))
+def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[ChangedAll]]:
+    """Clear the stops and lockouts of several assistants, and let those back who have to wait.
+
+    Returns:
+        What was done, when it is stored for all of them.
+    """
+    return emergency.clear_all(scripts, by=by).addCallback(_all_cleared)
+
+
+def _all_cleared(count: int) -> Result[ChangedAll]:
     if not count:
         told = "None of them was stopped, and nobody has to wait; nothing is changed."
         return Result(True, told, ChangedAll(0))

@@ -69,6 +69,7 @@ class Work:
 
     Attributes:
         epoch: goes up whenever everything under way is void.
+        stops: how many emergency stops there were, of one that was stopped already too.
         is_stopping: an emergency stop is not stored yet, or could not be; see `state.is_stopped`.
         in_flight: the Deferred of the running tick, or None.
         compacting: the Deferred of a summary that is being made beside it, or None.
@@ -133,6 +134,7 @@ class Work:
     in_flight: Any = None
     compacting: Any = None
     is_ticking: bool = False
+    stops: int = 0
     is_stopping: bool = False
     is_closing: bool = False
     running: frozenset[str] = frozenset()

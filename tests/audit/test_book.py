@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -11,9 +12,10 @@ from django.test import TestCase, override_settings
 from twisted.python import log
 
 from evennia_ai import audit
+from evennia_ai.audit import writes
 from evennia_ai.audit.writer import Book
 from evennia_ai.core.safety.audit_events import fact
-from evennia_ai.models import RecordedSnapshot
+from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import AuditTest, Script, UndoneError, notes, undone
 
 INSERT = "INSERT INTO"
@@ -154,6 +156,29 @@ class TestUndoing(AuditTest):
             self.book.keep(self.ada, notes("after"))
         assert ["AssistantCreated", "outer", "waited", "after"] == self.events()
         assert ["waited", "AssistantCreated", "outer", "after"] == [told[0] for told in self.told]
+
+    def test_a_rollback_among_many_writes(self) -> None:
+        """Each of them is looked at once, and their order is kept."""
+        calls = 0
+
+        def count(frame: Any, event: str, _: object) -> None:
+            nonlocal calls
+            calls += event == "call" and frame.f_code.co_filename == writes.__file__
+
+        with transaction.atomic():
+            for number in range(2_000):
+                self.book.keep(self.ada, notes(f"{number}"))
+            self.book.record(self.ada, fact("waited"))
+            with undone(), transaction.atomic():
+                self.book.keep(self.ada, notes("inner"))
+                raise UndoneError
+            sys.setprofile(count)
+            self.addCleanup(sys.setprofile, None)
+            self.book.keep(self.ada, notes("after"))
+            sys.setprofile(None)
+        assert calls < 2 * 2_000
+        kept = RecordedEvent.objects.order_by("originator_version").values_list("event", flat=True)
+        assert [*map(str, range(2_000)), "waited", "after"] == list(kept)[1:]
 
     def test_an_outer_rollback(self) -> None:
         """What is around a savepoint takes its writes back too, in their order."""

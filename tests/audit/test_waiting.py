@@ -9,11 +9,11 @@ from django.db import OperationalError, connection
 from twisted.internet.task import Clock as Reactor
 
 from evennia_ai import audit
-from evennia_ai.audit.writer import MOST_STREAMS, Book
+from evennia_ai.audit.writer import FLUSH_SECONDS, MOST_STREAMS, PORTION, Book
 from evennia_ai.audit.writes import MOST_WAITING
 from evennia_ai.core.safety.audit_events import fact
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
-from tests.audit.support import AuditTest, notes, subject
+from tests.audit.support import AuditTest, Script, notes, subject
 
 INSERT = "INSERT INTO"
 
@@ -35,6 +35,28 @@ class TestWaiting(AuditTest):
         assert [] == self.versions()
         self.reactor.advance(1)
         assert ["AssistantCreated", "a", "b"] == self.events()
+
+    def test_many_records_are_stored_in_portions(self) -> None:
+        """The game goes on between two of them; what comes meanwhile waits a second."""
+        crowd = [subject(Script(f"Ada{n}", pk=n + 1)) for n in range(2 * PORTION + 1)]
+        for each in crowd:
+            self.book.record(each, fact("a"))
+        self.reactor.rightNow += 1
+        stored, later = [], self.reactor.callLater
+
+        def look() -> None:
+            stored.append(RecordedEvent.objects.filter(event="a").count())
+            if stored[-1] == PORTION:
+                self.book.record(crowd[0], fact("late"))
+            if stored[-1] < len(crowd):
+                later(0, look)
+
+        later(0, look)
+        self.reactor.advance(0)
+        assert [PORTION, 2 * PORTION, len(crowd)] == stored
+        assert ["AssistantCreated", "a"] == self.events("Ada0")
+        self.reactor.advance(FLUSH_SECONDS)
+        assert ["AssistantCreated", "a", "late"] == self.events("Ada0")
 
     def test_the_game_has_a_record(self) -> None:
         """Caps of the whole game, and who was refused, are on record too."""

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import time
+from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from django.test import override_settings
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant, CmdHistory
+from evennia_ai.llm.local.state import Phase, Snapshot, SupervisorLock, write_snapshot
+from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.scripted import completion
+from evennia_ai.operations.models.choosing import loading_hint
 from evennia_ai.runtime import state
 from tests.shell.support import ShellTest, pump, services, whispers
 
@@ -220,6 +229,25 @@ class TestCheck(CommandTest):
         )
         assert self.assistant("check edda").startswith("There is no assistant named edda.")
         assert [] == self.model.bodies
+
+    def test_a_demo_brain_that_is_loaded_is_said(self) -> None:
+        """Since when and what to do; nothing of one that answers, or is not at work."""
+        state.write(self.ada_script, llm_provider="local")
+        with TemporaryDirectory() as game, override_settings(GAME_DIR=game):
+            (folder, _) = places_of_game()
+            folder.mkdir(parents=True)
+            lock = SupervisorLock(folder)
+            assert lock.acquire()
+            lock.sign()
+            model = Snapshot(Phase.STARTING, os.getpid(), "qwen", started_at=time.time())
+            write_snapshot(folder, model)
+            told = loading_hint(self.ada_script)
+            assert "is being loaded, since " in told
+            assert f"its log says why: {folder}" in told
+            write_snapshot(folder, replace(model, phase=Phase.READY))
+            assert "" == loading_hint(self.ada_script)
+            write_snapshot(folder, replace(model, pid=1))
+            assert "" == loading_hint(self.ada_script)
 
     def test_the_answer_may_come_later(self) -> None:
         """The command returns at once; the report follows."""

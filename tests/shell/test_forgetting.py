@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from evennia_ai import operations
+from evennia_ai import approvals, operations
+from evennia_ai.approvals import ending, store
+from evennia_ai.core.hearing.inbox import MESSAGE, Event
 from evennia_ai.core.memory.recollection import WORLD, place_audience
+from evennia_ai.core.safety.questions import YES_NO, ApprovalRequest, Question
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
 from evennia_ai.llm.scripted import completion
@@ -21,6 +24,8 @@ from tests.shell.support import pump, says, whispers
 # Words that only Mira said, or that only she was told.
 MARKS = ("xylophone", "quagmire", "zeppelin", "juniper", "kestrel", "obsidian", "marzipan")
 TOMS = ("lighthouse", "harbour", "barnacle")
+# What Ada is at as she asks people something: what Tom, whom nobody knows, said.
+ASKED = Event("e1", MESSAGE, "whisper", "#0", "Tom", "tell Mira", 1.0, 0, 0, 0.0).as_stored()
 
 
 class BrokenError(Exception):
@@ -172,6 +177,40 @@ class TestEverywhere(ForgettingTest):
         left = state.read(self.ada_script, "projects")["slots"]
         assert {"atlas": "somebody's"} == {key: each["summary"] for key, each in left.items()}
         assert ["somebody was here"] == [n["text"] for n in state.read(self.ada_script, "notes")]
+
+
+class TestQuestions(ForgettingTest):
+    """What Ada asks people, and how that ended."""
+
+    def test_an_answer_has_no_name_any_more(self) -> None:
+        """Of a question that is closed, and of one whose answer waits, also after a restart."""
+        for number in (1, 2):
+            key = f"tick {number} max_iterations"
+            asking = ApprovalRequest(key, "safety.limit.max_iterations", "May MirasAccount go on?")
+            store.begin(self.ada_script, Question(asking, number=number, event=ASKED))
+        first, second = approvals.stored(self.ada_script)
+        store.close(self.ada_script, first, "Mira answered no")
+        ending.give(self.ada_script, second, YES_NO[0], self.mira)
+        self.settle()
+        self.forget_mira()
+        assert "somebody answered no" == approvals.why_closed(1)
+        (kept,) = approvals.stored(self.ada_script)
+        assert ("somebody", "May somebody go on?") == (kept.by, kept.asking.prompt)
+        assert "tell somebody" == kept.event["body"]
+        assert "somebody answered yes" == approvals.why_closed(2)
+
+    def test_what_it_asks_at_her_words_is_closed(self) -> None:
+        """Nobody can say yes to it any more; what it asks for others stays, with its arguments."""
+        call = {"tool": "dig", "arguments": {"name": "Mira's attic"}}
+        hers = {**ASKED, "person": self.miras, "sender_name": "Mira", "body": "dig a xylophone"}
+        for number, event in ((1, hers), (2, ASKED)):
+            asking = ApprovalRequest(f"call {number}", "tool.dig", "may I dig?")
+            store.begin(self.ada_script, Question(asking, number=number, call=call, event=event))
+        assert self.found("xylophone")
+        self.forget_mira()
+        assert {} == self.found("xylophone")
+        assert "forgotten" in approvals.why_closed(1)
+        assert [(2, call)] == [(q.number, q.call) for q in approvals.stored(self.ada_script)]
 
 
 class TestTalk(ForgettingTest):

@@ -19,7 +19,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import PORTION, state_of, stop_all, stopping, trigger_emergency_stop
 from evennia_ai.operations.audit import log
 from evennia_ai.operations.tools.running import execute_tool
-from evennia_ai.runtime import services, state, turns
+from evennia_ai.runtime import portions, services, state, turns
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump, whispers
 
@@ -210,7 +210,9 @@ class TestMany(SafetyTest):
         stopped = stop_all(crowd, "a fire", "Tom")
         crowd[0].at_server_shutdown()
         assert (PORTION + 1, State.STOPPED) == (stopped.result, state_of(crowd[-1]))
-        operations.clear_all(crowd)
+        cleared = operations.clear_all(crowd)
+        pump()
+        assert PORTION + 1 == cleared.result.data.changed
         stopped = stop_all(crowd, "a fire", "Tom")
         assert operations.clear(crowd[-1]).ok
         assert (PORTION + 1, State.WAITING_FOR_EVENT) == (stopped.result, state_of(crowd[-1]))
@@ -322,6 +324,42 @@ class TestPortions(SafetyTest):
         self.crowd[-1].at_server_shutdown()
         assert (5, 5) == (stopped.result, self.model.cancelled)
         assert {State.STOPPED} == {state_of(script) for script in self.crowd}
+
+    def test_all_are_cleared_each_in_its_own_time(self) -> None:
+        """The game goes on meanwhile; whoever is stopped anew before its turn stays stopped."""
+        stop_all(self.crowd, "a fire", "Tom")
+        pump()
+        with mock.patch.object(portions, "SLICE_SECONDS", 0.0):
+            cleared, seen = operations.clear_all(self.crowd, by="Mira"), []
+
+            def look() -> None:
+                seen.append(sum(not script.db.emergency_stop for script in self.crowd))
+                if seen[-1] == 2:
+                    trigger_emergency_stop(self.crowd[-1], "again", by="Tom")
+                    trigger_emergency_stop(self.crowd[0], "again", by="Tom")
+                    self.crowd[-2].delete()
+                elif not cleared.called:
+                    reactor.callLater(0, look)
+
+            look()
+            pump()
+        assert [0, 1, 2] == sorted(set(seen))
+        assert 3 == cleared.result.data.changed
+        states = [state_of(script) is State.STOPPED for script in self.crowd if script.pk]
+        assert [True, False, False, True] == states
+
+    def test_a_crash_while_all_are_cleared(self) -> None:
+        """Those that were cleared are so on record, and the others are stopped."""
+        stop_all(self.crowd, "a fire", "Tom")
+        pump()
+        audit.flush()
+        with self.audited() as records, mock.patch.object(portions, "SLICE_SECONDS", 0.0):
+            cleared = operations.clear_all(self.crowd).addErrback(str)
+            reactor.iterate(0)
+            cleared.cancel()
+            pump()
+        assert 1 == [event for event, _ in records].count("EmergencyStopCleared")
+        assert [False, True, True, True, True] == [s.db.emergency_stop for s in self.crowd]
 
 
 class TestOverALockout(SafetyTest):

@@ -139,6 +139,15 @@ class TestMeanwhile(AsideTest):
         assert [PAUSES] == self.mira.heard_from(self.ada)
         assert [PAUSES] == self.told()
 
+    def test_each_who_asked_reads_one_line(self) -> None:
+        """Also who asks while she waits for somebody else's answer already."""
+        self.clock.advance(2)
+        self.ask("whisper Ada = find the atlas", *STEPS, person=self.mira)
+        self.clock.advance(2)
+        pump()
+        assert [PAUSES, PAUSES] == self.mira.heard_from(self.ada)
+        assert [PAUSES] == self.told()
+
     def test_an_act_of_her_own_waits_too(self) -> None:
         """Others are answered, it begins no second one, and it goes on after the yes."""
         operations.stop(self.ada_script, "test")

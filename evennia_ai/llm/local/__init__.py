@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evennia_ai.llm.local.control import ensure_running as ensure_running
     from evennia_ai.llm.local.control import find_running as find_running
     from evennia_ai.llm.local.control import is_installed as is_installed
+    from evennia_ai.llm.local.control import loading as loading
     from evennia_ai.llm.local.control import stop as stop
     from evennia_ai.llm.local.errors import MissingRuntimeError as MissingRuntimeError
     from evennia_ai.llm.local.errors import StartError as StartError
@@ -35,6 +36,7 @@ _HOMES = {
     "has_weights": "evennia_ai.llm.local.weights",
     "is_installed": "evennia_ai.llm.local.control",
     "is_small": "evennia_ai.llm.local.weights",
+    "loading": "evennia_ai.llm.local.control",
     "stop": "evennia_ai.llm.local.control",
 }
 

@@ -127,6 +127,19 @@ def describe(state_dir: Path) -> str:
     return f"The embedded model is {snapshot.phase}{_because(snapshot)}."
 
 
+def loading(state_dir: Path) -> str:
+    """Since when the model of this folder is being loaded, and what to do; "" where it is not."""
+    snapshot = read_snapshot(state_dir)
+    is_loading = snapshot is not None and snapshot.phase in (Phase.STARTING, Phase.RESTARTING)
+    if snapshot is None or not is_loading or supervisor_pid(state_dir) != snapshot.pid:
+        return ""
+    since = time.strftime("%H:%M:%S", time.localtime(snapshot.started_at))
+    return (
+        f"The demo brain is being loaded, since {since}; wait for it, a minute or two. If it does "
+        f"not come to an answer, its log says why: {log_path(state_dir)}"
+    )
+
+
 def launch(
     state_dir: Path,
     name: str,

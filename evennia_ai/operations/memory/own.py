@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from django.db.models import QuerySet
 
-from evennia_ai import audit
+from evennia_ai import approvals, audit
 from evennia_ai.agent import tracing
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
@@ -355,7 +355,8 @@ def forget_everything(
     person = person_id(being)
     with signed(by):
         _drop_under_way(script, person, with_waiting=with_waiting)
-        count = forgetting.forget_person(script, person, tracing.forget, tasks.forget)
+        elsewhere = tracing.forget, tasks.forget, approvals.forget
+        count = forgetting.forget_person(script, person, *elsewhere)
     whom, name = "you" if not by else "them", _name(script, being, by)
     told = f"{name} forgot {whom}: {counted(count, 'memories')}, and all talk with {whom}. {KEPT}"
     return Result(True, told, ForgottenPerson(count, KEPT))
@@ -393,4 +394,5 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     ]
     if gone:
         state.discard(script, gone)
+    approvals.discard_of(script, person)
     script.beat_soon()

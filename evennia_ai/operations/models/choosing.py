@@ -17,6 +17,7 @@ from evennia_ai.llm.check import CheckResult, check_endpoints
 from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
+from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.operations.models.shown_prompts import next_prompt
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result
@@ -44,6 +45,16 @@ def brain_hint(script: AssistantScript) -> str:
         return NO_BRAIN.format(why="the package of the demo brain is not installed")
     megabytes = round(QWEN.size_bytes / 1e6)
     return "" if local.has_weights() else NOT_FETCHED.format(size=megabytes)
+
+
+def loading_hint(script: AssistantScript | None) -> str:
+    """The words for staff while the demo brain of an assistant, or of the game, is loaded.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    endpoint = script.endpoint() if script is not None else services.endpoint()
+    return local.loading(places_of_game()[0]) if endpoint.is_local else ""
 
 
 @dataclass(frozen=True, slots=True)
