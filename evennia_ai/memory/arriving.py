@@ -30,7 +30,7 @@ _UNDER_WAY: set[int] = set()
 def begin() -> int:
     """A number for an assistant that is on its way; no other script gets it any more."""
     with transaction.atomic():
-        # Without `save`, in which Evennia would make a living script of it.
+        # It sends no signal, at which Evennia would make a living script of it.
         (row,) = ScriptDB.objects.bulk_create([ScriptDB(db_key=ARRIVING)])
         number = int(row.pk)
         # The number of a row that is gone is given to no other.

@@ -198,6 +198,7 @@ class Queued:
         try:
             if self._dropped:
                 board.drop(self._dropped)
+                # Not before: where the database fails the next look takes them back.
                 self._dropped.clear()
             found = board.over(self._run, AT_ONE_GO)
         except DatabaseError as error:

@@ -63,7 +63,7 @@ def take_back(script: Assistant, turn: Turn) -> None:
     if turn.event.kind != inbox.OWN:
         waiting = inbox.without_saved_turn(waiting, ids)
     turns.keep(script, turn, pending_events=waiting, current_tool_call=turns.as_noted(turn))
-    # Running again, so that nobody else takes its events or pushes them out.
+    # Running before its seat leaves `aside`: at no moment its events can be pushed out.
     work.inbox, work.running = waiting, frozenset(ids)
 
 
