@@ -58,7 +58,7 @@ class AllAtOnce(ModelAttributeBackend):
 
     def query_key(self, key: str, category: str | None) -> list[Any]:
         """The link to one attribute; asked only for what is not in the cache."""
-        # A game that turns Evennia's cache off lets other processes write attributes too.
+        # Where a game turns Evennia's cache off nothing that was read may be kept.
         if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
             return list(super().query_key(key, category))
         if not self._is_loaded:
