@@ -32,6 +32,7 @@ _OWN_CLASS = "class_without_ears"
 # Handlers that Evennia keeps on an object and that a class with ears makes otherwise.
 _HANDLERS = ("permissions",)
 _MADE: dict[type, type] = {}
+# A class of `with_ears` has a `__class__` of its own, which a plain assignment would call.
 _set_class = object.__dict__["__class__"].__set__
 
 
@@ -80,6 +81,7 @@ class AssistantMixin(_Typeclass):
         """Let its assistant go before the game deletes it: that keeps what it knows."""
         is_let = bool(super().at_object_delete())
         script = self.assistant_script
+        # The script may have been deleted before, or moved into another body.
         if is_let and script is not None and script.pk is not None and script.obj == self:
             script.lose_body()
         return is_let
@@ -113,6 +115,7 @@ class AssistantMixin(_Typeclass):
                 hearing.hear_channel(script, message, channel, senders, kwargs)
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear the channel {channel}")
+        # An account that listens itself is sent the line already.
         if self.sessions.count() and not channel.subscriptions.has(self.account):
             line = DefaultAccount.at_pre_channel_msg(self, message, channel, senders, **kwargs)
             self.msg(text=(line, {"from_channel": channel.id}))
@@ -172,6 +175,7 @@ EARLY = (
     "instead. Import `AssistantMixin` there, which needs no class of yours, or import it further "
     "down than your class."
 )
+# Reentrant: to find the game's class imports its module, which may ask for ours again.
 _BUILDING = threading.RLock()
 
 
@@ -198,6 +202,7 @@ def __getattr__(name: str) -> Any:
     if name != NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with _BUILDING:
+        # Another thread may have been first; instances of two such classes would not be alike.
         if NAME not in globals():
             globals()[NAME] = _build(_base())
         return globals()[NAME]
@@ -207,6 +212,7 @@ def _base() -> type:
     """The class of the game's characters; Evennia's own where it cannot be had."""
     path, fallback = settings.BASE_CHARACTER_TYPECLASS, settings.FALLBACK_CHARACTER_TYPECLASS
     module, _, name = path.rpartition(".")
+    # A game may name this very class as its own, and it cannot stand on itself.
     if path == f"{__name__}.{NAME}":
         path = fallback
     elif _is_half_imported(module, name):
@@ -220,6 +226,7 @@ def _base() -> type:
 def _is_half_imported(module: str, name: str) -> bool:
     loaded = sys.modules.get(module)
     spec = getattr(loaded, "__spec__", None)
+    # The import system sets it while the module's code runs; nothing public tells as much.
     return bool(getattr(spec, "_initializing", False)) and not hasattr(loaded, name)
 
 
@@ -231,6 +238,7 @@ def _build(base: type) -> type:
         "__qualname__": NAME,
         "__doc__": "A character that an AssistantScript moves; it stands on the game's own class.",
     }
+    # By the metaclass, as a `class` statement: it is a typeclass, and Django knows it.
     return type(base)(NAME, (_AssistantBody, *bases), namespace)
 
 
@@ -263,6 +271,7 @@ def with_ears(own: type) -> type:
             "__class__": property(_shown_class, _change_class),
             _OWN_CLASS: own,
         }
+        # Past the metaclass, which would register another model with Django.
         _MADE[own] = type.__new__(type(own), own.__name__, (AssistantMixin, own), namespace)
     return _MADE[own]
 
@@ -279,5 +288,6 @@ def _change_class(body: GameObject, own: type) -> None:
 
 def _turn_into(body: GameObject, kind: type) -> None:
     _set_class(body, kind)
+    # Evennia keeps a handler in the instance once it is made; the new class makes its own.
     for name in _HANDLERS:
         body.__dict__.pop(name, None)

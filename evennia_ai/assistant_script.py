@@ -112,6 +112,7 @@ class AssistantScript(NearBody, DefaultScript):
         """Set the timer; all other settings keep their defaults until somebody sets them."""
         self.persistent = True
         self.interval = state.DEFAULTS["tick_rate"]
+        # Else Evennia fires the timer at once, before whoever makes it has set anything.
         self.start_delay = True
 
     def at_start(self, **kwargs: Any) -> None:
@@ -121,6 +122,7 @@ class AssistantScript(NearBody, DefaultScript):
             return
         if self.work is None or self.work.is_closing:
             self._load_tools()
+            # Asked for now, so that they connect before a turn needs them.
             services.remote_servers()
             services.remote_specialists()
             self.work = state.rebuild(self)

@@ -104,9 +104,12 @@ def guarded(script: Assistant, *, is_by_hand: bool = False) -> Toolbox:
     tools: Toolbox = RemoteTools(own, servers, own.check) if servers.are_any else own
     if not is_by_hand:
         tools = Confined(tools, Guard(script, own.check))
+    # Innermost of all that judges outcomes, so that the breaker counts each try by itself.
     tools = Protected(tools, work.breakers, _report, ScriptCheckpoints(script).fence)
+    # The script's clock, so that a test can let the waits between tries pass.
     wait = partial(deferLater, clock)
     tools = Retried(tools, _TOOL_RETRY_CONFIG, wait, clock.seconds, randomness.random)
+    # Outermost: what is answered from the cache asks neither the breaker nor the tool.
     return Cached(tools, work.tool_cache, Deferred.fromCoroutine)
 
 
@@ -125,6 +128,7 @@ def _ask(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     """
     body = CharacterTools(script.obj, script.clock)
     spec = services.remote_servers().beside(body.specs())[call.name]
+    # The guard itself stands further in, where a call gets only after the yes.
     problem = Guard(script, body.check).refusal(turn, spec, call)
     if problem:
         return ToolResult(False, problem, Fault.DENIED)
@@ -146,8 +150,10 @@ def toolbox(
         is_grounded: what it could look at is told already: it only answers, or uses a tool of the
             game.
     """
+    # Inside of the question: a call that waits for a yes is not noted as about to happen.
     tools: Toolbox = Noted(guarded(script), ScriptCheckpoints(script))
     tools = Confirmed(tools, partial(_ask, script), pattern.dangerous_requires_confirm)
+    # Before the question: nobody is asked about an answer that comes too late.
     tools = Timely(tools, Moments(script, partial(_offers, script, turn, pattern)))
     return offered(script, turn, pattern, tools, is_small=is_small, is_grounded=is_grounded)
 
@@ -163,6 +169,7 @@ def offered(
 ) -> Toolbox:
     """Those of some tools that one turn has, behind the gate; the arguments are `toolbox`'s."""
     hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
+    # Stage directions in what it says are posed only where it may pose.
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
     if is_small:
@@ -170,6 +177,7 @@ def offered(
         tools = Fitted(tools, turn.event, own | specs_of_game().keys())
     elif not is_by_need(turn, tools.specs()):
         tools = Findable(tools, turn.found, services.most_tools())
+    # Arguments are judged first of all: a person is never asked about a call that cannot be run.
     return Gated(tools, arguments_problem)
 
 
@@ -181,6 +189,7 @@ def _offers(script: Assistant, turn: Turn, pattern: ExecutionPattern, name: str)
 
 def _forbidden(body: GameObject) -> frozenset[str]:
     """The tools that a lock keeps from it; they are not even shown to the model."""
+    # Only kinds that have a lock: Evennia answers no for one that has none.
     kinds = [kind for kind in kinds_of_locks(body) if kind.startswith(LOCK)]
     return frozenset(kind.removeprefix(LOCK) for kind in kinds if not body.access(body, kind))
 
@@ -202,6 +211,7 @@ def execute_react_loop(
     offered = toolbox(
         script, turn, pattern, is_small=model.is_small, is_grounded=model.scene.is_grounded
     )
+    # Logged outside of the time limit: a call that took too long is in the record as well.
     tools = Logged(Timed(offered, model.time.left), script.clock.seconds)
     ports = Ports(
         model,
@@ -214,6 +224,7 @@ def execute_react_loop(
     )
     ring = script.work.recorded
     running = partial(_run, script, turn, pattern)
+    # Where nothing is recorded the loop has the bare ports, and pays nothing for it.
     if not ring.is_on:
         return Deferred.fromCoroutine(running(ports))
     return Deferred.fromCoroutine(ring.run(turn, ports, running, script.clock.seconds))
@@ -229,6 +240,7 @@ async def _run(script: Assistant, turn: Turn, pattern: ExecutionPattern, ports: 
     try:
         return await tick.run(turn, ports, pattern)
     finally:
+        # The world goes on between two turns; what was seen in this one holds no longer.
         script.work.tool_cache.clear_tick()
 
 
@@ -243,6 +255,7 @@ def execute_tool_call(
     tools = Logged(Gated(guarded(script, is_by_hand=True), arguments_problem), script.clock.seconds)
     beside = script.work.beside
     running = Deferred.fromCoroutine(_run_by_hand(script, tools, call, turn, settle))
+    # Most tools end at once; only what still runs is there for a stop to cancel.
     if running.called:
         return running
     beside.add(running)

@@ -44,6 +44,7 @@ def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
         return ToolResult(False, str(error), Fault.FAILED, error)
     telling.record("question_asked", script, question, people=question.people)
     store.begin(script, question)
+    # Once it is stored, so that whoever answers at once finds it.
     telling.announce()
     look_later(script, question)
     names = ", ".join(name_of(person, script.obj) for person in people)

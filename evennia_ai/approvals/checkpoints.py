@@ -184,6 +184,7 @@ def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
     if met in _RAISED:
         return
     if len(_RAISED) >= MOST_KEPT:
+        # At worst an answer that some still share raises its cap once more.
         _RAISED.clear()
     ledger.grant(hit, decision.extension, by=decision.reason.value)
     _RAISED.add(met)  # not before: a ledger that was away is asked again by the next turn

@@ -28,6 +28,7 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
         answer = Answer(QuestionOutcome.ANSWERED, choice.id, by.key)
         resolve(waiting, answer, "question_answered", f"{by.key} answered {choice.id}", **facts)
         return True
+    # A restart has set it, after which whoever asked may be on the way back.
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
     kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
     telling.record("question_answered", script, question, is_kept=True, **facts)

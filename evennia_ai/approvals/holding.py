@@ -48,12 +48,14 @@ async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) ->
     work = script.work
     aside.hold(script, seat.turn)
     work.aside[seat.turn.scope], work.seat = seat, None
+    # Last: with the place free the next turn may begin.
     seat.step_aside()
     showing = script.clock.callLater(FIRST_AFTER_SECONDS, _show, script, seat.turn)
     try:
         answer = await asked
         return answer
     except CancelledError:
+        # A turn that is void does not come back to the place.
         seat = None
         raise
     finally:

@@ -27,6 +27,7 @@ def move_in(script: Assistant) -> None:
     try:
         with transaction.atomic():
             found = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
+            # Before they are put in, so that no new question gets the number of one of them.
             store.next_number(*(question.number for question in found))
             for question in found:
                 store.insert(script, _as_new(question))

@@ -157,6 +157,7 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
     by = str(state.read(script, "confirm_by"))
     if by == ASKER:
         being = find_being(event.sender_id)
+        # After a hop the sender is another assistant, which allows nothing.
         return [being] if being is not None and not event.hops else []
     online = _online()
     if by == STAFF:

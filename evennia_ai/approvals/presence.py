@@ -96,6 +96,7 @@ def _guarded(act: Callable[[], None]) -> None:
 
 
 def _on_login(sender: Account, **_: Any) -> None:
+    # Each guarded by itself, so that one that fails keeps none of the others from running.
     _guarded(lambda: _greet(sender))
     _guarded(review)
     _guarded(_call)

@@ -108,6 +108,7 @@ def _go_on(script: Assistant, question: Question) -> Waiting:
 def _left(script: Assistant, question: Question) -> float:
     """Seconds that a question has left; 0: it never ends."""
     ends = question.expires_at
+    # Never 0, which means for ever.
     return max(0.001, ends - float(script.clock.seconds())) if ends else 0.0
 
 
@@ -121,6 +122,7 @@ def _join(waiting: Waiting, script: Assistant, timeout_seconds: float) -> Deferr
         waiter.timer = script.clock.callLater(timeout_seconds, _time_out, waiting, waiter)
     _note_end(waiting, timeout_seconds, is_first=is_first)
     telling.announce()
+    # Whoever was asked may have left by now, and nothing else would begin the grace for that.
     review()
     return deferred
 
@@ -131,6 +133,7 @@ def _note_end(waiting: Waiting, timeout_seconds: float, *, is_first: bool) -> No
         return
     ends = waiting.owner.clock.seconds() + timeout_seconds if timeout_seconds > 0 else 0.0
     if not is_first:
+        # The longest of the waits counts, and 0 is for ever.
         ends = max(ends, question.expires_at) if ends and question.expires_at else 0.0
     store.put(waiting.owner, replace(question, expires_at=ends))
 
@@ -161,4 +164,5 @@ def _time_out(waiting: Waiting, waiter: Waiter) -> None:
         if not leave(waiting, waiter):
             end(waiting, "question_timeout", "nobody answered in time")
     finally:
+        # Whoever waits goes on also where the question could not be closed.
         waiter.deferred.callback(Answer(QuestionOutcome.TIMEOUT))

@@ -28,6 +28,7 @@ UNKNOWN = "the game stopped meanwhile, and nobody knows whether it was done"
 def call_of(question: Question) -> ToolCall:
     """The call that a question is about."""
     asked = question.call
+    # One id for one yes, by which the record shows after a crash whether it was run.
     return ToolCall(f"question_{question.number}", asked["tool"], asked["arguments"])
 
 

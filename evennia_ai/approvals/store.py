@@ -68,9 +68,11 @@ def _draw(number: int | None = None) -> int:
     row = StoredQuestion.objects.create(pk=number, assistant=0, asked_at=0.0, state=CLOSED)
     if number is not None:
         with connection.cursor() as cursor:
+            # PostgreSQL counts on only from numbers that it drew itself.
             for sql in connection.ops.sequence_reset_sql(no_style(), [StoredQuestion]):
                 cursor.execute(sql)
     drawn = int(row.pk)
+    # Its number stays used: the table gives none twice.
     row.delete()
     return drawn
 
@@ -156,6 +158,7 @@ def _columns(script: Assistant, question: Question) -> dict[str, Any]:
 def _prune() -> None:
     """Remove what was closed longest ago."""
     closed = StoredQuestion.objects.filter(state=CLOSED).order_by("-closed_at", "-pk")
+    # No more at once, since whoever answers a question waits for it.
     old = list(closed.values_list("pk", flat=True)[MOST_REMEMBERED : 2 * MOST_REMEMBERED])
     if old:
         StoredQuestion.objects.filter(pk__in=old).delete()

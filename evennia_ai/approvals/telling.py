@@ -55,6 +55,7 @@ def _put_next(person: str, entries: list[store.Entry]) -> None:
     if being is None or not tell(person, question, as_seen(question, script, being).line()):
         return
     shown = replace(question, told=(*question.told, person))
+    # In the list too: the next person may be told of the same question, and adds to `told`.
     entries[place] = (script, shown)
     store.put(script, shown)
 

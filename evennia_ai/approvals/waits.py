@@ -83,6 +83,7 @@ def start_anew() -> None:
 def is_waiting(question: Question) -> bool:
     """True where somebody in this process waits for it."""
     found = WAITING.get(question.asking.key)
+    # The same key may be asked once more, under another number.
     return found is not None and found.number == question.number
 
 

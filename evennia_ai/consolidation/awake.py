@@ -102,6 +102,7 @@ def _run(script: Assistant, asked: Coroutine[Any, Any, None], what: str) -> None
 def _close(
     script: Assistant, work: Work, running: Deferred[None], what: str, outcome: Failure | None
 ) -> None:
+    # A stop may have cleared it, and something else begun since.
     if work.resting is running:
         work.resting = None
     if not isinstance(outcome, Failure) or outcome.check(*UNTOLD):

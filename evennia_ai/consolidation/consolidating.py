@@ -27,6 +27,7 @@ from evennia_ai.runtime.fence import Fence
 from evennia_ai.tools.inner_calls import Asker, config_of
 
 AT_ONCE = 20
+# Far more than are shown at once: entries of other audiences stand between.
 LOOKED_AT = 400
 # Of what is known, so many facts for each entry, and so many in all.
 NEAR_EACH, MOST_KNOWN = 4, 24
@@ -120,6 +121,7 @@ async def sort_out(
     fit = [(item, memory) for item, memory in zip(drawn, made, strict=True) if memory is not None]
     batch.superseded = superseding.superseded(fit, known)
     over = [old.key for old, _ in batch.superseded]
+    # What is over no longer counts as known: the same words may hold again.
     batch.new = unknown(script, [memory for _, memory in fit], over)
 
 

@@ -52,6 +52,7 @@ def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]
     cites = tuple(source.key for source in cited)
     audience = cited[0].audience
     return Recollection(
+        # Made of what it rests on and says: a step that is done twice keeps it once.
         key=uuid5(_SPACE, "\n".join((kind, audience, *sorted(cites), item.text))).hex,
         kind=kind,
         text=item.text,

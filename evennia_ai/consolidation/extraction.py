@@ -87,6 +87,7 @@ async def draw(
         asker.fence.check()
         if not batch.is_read:
             left += [entry.id for entry in batch.entries]
+        # Else an entry was corrected or forgotten while the model read: it is read anew.
         elif batch.is_as_it_was:
             told = fact("memories_kept", count=len(batch.new), why=why)
             state.write(script, told, extra_writes=batch.write)

@@ -96,6 +96,7 @@ class NightWork(MemoryWork):
         try:
             return await MemoryWork.ask(self, request, context_type, purpose, evidence)
         finally:
+            # Also of a call that failed, which may have used some.
             self._count_tokens()
 
     def _count_tokens(self) -> None:
@@ -121,6 +122,7 @@ class NightWork(MemoryWork):
         """
         values |= self.moved(cursor, counted)
         MemoryWork.keep(self, *facts, extra_writes=extra_writes, **values)
+        # Only once it is stored: what a stop cut off is done anew.
         self.note_kept(values)
 
     def moved(

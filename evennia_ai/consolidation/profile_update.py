@@ -43,6 +43,7 @@ async def update_profiles(night: NightWork) -> bool:
             return True
         attributes = _with(attributes, group, portrait)
         favours.append(portrait.favour)
+    # No cursor goes along, so that the next piece looks at this being anew.
     if not _is_as_it_was(script, profile.entity, known, observations):
         night.keep()
         return True

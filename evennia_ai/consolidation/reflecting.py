@@ -87,6 +87,7 @@ def due(script: Assistant, threshold: int | None = None) -> Round | None:
     named = groups(sums, threshold)
     if not named:
         return None
+    # What is written while the round goes on belongs to the next one.
     newest = rows.of(script.pk, kind=MemoryKind.JOURNAL).aggregate(newest=Max("id"))["newest"]
     importance = sum(importance for importance, _ in sums.values())
     return {"groups": named, "since": since, "upto": newest, "importance": importance}

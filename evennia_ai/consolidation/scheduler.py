@@ -61,6 +61,7 @@ def move_of(script: Assistant) -> SleepMove | None:
     """The next beat's move about sleep, or None. Asked at every idle beat: no statement."""
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
+        # What was begun while awake may not be over yet.
         has_work = has_work and script.work.resting is None
         is_called, is_over = queueing.is_called(script), modes.is_over(script)
         return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
@@ -123,6 +124,7 @@ def rest(script: Assistant) -> Deferred[bool]:
 def step(script: Assistant) -> Deferred[None]:
     """One piece of the night's work. It never fails, and can be stopped as a tick."""
     work = script.work
+    # As a tick, so that no turn begins beside a piece of the night.
     work.is_ticking = True
     running = Deferred.fromCoroutine(_piece(script))
     if not running.called:
@@ -179,6 +181,7 @@ async def _try(night: NightWork, due: rules.NightStep) -> bool:
         why = str(error)
     except AssistantError as error:
         why = str(error)
+        # The steps after it ask no more in this piece: the service is away for them too.
         night.asker, night.absence = None, why
         logger.log_warn(f"[assistant] {script.key} sleeps without its model: {why}")
     except Exception as error:

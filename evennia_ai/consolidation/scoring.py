@@ -10,6 +10,7 @@ from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory_store import rows
 
 AT_ONCE = 20
+# Far more than are shown at once: entries of other audiences stand between.
 LOOKED_AT = 400
 GUESSED, JUDGED = "heuristic", "llm"
 

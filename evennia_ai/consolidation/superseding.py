@@ -80,6 +80,7 @@ def mark(assistant: int, pairs: Iterable[Pair]) -> None:
 
 def _drop_attribute(assistant: int, old: Recollection) -> None:
     """Drop an attribute from the speaker's profile that says the same as a fact that is over."""
+    # A fact that is nobody's finds none, as no entity is NULL.
     for profile in EntityProfile.objects.filter(assistant=assistant, entity=old.person or None):
         left = [
             item

@@ -40,6 +40,7 @@ async def compact(night: NightWork) -> bool:
 
     def extra_values(used: TokenUsage) -> Mapping[str, Any]:
         asker.tokens += used.total_tokens
+        # These go with the summary's own write: both are stored, or neither is.
         values.update(night.moved(counted={"summaries": 1}))
         return values
 
@@ -103,6 +104,7 @@ async def end(night: NightWork) -> bool:
         **{name: figures[name] for name in ("night", "tokens", "counts", "put_off")},
         "at": script.clock.seconds(),
     }
+    # Before it is stored: what is written has to say that nothing is left to do.
     night.go_on()
     night.keep(told, last_night=last_night, reflection_state=reflection)
     return True

@@ -30,8 +30,10 @@ _UNDER_WAY: set[int] = set()
 def begin() -> int:
     """A number for an assistant that is on its way; no other script gets it any more."""
     with transaction.atomic():
+        # It sends no signal, at which Evennia would make a living script of it.
         (row,) = ScriptDB.objects.bulk_create([ScriptDB(db_key=ARRIVING)])
         number = int(row.pk)
+        # The number of a row that is gone is given to no other.
         ScriptDB.objects.filter(pk=number).delete()
         _note({**_noted(), number: ""})
     _UNDER_WAY.add(number)
@@ -113,6 +115,7 @@ def _taken_out(number: int) -> Steps[None]:
         while some := list(found[:AT_ONCE]):
             table.objects.filter(pk__in=some).delete()
             yield
+    # Last: a crash before leaves the number noted, and the next start goes on.
     noted = _noted()
     if path := noted.pop(number, ""):
         with suppress(OSError):

@@ -75,6 +75,7 @@ def is_unwanted(script: Assistant, whom: set[str], place: str = "") -> bool:
     for being in whom:
         if _is_named(being, config.never_characters):
             return True
+    # Else it is a channel's name, which is no being with tags.
     return place.startswith("#") and _is_named(place, config.never_rooms)
 
 
@@ -88,6 +89,7 @@ def _is_named(being_id: str, words: Iterable[str]) -> bool:
     """True where an id is among some words, or the being has one of them, or ours, for a tag."""
     being = incoming.find_being(being_id)
     names = (being_id, *being.tags.all()) if being is not None else (being_id,)
+    # Evennia keeps tags in small letters, and owners write them as they like.
     return not {NO_MEMORY_TAG, *map(str.casefold, words)}.isdisjoint(map(str.casefold, names))
 
 

@@ -86,6 +86,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
 
     def write() -> None:
         rows.insert(script.pk, [memory], indexed_as=_mark_of(memory))
+        # In most turns of a talk the profile says so to the minute, and a statement is saved.
         if not talks.is_just_met(script, event.person):
             profiles.meet(script, event.person, event.sender_name)
 
@@ -143,6 +144,7 @@ def exchange_of(memory: Recollection) -> tuple[str, str]:
 
 def answers_of(turn: Turn) -> Iterator[str]:
     """The words it said for those who may know of the entry, in the order in which it did."""
+    # What failed was heard by nobody.
     worked = {
         message["tool_call_id"]
         for message in turn.said

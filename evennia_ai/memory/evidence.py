@@ -64,6 +64,7 @@ async def nearest(
     hits = None
     if is_audience(audience) and not indexing.problem(script):
         service, query = services.memory(), text[:LONGEST_QUERY]
+        # More than are wanted: kind, and what holds no more, are judged by the table's rows.
         sought = MemoryQuery(script.pk, query, (audience,), limit * 4)
         hits = await paying.search(script, service, sought, person="")
         fence.check()

@@ -130,6 +130,7 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
     """Hide a person's name in what others said and did, which stays."""
     named = Q()
     for known in name.known:
+        # The database only narrows; whole names are what `hidden` looks for.
         named |= Q(text__contains=known)
     texts = rows.of(assistant).filter(named) if name.known else ()
     for key, text in [(each.key, each.text) for each in texts]:

@@ -76,6 +76,7 @@ async def ground(script: Assistant, turn: Turn) -> Grounded:
         return NOT_GROUNDED
     try:
         return await _found(script, turn)
+    # Twisted's is an Exception, and would else be logged as a fault.
     except CancelledError:
         raise
     except Exception:

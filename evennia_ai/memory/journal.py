@@ -143,6 +143,7 @@ def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Re
     Raises:
         ToolError: there is no word of three letters.
     """
+    # The longest say the most, and each is one more condition of the statement.
     wanted = sorted(core.words_of(words), key=len, reverse=True)[:MOST_WORDS]
     if not wanted:
         raise ToolError("say in words of three letters or more what you look for")

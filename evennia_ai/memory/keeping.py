@@ -36,6 +36,7 @@ def remove(script: Assistant, keys: Sequence[str], *facts: Fact, **values: Any) 
 
 def change(script: Assistant, key: str, *facts: Fact, **columns: Any) -> bool:
     """Change a memory, as `memory_store.rows.change`. Returns whether there was one of that key."""
+    # Asked before: a write that finds no row would be recorded as a change all the same.
     if not rows.of(script.pk, key=key).exists():
         return False
 

@@ -141,5 +141,6 @@ def wake(script: Assistant, reason: str, *, by: str = "") -> bool:
 def _follow(script: Assistant) -> None:
     """End what holds for the other mode alone."""
     script.work.tool_cache.clear_session()
+    # Whoever talked with it has to call it by name again.
     script.work.conversations.by_place.clear()
     script.keep_pace()

@@ -137,6 +137,7 @@ async def _paid(
         logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
     except NotBegunError:
         payment.release()
+    # It is a MemoryStoreError too, and whoever indexes has to halve the portion.
     except PoisonError:
         raise
     except StaleEpochError:

@@ -92,6 +92,7 @@ def meet(script: Assistant, entity: str, name: str) -> None:
             first_at=now,
             last_at=now,
         )
+        # Another process may meet the same being at this moment.
         EntityProfile.objects.bulk_create([met], ignore_conflicts=True)
 
 
@@ -152,6 +153,7 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     if (
         kept is None
         or (kept.written, kept.entities) != (number, wanted)
+        # The machine's clock may have been set back.
         or not 0 <= now - kept.at < FRESH_SECONDS
     ):
         where = f"assistant = %s AND entity IN {marks(len(wanted))}"

@@ -184,6 +184,7 @@ def _planned(script: Assistant, target: Recollection, person: str, without: str 
     if target.kind != MemoryKind.JOURNAL:
         mine = theirs(whom) if whom else Q(audience=target.audience)
         if not person:
+            # Staff reach what it rests on too, whoever said that.
             mine |= Q(key__in=target.cites)
         near = _near(script, target, resting, mine, ignored)
     reach = core.reach(target, near, resting, ignored)

@@ -98,6 +98,7 @@ async def recall(script: Assistant, turn: Turn) -> Recalled:
         return NOTHING
     try:
         return await _recalled(script, turn)
+    # Twisted's is an Exception, and would else be logged as a fault.
     except CancelledError:
         raise
     except Exception as error:
@@ -140,6 +141,7 @@ def _within(lore_told: Sequence[Recollection], most: int) -> Sequence[Recollecti
 def _room(script: Assistant) -> int:
     """Characters of memories that the prompt has room for."""
     room = int(script.work.max_context_tokens * CHARS_OF_CONTEXT)
+    # 0 before the first prompt, when nothing is known of the model's context.
     return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
 
 

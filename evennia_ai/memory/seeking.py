@@ -83,6 +83,7 @@ def _shared_factions(script: Assistant, event: Event, being: GameObject) -> tupl
         return ()
     shared &= {name for thing in _bodies(being) for name in _factions(thing, category)}
     is_open = event.source not in PRIVATE
+    # Only while any is shared: it asks for the tags of everybody in the room.
     for thing in listeners(script.obj, event) if shared and is_open else ():
         shared &= _factions(thing, category)
     return tuple(sorted(shared))

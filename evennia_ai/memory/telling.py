@@ -97,6 +97,7 @@ def _section(
         line = _line(memory, now, about)
         by_speaker.setdefault(line.speaker or str(number), []).append(line.text)
     for speaker, texts in by_speaker.items():
+        # A number stands for no speaker; a speaker's text ends with the way he spoke.
         if speaker.isdecimal():
             yield f"- {texts[0]}"
         elif len(texts) == 1:

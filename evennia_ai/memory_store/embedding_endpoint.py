@@ -73,9 +73,11 @@ class EndpointEmbedder(Embedder):
         sent = [cut(text, MOST_CHARS).strip() or "-" for text in texts]
         openai = importlib.import_module("openai")
         try:
+            # As numbers: the SDK else asks for base64, which not every service knows.
             answer = self._opened(openai).embeddings.create(
                 model=self._model, input=sent, encoding_format="float"
             )
+            # Not every service answers in the order in which it was asked.
             rows = sorted(answer.data, key=lambda row: row.index)
             vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
         except openai.OpenAIError as error:
@@ -99,6 +101,7 @@ class EndpointEmbedder(Embedder):
         if self._client is None:
             self._client = openai.OpenAI(
                 base_url=self._url,
+                # An empty one makes a header that HTTP does not allow, and each request fails.
                 api_key=self._key or "none",
                 timeout=TIMEOUT_SECONDS,
                 max_retries=0,

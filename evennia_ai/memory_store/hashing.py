@@ -55,8 +55,10 @@ class HashingEmbedder(Embedder):
     def _embed(self, text: str) -> Any:
         made: Any = np.zeros(DIMENSIONS, np.float32)
         for feature, weight in _features(cut(text, MOST_CHARS)):
+            # Not `hash`, which is another in each process: the vectors are stored.
             digest = blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
             number = int.from_bytes(digest, "little")
+            # A sign of its own, so that features that share a place do not only add up.
             made[number % DIMENSIONS] += weight if number >> 62 & 1 else -weight
         return normalised(made)
 

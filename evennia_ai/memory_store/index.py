@@ -169,6 +169,7 @@ class Index:
 
     def refresh(self, collection: int) -> None:
         """Take in what was kept, changed or forgotten since the last search."""
+        # Read first: what changes while the rest is read is seen by the next search.
         epoch, arrivals = self._shelf.epoch(collection), self._shelf.arrivals(collection)
         seen, now = self._seen.get(collection), time.monotonic()
         if seen is not None and seen.epoch != epoch:
@@ -222,9 +223,11 @@ class Index:
 
     def _part(self, collection: int, audience: str) -> Partition:
         place = collection, audience
+        # Taken out and put in at the end: the order is that of use, and it may have grown.
         part = self._drop(place)
         if part is None:
             part = Partition()
+            # No further than the others were read, so that `_take_in` adds each row once.
             for page in self._pages(collection, audience, 0, self._seen[collection].newest):
                 part.extend(page)
         self._parts[place] = _Held(time.monotonic(), part.size, part)
@@ -245,6 +248,7 @@ class Index:
     def _let_go(self) -> None:
         """Let go of what was not asked for long, and of what is too much, the oldest first."""
         before = time.monotonic() - LONGEST_UNUSED
+        # The one that was just asked for stays, however large it is.
         while len(self._parts) > 1:
             place, held = next(iter(self._parts.items()))
             if self._size <= MOST_BYTES and held.asked_at >= before:

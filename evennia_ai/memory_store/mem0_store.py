@@ -113,7 +113,9 @@ class Mem0Store:
                 sought.text,
                 filters=filters_of(sought),
                 top_k=sought.limit,
+                # By default mem0 leaves out what is little alike; `memory_config` decides that.
                 threshold=0.0,
+                # Else there is one score, of which nobody knows how much is meaning.
                 explain=True,
             )
         return [self._hit(each["memory"], each["score_details"]) for each in answer["results"]]

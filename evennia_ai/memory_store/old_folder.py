@@ -144,6 +144,7 @@ def _read_point(kept: bytes) -> OldVector | None:
         point = _Unpickler(io.BytesIO(kept)).load()
         payload, vector = point.values["payload"], point.values["vector"]
         if isinstance(vector, dict):
+            # The name of the vector that has none.
             vector = vector[""]
         numbers = np.asarray(vector, dtype=np.float32)
         made = OldVector(payload["key"], str(payload["audience"]), float(payload["trust"]), numbers)

@@ -222,7 +222,9 @@ def _quiet_mem0(folder: Path) -> None:
     Raises:
         MemoryStoreError: the folder cannot be written.
     """
+    # Set before the import, at which mem0 reads them.
     os.environ["MEM0_TELEMETRY"] = "False"
+    # Else it makes a folder in the home of whoever runs the game.
     os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
     logging.getLogger("mem0").setLevel(logging.ERROR)
     try:

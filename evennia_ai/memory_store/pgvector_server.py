@@ -40,6 +40,7 @@ class PgVectors(ServerVectors):
             kwargs=kwargs,
             timeout=TIMEOUT_SECONDS,
             reconnect_timeout=TIMEOUT_SECONDS,
+            # A server that was restarted leaves dead connections behind in the pool.
             check=ConnectionPool.check_connection,
         )
         # mem0 closes the pool with the first of its tables that is let go.
@@ -53,6 +54,7 @@ class PgVectors(ServerVectors):
             "connection_pool": self._pool,
             "hnsw": False,
             "diskann": False,
+            # mem0's class has no defaults for these, and uses the pool in place of them.
             **dict.fromkeys(("dbname", "user", "password", "host", "port"), ""),
         }
 

@@ -26,6 +26,7 @@ class QdrantVectors(ServerVectors):
             url=url,
             api_key=api_key or None,
             timeout=TIMEOUT_SECONDS,
+            # Else the client asks the server while it is made, before anybody looks for anything.
             check_compatibility=False,
         )
 

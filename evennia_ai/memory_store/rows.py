@@ -23,6 +23,7 @@ from evennia_ai.models.statements import insert as insert_rows
 from evennia_ai.models.statements import marks, quoted, select, unhurried, upsert_sql
 
 SHARED = 0
+# Values of one statement, of which SQLite takes only so many.
 MOST_AT_ONCE = 500
 # Things a person said that are looked through for the places where they did.
 MOST_SAID = 1_000

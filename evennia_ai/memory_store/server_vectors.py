@@ -87,6 +87,7 @@ class ServerVectors(ABC):
         store, hits = self._at(self._name(sought.collection)), []
         if store is not None and sought.audiences:
             numbers = [float(number) for number in vector]
+            # The place for words stays empty: no provider reads it, and none are to leave.
             hits = store.search("", numbers, sought.limit, filters_of(sought))
         cosines = {str(hit.payload["data"]): float(hit.score) for hit in hits}
         others = dict.fromkeys(view.keys(also))
@@ -95,6 +96,7 @@ class ServerVectors(ABC):
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
         """Keep vectors on the server; one whose key is there already is replaced."""
         store = self._at(self._name(collection), must_be=True)
+        # One provider replaces a point that is there, the other fails on it.
         self._take_out(store, [item.key for item in items])
         store.insert(
             vectors=[vector.tolist() for vector in vectors],

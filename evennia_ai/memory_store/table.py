@@ -97,6 +97,7 @@ class Table:
             found = cursor.fetchall()
         talk = MemoryKind.JOURNAL
         return [
+            # Drivers give bytes or a memoryview, and None where no vector was joined.
             MemoryRow(number, key, whose, text, trust, at, kind == talk, bytes(vector or b""))
             for number, key, whose, text, trust, at, kind, vector in found
         ]

@@ -57,6 +57,7 @@ def checked_width(made: int, given: int) -> None:
 def best(scores: Scores, limit: int) -> NDArray[np.intp]:
     """Places of the highest scores, highest first; of equal ones the earlier goes first."""
     if len(scores) > limit:
+        # In the order of places again, which `argpartition` does not keep.
         part = np.sort(np.argpartition(-scores, limit - 1)[:limit])
         return part[np.argsort(-scores[part], kind="stable")]
     return np.argsort(-scores, kind="stable")

@@ -108,6 +108,7 @@ class Words:
 
     def find(self, sought: Iterable[int]) -> Places:
         """The texts that hold each of some words, once for every time they hold it."""
+        # Views end with this call: an array that somebody looks at cannot grow.
         words = np.frombuffer(self._words, np.int64)
         ends = np.frombuffer(self._ends, np.int32)
         found = {word: np.flatnonzero(words == word) for word in sought}

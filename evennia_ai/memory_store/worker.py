@@ -82,6 +82,7 @@ class WorkerThread:
         self._put(LAST, None)
 
     def _put(self, urgency: int, job: Job | None) -> None:
+        # The number keeps equals in order, and jobs from being compared, which they cannot be.
         self._jobs.put((urgency, next(self._numbers), job))
 
     def _work(self) -> None:

@@ -37,6 +37,7 @@ REMOVED = (
     "command set out of the game's, and delete the scripts that are left: see 'Removing the app' "
     "in docs/extending.md. The beings themselves are as they always were."
 )
+# Before the first model, at which Django would raise an error that names no remedy.
 if not apps.is_installed(APP):
     raise ImproperlyConfigured(REMOVED)
 

@@ -37,6 +37,7 @@ class ProfileRows(models.QuerySet["EntityProfile"]):
 
     def update(self, **values: Any) -> int:
         """Write columns of all of them."""
+        # Its rows may be of any assistant, so that all read theirs anew.
         count: int = super().update(**values)
         note_written()
         return count

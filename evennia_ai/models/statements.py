@@ -40,6 +40,7 @@ class _OpenTransaction(local):
     block: OneCursor | None = None
 
 
+# By thread, as Django's connections are.
 _OPEN = _OpenTransaction()
 
 
@@ -54,6 +55,7 @@ class OneCursor(transaction.Atomic):
     """
 
     def __init__(self, using: str = "default", *, durable: bool = False) -> None:
+        # A savepoint, since `state.write` tries once more within a block that is open still.
         super().__init__(using, savepoint=True, durable=durable)
         self.cursor: CursorWrapper | None = None
 
@@ -78,6 +80,7 @@ def open_transaction(using: str = "default") -> transaction.Atomic | None:
 def cursor(using: str = "default") -> CursorWrapper:
     """That of the transaction which is open, else a new one. Whoever executes also fetches all."""
     block = _OPEN.block
+    # A ledger of several games is another database, with cursors of its own.
     if block is None or block.using != using:
         return connections[using].cursor()
     if block.cursor is None:
@@ -134,6 +137,7 @@ def marks(count: int) -> str:
 def _prepared(model: ModelBase, names: tuple[str, ...]) -> list[tuple[int, Any]]:
     """The places and fields of values that do not go into the database as they are."""
     fields = enumerate(model._meta.get_field(name) for name in names)
+    # The very classes: one made of them may prepare its values.
     return [(at, field) for at, field in fields if type(field) not in _PLAIN]
 
 

@@ -35,6 +35,7 @@ def reason_of(body: GameObject) -> str:
 
 def _log_once(body: GameObject, error: Exception) -> None:
     """Log a hook that fails; it is asked at every beat."""
+    # By class and not by body: a class that is broken may have a hundred bodies.
     fault = (str(body.typeclass_path), repr(error))
     if fault not in _TOLD:
         _TOLD.add(fault)

@@ -61,10 +61,12 @@ class AsgiServer:
 
     async def serve(self, app: ASGIApp, listener: socket.socket) -> None:
         """Serve until `stop`."""
+        # Where no handler is found at all Python writes warnings to stderr.
         for name in self._loggers:
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
         self._web = uvicorn.Server(self._settings(app))
+        # `stop` may have come from another thread before there was a server to tell.
         self._web.should_exit = self._is_stopped
         await self._web.serve(sockets=[listener])
 
@@ -77,11 +79,14 @@ class AsgiServer:
     def _settings(self, app: ASGIApp) -> uvicorn.Config:
         return uvicorn.Config(
             app,
+            # Named, else uvicorn takes httptools wherever another package brought it along.
             http="h11",
             ws="none",
             lifespan="off",
+            # Else uvicorn sets up the logging of the whole process.
             log_config=None,
             access_log=False,
+            # Else uvicorn believes X-Forwarded-For of the loopback; `web_requests` judges that.
             proxy_headers=False,
             server_header=False,
             limit_concurrency=self._most_connections,

@@ -58,11 +58,13 @@ class AllAtOnce(ModelAttributeBackend):
 
     def query_key(self, key: str, category: str | None) -> list[Any]:
         """The link to one attribute; asked only for what is not in the cache."""
+        # Where a game turns Evennia's cache off nothing that was read may be kept.
         if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
             return list(super().query_key(key, category))
         if not self._is_loaded:
             self._load()
         found = self._cache.get(f"{key}-{category}")
+        # Evennia takes nothing but `attribute` from the link that it is given.
         return [SimpleNamespace(attribute=found)] if found else []
 
     def find(self, key: str) -> Any:
@@ -71,6 +73,7 @@ class AllAtOnce(ModelAttributeBackend):
             found = self.get(key)
             return found[0] if found else None
         found = self._cache.get(f"{key}-None")
+        # One that was deleted may be in the cache still; Django took its id away.
         return found if found is not None and found.id else None
 
     def do_create_attribute(
@@ -101,12 +104,14 @@ class AllAtOnce(ModelAttributeBackend):
         Django's `add` asks first whether the link is there, and both compile all of it anew.
         """
         with transaction.atomic(savepoint=False):
+            # MySQL tells no ids of several rows; there each is saved by itself.
             if connection.features.can_return_rows_from_bulk_insert:
                 rows = [[field.pre_save(each, add=True) for field in _COLUMNS] for each in made]
                 ids = insert(Attribute, _NAMES, rows, are_ids_wanted=True)
                 for each, number in zip(made, ids, strict=True):
                     each.id = number
                     each._state.adding, each._state.db = False, connection.alias
+                    # Evennia's identity map has to know it, else a query makes it twice.
                     Attribute.cache_instance(each)
             else:
                 for each in made:

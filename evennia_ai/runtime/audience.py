@@ -44,6 +44,7 @@ def listeners(body: GameObject, event: Event) -> Iterator[Any]:
 def _listens(thing: GameObject, event: Event) -> bool:
     if thing.dbref == event.sender_id:
         return False
+    # The column: `account` would ask the database for each thing in the room.
     account = getattr(thing, "db_account_id", None)
     if account is not None:
         return bool(event.person != f"*#{account}")

@@ -111,6 +111,7 @@ class _Hop:
         Returns:
             Whether it had begun.
         """
+        # Under the lock of `begin`: it has begun for both threads, or for neither.
         with self._lock:
             self._is_given_up = True
             return self._has_begun
@@ -134,6 +135,7 @@ def run(function: Callable[[], object], timeout_seconds: float) -> Any:
         GameBusyError: it is not over in time. What had not begun never begins.
     """
     hop = _Hop(function)
+    # It is None where no reactor was ever started, as in a shell.
     if threadable.ioThread is None or threadable.isInIOThread():
         _run_here(hop, timeout_seconds)
         cancel = hop.cancel
@@ -155,6 +157,7 @@ async def run_async(function: Callable[[], object], timeout_seconds: float) -> A
     loop, is_over = asyncio.get_running_loop(), asyncio.Event()
     made = _Hop(function, lambda: loop.call_soon_threadsafe(is_over.set))
     cancel = partial(reactor.callFromThread, made.cancel)
+    # Not `callFromThread`: of a hundred requests all would be done before the game goes on.
     pacer_of(reactor).call_from_thread(made.begin)
     try:
         await asyncio.wait_for(is_over.wait(), timeout_seconds)

@@ -139,6 +139,7 @@ def close(script: Assistant, number: int, status: str, outcome: str) -> StoredGo
     ]
     told = fact(name, goal_id=number, status=status, outcome=outcome)
     state.write(script, *along, told, current_goals=changed)
+    # The goal as it was before: `close` has already refused a number that is not open.
     goal = next(goal for goal in before["goals"] if goal["id"] == number)
     over = [one for one in goals.active(changed) if one["id"] == goal.get("parent")]
     return over[0] if over and not goals.below(changed, over[0]["id"]) else None

@@ -128,6 +128,7 @@ def found_by_game(looker: GameObject, name: str, beings: Collection[B]) -> list[
     """
     if not (has_description(looker) and name.strip()):
         return []
+    # Quietly, else Evennia tells the body that it found nothing.
     found: Iterable[Any] = looker.search(name, candidates=list(beings), quiet=True) or ()
     return [being for being in found if being in beings]
 
@@ -162,6 +163,7 @@ def _asked(being: Being, looker: Being | None) -> str:
     """The name by the being's own method, which need not take more than who looks."""
     try:
         return str(being.get_display_name(looker, noid=True) or "")
+    # An error of that kind from within the method comes out of the second call.
     except TypeError:
         return str(being.get_display_name(looker) or "")
 
@@ -170,6 +172,7 @@ def _known_to_all(being: Being) -> str:
     """The name where a game's method breaks: the short description, or else the key."""
     try:
         description = getattr(being, "sdesc").get() if has_description(being) else ""  # noqa: B009
+    # Not the key: where there are descriptions it is a secret.
     except Exception:
         return SOMEBODY
     return str(description or being.key)

@@ -20,6 +20,7 @@ NO_PROXY = "[assistant] no web proxy was found in the portal: limits by address 
 
 def start_plugin_services(portal: MultiService) -> None:
     """Called by Evennia's portal when it starts: every web proxy of it tells who is connected."""
+    # Twisted keeps the site that a TCP server serves among the arguments of its service.
     sites = [site for service in portal for site in getattr(service, "args", ())]
     proxies = [site for site in sites if isinstance(site, Site)]
     for site in proxies:
@@ -73,6 +74,7 @@ def _connected(request: Request) -> str:
     """The address at the other end, which Evennia may have replaced by what a client sent."""
     try:
         return str(request.transport.getHandle().getpeername()[0])
+    # Of a connection that is closed already nobody can tell who was there.
     except (AttributeError, OSError, IndexError):
         return ""
 

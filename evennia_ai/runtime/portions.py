@@ -25,6 +25,7 @@ def paced(steps: Steps[T]) -> Deferred[T]:
         What the generator returns or raises. Cancelled, it closes the generator.
     """
     done: Deferred[T] = Deferred(lambda _: steps.close())
+    # The reactor calls in a context of its own, in which nobody acts.
     actor = copy_context()
 
     def go_on() -> None:

@@ -76,6 +76,7 @@ def _number(name: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
+    # `float` takes True for 1, and nobody means that.
     if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
         raise ConfigurationError(f"{name} is {value!r}; it must be a number above 0")
     return number
@@ -296,6 +297,7 @@ def leave_remote_servers() -> None:
 
     Evennia lets the reactor run for a second more. What is there then ends with the process.
     """
+    # To ask for servers that nobody used yet would begin to connect to them.
     if remote_servers.cache_info().currsize:
         remote_servers().close().addErrback(lambda _: None)
 

@@ -66,6 +66,7 @@ class Starter:
         loop = asyncio.get_running_loop()
         module = await loop.run_in_executor(None, importlib.import_module, self._module)
         self._server = self._make(module)
+        # The game may have ended while the module was imported.
         if not self._is_stopped:
             await self._server.run()
 

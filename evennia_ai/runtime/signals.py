@@ -129,6 +129,7 @@ class Relay:
             return
         try:
             script = _running(name) or self.find(name)
+        # The record is written by now; only who listens in the game's code misses it.
         except Exception:
             logger.log_trace(f"[assistant] {event} of {name} could not be passed on")
             return
@@ -139,6 +140,7 @@ class Relay:
 def _running(name: str) -> Assistant | None:
     """The assistant of that name in memory, where it runs; to ask the database takes longer."""
     script = RUNNING.get(name)
+    # It may have been renamed or deleted since it was started.
     return script if script is not None and script.pk and script.key == name else None
 
 

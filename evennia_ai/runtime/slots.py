@@ -60,6 +60,7 @@ class Seat:
 
     def go_on(self) -> Deferred[None]:
         """Have the place again; as `begin`."""
+        # Made before the turn is called, which may run to its end at once.
         left = self.left = Deferred()
         called, self.called, self.is_due = self.called, None, False
         if called is not None:
@@ -75,5 +76,6 @@ class Seat:
         left, self.left = self.left, None
         if left is not None:
             left.callback(outcome)
+        # Nobody waits in the place for a turn that ends beside it.
         elif isinstance(outcome, Failure):
             self.drop(self.turn, outcome)

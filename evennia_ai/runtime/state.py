@@ -89,6 +89,7 @@ def _store(
     new: dict[str, object] = {}
     try:
         is_several = is_told or extra_writes is not None or len(values) > 1
+        # A single statement is a transaction by itself.
         with OneCursor() if is_several else nullcontext():
             for name, value in values.items():
                 _prepare(script, name, value, before, changed, new)
@@ -288,6 +289,7 @@ def _drop_words_of(script: Assistant, person: str) -> None:
     work.overheard = [item for item in work.overheard if item.person != person]
     theirs = [i for i in work.inbox if i.get("person") == person and i["kind"] != inbox.TASK]
     if work.busy.intersection(item["id"] for item in theirs):
+        # The whole turn is void; others whose words are in it are answered anew.
         bump_epoch(script)
     if theirs:
         discard(script, theirs)
@@ -333,6 +335,7 @@ def let_go(work: Work) -> None:
         kept = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
         for scope, seat in list(work.aside.items()):
             first = seat.turn.events[0]
+            # Nothing of an act of its own waits in the inbox.
             if first.kind != inbox.OWN and first.id not in kept:
                 del work.aside[scope]
                 seat.cancel()
@@ -347,9 +350,11 @@ def bump_epoch(script: Assistant) -> None:
     work = script.work
     if work is None:
         return
+    # First: what is cancelled below ends at once, and has to find its turn void.
     work.epoch += 1
     work.running = frozenset()
     aside = tuple(work.aside.values())
+    # Emptied before any of them is cancelled, which calls back into what reads it.
     work.aside.clear()
     for running in (work.in_flight, *aside, work.compacting, work.resting):
         if running is not None:

@@ -56,6 +56,7 @@ class Feed:
         self.count += 1
         change = Change(self.count, assistant)
         self._kept.append(change)
+        # A copy: a watcher may leave while it is told.
         for watcher in tuple(self.watchers) if self.watchers else ():
             try:
                 watcher(change)
@@ -71,6 +72,7 @@ class Feed:
     def after(self, mark: str) -> list[Change] | None:
         """The changes after a mark; None where it is another process's, or no mark at all."""
         epoch, _, number = mark.partition("-")
+        # The length is bounded first, since `int` raises for thousands of digits.
         known = epoch == self.epoch and number.isascii() and number.isdigit() and len(number) < 16
         return self.since(int(number)) if known else None
 

@@ -51,6 +51,7 @@ def address_of(meta: Mapping[str, object]) -> str:
         # Evennia's web server puts a part of that header in the place of the address of its proxy.
         if peer in forwarded:
             peer = LOOPBACK[0]
+    # From the end, where proxies add what they saw; the beginning is the client's own word.
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 

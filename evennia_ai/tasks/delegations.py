@@ -143,6 +143,7 @@ def count_of(script: Assistant) -> int:
 
 def waits_for(script: Assistant, other: Assistant) -> bool:
     """True where an assistant is another one, or waits for it, perhaps by way of more."""
+    # It ends, as no task is given to whoever waits for its giver.
     return script is other or any(
         waits_for(held.delegate, other) for held in _open() if held.requester is script
     )
@@ -190,6 +191,7 @@ def is_awaited(script: Assistant, event: Event) -> bool:
     if event.kind == TASK:
         return is_heard(script, event)
     is_elsewhere = event.source in audience.ELSEWHERE
+    # By page and channel the player is reached, whichever character is played by now.
     asker = find_being((is_elsewhere and event.person) or event.sender_id)
     return audience.is_there(script.obj, event, asker)
 

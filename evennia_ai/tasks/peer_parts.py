@@ -94,6 +94,7 @@ def data_part(data: Mapping[str, object]) -> dict[str, Any]:
         ValueError: it is too long, or no JSON: a number that is none, half a character.
     """
     try:
+        # Half a character fails to encode, which is a ValueError as well.
         text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise ValueError(NO_JSON) from None

@@ -134,6 +134,7 @@ def move(
         changes["answer"] = answer
     with transaction.atomic():
         open_ones = PeerTask.objects.filter(pk=task.pk).exclude(state__in=FINAL)
+        # The database decides who is first: a look before could be out of date.
         if not open_ones.update(**changes):
             return False
         if artifact is not None:
@@ -179,6 +180,7 @@ def make(task: PeerTask, made: Mapping[str, object], now: float) -> bool:
         if not is_open or len(before) >= MOST_MADE or size > LONGEST_MADE:
             return False
         _add(task, ARTIFACT, made, now)
+        # Not before: nobody is to be told of what may still be undone.
         transaction.on_commit(lambda: tell(task.pk))
     return True
 
@@ -285,6 +287,7 @@ def note_sent(hook: int, event: int) -> None:
     """An address was told of an event, or never will be; after the last there is no next one."""
     told = PeerEvent.objects.filter(pk=event).first()
     next_at = NEVER if told is not None and _is_end(told) else 0.0
+    # Never backwards, so that an address is not told the same twice.
     PeerHook.objects.filter(pk=hook, sent__lt=event).update(sent=event, tries=0, next_at=next_at)
 
 

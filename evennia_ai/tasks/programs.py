@@ -87,6 +87,7 @@ class ProgramRequest(TaskWait):
         """Pass on to everybody who waits what came of one that is kept."""
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
+            # A Failure that is given to `callback` goes to the errbacks.
             waiter.callback(outcome)
 
     def note_end(self, outcome: str | Exception, **facts: Any) -> None:
@@ -182,6 +183,7 @@ def find(script: Assistant, person: Being | None, name: str) -> PendingTask | No
     if task is not None and task.state == store.OPEN and task_waits.by_id(task.id) is None:
         told, now = gives_no_answer(script, CUT_OFF), script.clock.seconds()
         store.close(task.id, store.FAILED, told, now, reason=Reason.FAILED)
+        # `close` changes nothing of one that somebody closed at the same moment.
         task.refresh_from_db()
     return task
 
@@ -236,6 +238,7 @@ def keep(request: ProgramRequest, name: str, words: str, seconds: float, *, is_o
             assistant=request.delegate.id,
             person=event.person,
             name=name,
+            # Not the words: they stand in the inbox, and leave with what was asked.
             digest=store.digest_of(words),
             number=event.number,
             is_order=is_order,

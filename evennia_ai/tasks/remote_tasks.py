@@ -79,6 +79,7 @@ class RemoteWait:
 
 
 _OPEN: dict[str, RemoteWait] = {}
+# Tasks whose agents this process is telling, so that a second start tells none beside it.
 _TOLD_NOW: set[str] = set()
 
 
@@ -174,6 +175,7 @@ def note_state(wait: RemoteWait, state: str) -> None:
 def note_held(wait: RemoteWait, tokens: int, cost_nano: int) -> None:
     """Note what a message may cost, before it is sent: after a kill that is what it counts as."""
     row = wait.row
+    # The row in memory stays: what is counted in the end takes the place of this.
     RemoteTask.objects.filter(pk=row.pk).update(
         tokens=row.tokens + tokens, cost_nano=row.cost_nano + cost_nano
     )

@@ -32,6 +32,7 @@ def digest_of(words: str) -> str:
 def begin(task: PendingTask) -> None:
     """Put a task in, and drop those whose time was over more than a day ago."""
     PendingTask.objects.filter(ends_at__lt=task.began_at - KEPT_SECONDS).delete()
+    # Never an update: of two requests by one name at a time the later one fails.
     task.save(force_insert=True)
 
 

@@ -41,6 +41,7 @@ class Watch:
         self._clock, self._late = clock, late
         self._limit: Any = None
         self._looking = LoopingCall(look)
+        # Before it starts, else it goes by the reactor.
         self._looking.clock = clock
         self._looking.start(LOOK_EVERY_SECONDS, now=False)
 
@@ -197,6 +198,7 @@ def answer(
     wait.is_talk = is_talk
     report = wait.cut(text)
     _end(wait, report, characters=len(text))
+    # Kept by now: a program that asks again by its name gets the same.
     _deliver(wait, report)
     return True
 
@@ -252,6 +254,7 @@ def _take_back(wait: TaskWait) -> None:
     delegate, work = wait.delegate, wait.delegate.work
     if work is None or delegate.pk is None:
         return
+    # Asked first: to discard it ends turns that are set aside, which are busy too.
     is_begun = wait.event.id in work.busy
     try:
         state.discard(delegate, [wait.event.as_stored()])

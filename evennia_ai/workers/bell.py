@@ -140,6 +140,7 @@ def silence(bells: Iterable[int]) -> None:
 
 def _told(ask: Callable[..., object], *given: Any, **named: Any) -> Any:
     """Ask the package over the game's own connection, within its transaction."""
+    # The package takes the driver's connection, which Django opens with its first statement.
     connection.ensure_connection()
     errors = importlib.import_module("procrastinate.exceptions")
     try:
@@ -147,4 +148,5 @@ def _told(ask: Callable[..., object], *given: Any, **named: Any) -> Any:
     except errors.AlreadyEnqueued as error:
         raise RungError(str(error)) from error
     except errors.ProcrastinateException as error:
+        # With the driver's own error behind it, by which `troubles.explained` knows what to do.
         raise DatabaseError(str(error)) from error.__cause__ or error

@@ -107,6 +107,7 @@ def put(notice: PostedJob) -> None:
     try:
         with unhurried():
             _put(notice)
+            # What fails from here on is the commit, of which nobody knows whether it happened.
             is_written = True
     except DatabaseError as error:
         if is_written:
@@ -157,6 +158,7 @@ def drop_strangers(run: str) -> int:
 
 
 def _take_back(found: QuerySet[WorkJob]) -> int:
+    # Locked: a worker that begins one at this moment has begun it, or finds it gone.
     bells = list(found.select_for_update().values_list("key", "bell"))
     if not bells:
         return 0
@@ -171,6 +173,7 @@ def over(run: str, limit: int) -> list[Over]:
     """Take down what is over, of one run, the oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN_DOWN, [run, limit])
+        # RETURNING keeps no order.
         rows = sorted(cursor.fetchall())
     return [
         Over(key, state == DONE, bytes(result), begun > 0) for _, key, state, result, begun in rows
@@ -215,6 +218,7 @@ def claim(
     with transaction.atomic():
         if drop_late(key):
             return None
+        # Two workers may hear of one job, as after one was taken for dead.
         row = WorkJob.objects.select_for_update().filter(key=key).first()
         if row is None or row.state in OVER:
             return None

@@ -80,6 +80,7 @@ class UndoneError(Exception):
 
 def digest(text: str) -> str:
     """A short mark of words, by which it is seen that they changed."""
+    # Half a character, which UTF-8 refuses, must not stop a job.
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -107,6 +108,7 @@ async def embed(given: bytes, hands: Hands) -> bytes:
     if asked["signature"] != hands.signature:
         raise UnfitError(OTHER_MODEL.format(theirs=hands.signature, ours=asked["signature"]))
     words = await hands.texts([key for key, _ in asked["memories"]])
+    # What was forgotten has no words, and so another digest.
     texts = [words.get(key, "") for key, _ in asked["memories"]]
     pairs = zip(texts, asked["memories"], strict=True)
     if any(digest(text) != mark for text, (_, mark) in pairs):
@@ -137,6 +139,7 @@ def ask_given(base_url: str, mark: str, headers: Mapping[str, str], body: bytes)
         headers: those that hold no secret.
     """
     head = {"base_url": base_url, "mark": mark, "headers": dict(headers)}
+    # JSON escapes its line breaks, so the first one ends the head.
     return json.dumps(head).encode() + b"\n" + body
 
 

@@ -198,6 +198,7 @@ class Queued:
         try:
             if self._dropped:
                 board.drop(self._dropped)
+                # Not before: where the database fails the next look takes them back.
                 self._dropped.clear()
             found = board.over(self._run, AT_ONE_GO)
         except DatabaseError as error:
@@ -230,6 +231,7 @@ class Queued:
             LOG.warning("a worker's job failed: %s", error)
 
     def _end(self, key: str, outcome: bytes | Exception) -> None:
+        # Out first: whoever is told may ask for the next one at once.
         waits = self._open.pop(key, None)
         if waits is None:
             return
@@ -241,6 +243,7 @@ class Queued:
             waits.done.callback(outcome)
 
     def _late(self, key: str) -> None:
+        # What nobody began cost nothing, and its payment is given back.
         if self._take_unbegun(key):
             self._end(key, NotBegunError(LATE))
         else:
@@ -256,12 +259,14 @@ class Queued:
             waits.deadline.cancel()
         is_ask = waits.kind == kinds.ASK and waits.run.is_current()
         if is_ask and self._take_unbegun(key):
+            # A canceller that fires the Deferred decides the error; else it is CancelledError.
             done.errback(NoWorkerError("no worker took the call in time"))
         else:
             self._drop_soon(key)
 
     def _take_unbegun(self, key: str) -> bool:
         """Take a job back if nobody has begun it, in one go with the look. False: it may be."""
+        # It was not put up yet; `_put` leaves out what nobody waits for.
         if any(notice.key == key for notice in self._unput):
             return True
         try:
@@ -342,6 +347,7 @@ def _error(kind: str) -> type[UnsentError] | type[NotBegunError]:
 
 def _through(work: Queued, run: Run, seconds: float, transport: Transport) -> Transport:
     """A transport whose requests workers send; what needs no network stays here."""
+    # No subclass: those send in their own way, which a worker does not know.
     if type(transport) is OpenAITransport:
         return WorkersTransport(work, run, seconds, transport)
     return transport

@@ -64,6 +64,7 @@ class Threads:
                 return await loop.run_in_executor(self._rows, ask)
             except DatabaseError as error:
                 LOG.warning("the database: %s", explained(error))
+                # In that thread, as Django keeps a connection for each.
                 await loop.run_in_executor(self._rows, renew)
                 if not left:
                     raise
@@ -171,6 +172,7 @@ class Worker:
                 if not self._is_ending:
                     LOG.warning("%s lost the database, and tries again", self.name)
                     await asyncio.sleep(PAUSE_SECONDS)
+            # If it cannot be told, it counts as killed, and is forgotten after an hour.
             with suppress(DatabaseError):
                 await self._threads.rows(partial(board.goodbye, self.name))
         finally:
@@ -189,11 +191,13 @@ class Worker:
                     queues=[bell.QUEUE],
                     name=self.name,
                     concurrency=self._config.calls_at_once,
+                    # A bell that was heard says nothing more; what came of it is on the board.
                     delete_jobs="always",
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=self._config.heartbeat_seconds,
                     # Of workers of the game's own, too: these may be heard of less often.
                     stalled_worker_timeout=max(PRUNED_SECONDS, self._silence),
+                    # A signal also has to end a worker that is without an engine.
                     install_signal_handlers=False,
                 )
                 beating = asyncio.create_task(self._beat())
@@ -286,6 +290,7 @@ class Worker:
                 if not await self._threads.rows(partial(board.is_wanted, job)):
                     return None
         finally:
+            # Closes the model's socket where nobody wants the answer any more.
             making.cancel()
 
 

@@ -42,10 +42,12 @@ def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool)
         right: one of OF_THE_BODY.
         is_staff: whether the person is staff.
     """
+    # A player in an assistant's body is a person, and acts as one.
     if getattr(person, "assistant_script", None) is not None and not person.sessions.count():
         return False
     body = script.obj or script  # one that has lost its body is locked by itself
     if lock := lock_of(body, right):
+        # The kind that was found: it may be Evennia's `control` in the place of ours.
         return any(body.access(form, lock.partition(":")[0]) for form in forms_of(person))
     if right is Right.CONTROL:
         return is_staff
@@ -90,6 +92,7 @@ def locks_for(maker: Being | None) -> str:
     account = getattr(maker, "account", None) or maker
     named = ""
     if account is not None:
+        # Evennia's `pid` is the account behind whoever asks, `id` the object that asks.
         kind = "pid" if hasattr(account, "get_all_puppets") else "id"
         named = f"{kind}({account.id}) or "
     own = ";".join(f"{access}:{named}perm(Admin)" for access in (OF_EVENNIA, "delete"))

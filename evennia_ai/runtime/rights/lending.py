@@ -34,12 +34,14 @@ class LentPermissions(PermissionHandler):
         try:
             yield
         finally:
+            # One by one: orders may overlap, and end in another order than they began.
             for giver in givers:
                 self._givers.remove(giver)
 
     def all(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The permissions, as texts unless something else is asked for."""
         held: list[Any] = super().all(*args, **kwargs)
+        # Locks ask without arguments; with some, a caller wants rows or categories to list.
         for giver in self._givers if not (args or kwargs) else ():
             held = [name for own in held if (name := _shared(str(own), giver))]
         return held
@@ -48,6 +50,7 @@ class LentPermissions(PermissionHandler):
 def _shared(name: str, person: Being) -> str:
     """A permission as far as a person has it too: itself, a lesser rank, or ""."""
     ranks = [rank.casefold() for rank in settings.PERMISSION_HIERARCHY]
+    # Evennia takes a rank in the plural as well, such as "Builders".
     single = name.casefold().removesuffix("s")
     lesser = reversed(ranks[: ranks.index(single)]) if single in ranks else ()
     return next((each for each in (name, *lesser) if _holds(person, each)), "")

@@ -99,6 +99,7 @@ def lets(thing: TypedObject, being: Being, kind: str, *, default: bool = False) 
 class Quelled:
     """A quelled account, for locks to look at."""
 
+    # On the class, so that `__getattr__` is never asked for the account's own.
     is_superuser = False
 
     def __init__(self, account: Account) -> None:
@@ -149,6 +150,7 @@ def _held(being: Being) -> list[str]:
 
 def _rank(name: str, ranks: list[str]) -> int:
     """The place of a permission, in singular or plural, among the ranks; -1: it has none."""
+    # Evennia takes ranks in the plural too.
     known = next((each for each in (name, name.removesuffix("s")) if each in ranks), "")
     return ranks.index(known) if known else -1
 

@@ -49,6 +49,7 @@ def set_down(script: Assistant) -> tuple[Event, ...]:
         return ()
     stored = [item for item in work.inbox if item["id"] in noted["events"]]
     if not stored or len(stored) != len(noted["events"]):
+        # Some of its events were taken out meanwhile, as by a mute: the rest begin anew.
         write(script, current_tool_call=None)
         let_go(work)
         return ()
@@ -64,6 +65,7 @@ def go_on(script: Assistant, noted: Mapping[str, Any]) -> Turn:
     """A turn as it was set down, with its events."""
     stored = [item for item in script.work.inbox if item["id"] in noted["events"]]
     turn = _begin(script, map(Event.from_stored, stored))
+    # What it overheard is among what was said already; what came since is for another turn.
     turn.overheard, turn.asides = (), dict(noted.get("asides", {}))
     turn.hold(*_held(noted, turn.event))
     turn.said, turn.found = list(noted["said"]), list(noted["found"])
@@ -129,6 +131,7 @@ def _take_up(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
         setattr(turn, name, bounds.get(name, 0))
     turn.grants = dict(bounds.get("grants", {}))
     chain = turn.chain  # which a restart forgot
+    # Raised and not set: others of the same chain may have counted on meanwhile.
     chain.steps = max(chain.steps, turn.iterations)
     chain.tokens = max(chain.tokens, turn.earlier_tokens)
     chain.delegations = max(chain.delegations, turn.delegations)
@@ -161,6 +164,7 @@ def write_ahead_intent(script: Assistant, turn: Turn, call: ToolCall) -> None:
 def clear_intent(script: Assistant, turn: Turn) -> None:
     """The call that was noted did not happen: a crash from here on may take the event again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
+        # With nothing done that others noticed, the event is simply answered anew.
         keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
@@ -174,6 +178,7 @@ def keep(
     """Write values, and what of a turn is not in the record yet, all or none of it."""
     person = turn.event.person if turn.events else ""
     write_counted(script, (*turn.facts, *facts), extra_writes, person, **values)
+    # Only once they are stored: the next write takes along what this one could not.
     turn.facts.clear()
 
 
@@ -220,6 +225,7 @@ def as_noted(turn: Turn) -> dict[str, Any]:
 
 
 def _forget_told(work: Work, turn: Turn) -> None:
+    # By identity: somebody may have said the same words again since.
     told = set(map(id, turn.overheard))
     work.overheard = [item for item in work.overheard if id(item) not in told]
 
@@ -249,6 +255,7 @@ def settle(
         remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
         _forget_told(work, turn)
         values["conversation_history"] = work.history
+    # Each value is an update; most turns left no note, and no errors to take back.
     if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
         values["current_tool_call"] = None
     if consecutive_errors != read(script, "consecutive_errors"):
@@ -304,6 +311,7 @@ def _complete(
     waited = len(work.unkept)
     usage = _stored_usage(work, turn)
     keep(script, turn, *work.unkept, told, extra_writes=extra_writes, usage=usage, **values)
+    # Only so many: what was added while this was written is not stored yet.
     del work.unkept[:waited]
     _count(work, turn)
 
@@ -312,6 +320,7 @@ def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
     used = work.usage + turn.usage
     return {
         "calls": work.calls + turn.model_calls,
+        # Turns that were set aside end in another order than they began.
         "ticks": max(work.ticks, turn.tick),
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,

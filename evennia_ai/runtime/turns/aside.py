@@ -23,6 +23,7 @@ def set_aside(script: Assistant) -> None:
     work, noted = script.work, read(script, "current_tool_call")
     waiting = inbox.set_aside(work.inbox, noted["events"], noted)
     write(script, pending_events=waiting, current_tool_call=None)
+    # Only now: a write that fails leaves memory as the table is.
     work.inbox = waiting
 
 
@@ -48,6 +49,7 @@ def hold(script: Assistant, turn: Turn) -> None:
     work, ids = script.work, {event.id for event in turn.events}
     waiting = work.inbox
     if turn.event.kind != inbox.OWN:
+        # Beside its first event; with `current_tool_call` empty others can be taken meanwhile.
         waiting = inbox.set_aside(waiting, ids, turns.as_noted(turn))
     turns.keep(script, turn, pending_events=waiting, current_tool_call=None)
     work.inbox, work.running, work.in_flight = waiting, frozenset(), None
@@ -61,6 +63,7 @@ def take_back(script: Assistant, turn: Turn) -> None:
     if turn.event.kind != inbox.OWN:
         waiting = inbox.without_saved_turn(waiting, ids)
     turns.keep(script, turn, pending_events=waiting, current_tool_call=turns.as_noted(turn))
+    # Running before its seat leaves `aside`: at no moment its events can be pushed out.
     work.inbox, work.running = waiting, frozenset(ids)
 
 

@@ -36,6 +36,7 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
     is_in_effect = "tool" in noted
     if is_in_effect or (is_final and noted.get("effects")):
         give_up(script, noted)
+    # Its length and not its words: they may be private, and this goes into the log.
     return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
 
 
