@@ -340,6 +340,7 @@ class UnifiedLLMClient:
         try:
             answer = await self._fitted(call.body, tokens, seconds)
             return parse_reply(answer, self.tool_mode)
+        # Also one that was cancelled: it was sent, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)
             raise
