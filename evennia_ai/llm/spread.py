@@ -306,6 +306,7 @@ class SpreadModel(OfFirst):
                 return next(each for each in left if each[1].circuit_breaker is chosen)
             free = [each for each in asked if self._spread.has_room(each[0])]
             if not free:
+                # A call that only waits for room must not keep one for another model waiting.
                 slot.give_back()
                 left_for_room = max(0.0, room_by - self._reactor.seconds())
                 await self._spread.shared.freed(left_for_room, self._reactor)
