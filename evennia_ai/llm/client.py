@@ -312,6 +312,7 @@ class UnifiedLLMClient:
                 permit.failure(error)
             raise
         finally:
+            # A call that was cancelled, or failed for no fault of the service, frees its place.
             permit.release()
         return reply
 

@@ -135,6 +135,7 @@ class Seeker:
         """The audiences that may be told: all, this place, these factions, this person alone."""
         found = [WORLD]
         if self.place:
+            # The place of a whisper is the room, whose open words may be told there.
             source = "" if self.source in PRIVATE else self.source
             found.append(place_audience(source, self.place))
         found += map(faction_audience, self.factions)
@@ -252,6 +253,7 @@ def once(memories: Iterable[Recollection], least_trust: float = 0.0) -> list[Rec
     found: dict[str, Recollection] = {}
     for memory in memories:
         point = point_of(memory.text)
+        # Of equals `min` keeps the first, and the dict the place of that.
         found[point] = min(found.get(point, memory), memory, key=rank)
     return list(found.values())
 
