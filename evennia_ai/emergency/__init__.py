@@ -5,7 +5,7 @@ Works with any script-like object: one with `db`, and perhaps `obj`, `clock` and
 """
 
 from evennia_ai.core.safety.lockout import State
-from evennia_ai.emergency.steps import RETURNED_LINE, lockout_of, state_of
+from evennia_ai.emergency.steps import RETURNED_LINE, is_stopped, lockout_of, state_of
 from evennia_ai.emergency.stopping import (
     PORTION,
     clear_all,
@@ -24,6 +24,7 @@ __all__ = [
     "clear_emergency_stop",
     "count_of_stops",
     "finish",
+    "is_stopped",
     "lockout_of",
     "state_of",
     "stop_all",

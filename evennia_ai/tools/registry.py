@@ -261,7 +261,7 @@ def load_modules(paths: Iterable[str] = ()) -> None:
 
 
 def _line_of(error: Exception) -> str:
-    """Where in a file of the game an error arose; "" where only the import itself failed."""
+    """The place in a file of the game where an error arose; "" where only the import failed."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [each for each in frames if not each.filename.startswith((PACKAGE, "<frozen "))]
     found = [each for each in own if each.filename != importlib.__file__]

@@ -147,7 +147,7 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
 
 
 def broken_modules() -> list[str]:
-    """What is wrong with tool modules of the game that could not be loaded, a line each."""
+    """The problems of tool modules of the game that could not be loaded, a line each."""
     told = "The game goes on without some tools: {0}. Correct that, then: evennia reload"
     return [told.format(one_line(problem, LONGEST_LINE)) for problem in BROKEN.values()]
 
