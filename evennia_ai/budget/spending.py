@@ -158,7 +158,6 @@ class MeteredPayment:
             ledger.store().settle(reservation, part, self.account.clock(), model=name, price=price)
 
     def _named(self, told: str) -> tuple[str, Price | None]:
-        # Some services call a model otherwise than it was asked; the first one's price holds.
         return self.prices.get(told) or next(iter(self.prices.values()))
 
     def _taken(self) -> list[ledger.Reservation]:

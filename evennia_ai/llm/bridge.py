@@ -50,7 +50,7 @@ class Pacer:
     def call_from_thread(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Run soon; to be called in any other thread."""
         self._waiting.append((function, arguments))
-        # To wake the reactor is dear: while a slice is due, that takes this one along.
+        # To wake the reactor is dear: where a slice is due, it runs this call too.
         if len(self._waiting) == 1 or not self._is_scheduled:
             self._reactor.callFromThread(self._schedule)
 

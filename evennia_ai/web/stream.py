@@ -156,7 +156,7 @@ class PageStream:
         if retry_ms != RETRY_MS:
             self._request.write(f"retry: {retry_ms}\n\n".encode())
         self._end()
-        # First: Twisted does not close a connection that has a producer.
+        # First: Twisted logs an error where a request ends with its producer.
         self._request.unregisterProducer()
         self._request.finish()
 

@@ -23,7 +23,7 @@ from evennia_ai.runtime.asgi_server import RequestTurn
 CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
 TURN = "evennia_ai.turn"
 ASSISTANT = "assistant"
-# More digits no number of an event has, and no database would look for it.
+# No number of an event has more digits than these.
 LONGEST_NUMBER = 18
 
 

@@ -124,7 +124,7 @@ def _judge_slots(reservation: Reservation, totals: Totals, config: BudgetConfig)
     else:
         return
     most = 0 if reservation.billing.is_share else config.calls_in_flight
-    # Above and not at it, as this call is counted in already; a last word always has a slot.
+    # Above and not at it, as this call is counted in already; a last word is let through.
     if most and total.open_calls > most and reservation.billing.purpose != Purpose.WRAP_UP:
         raise NoFreeSlotError(
             f"{reservation.billing.assistant} has {most} model calls under way, and may have no "

@@ -205,7 +205,7 @@ def room_messages(heard: Heard, ear: Ear) -> Outcome:
 RULES = (
     Rule(0, "interaction_disabled", _is_disabled, IGNORE, needs="is_disabled"),
     Rule(0, "muted", _is_muted, IGNORE),
-    # Before the output of commands, which its own words are none of.
+    # Before command output: what it says itself is none of that.
     Rule(1, "own_speech", _is_own_speech, IGNORE, is_about_assistants=True),
     Rule(1, "command_output", _is_captured, Outcome.CAPTURE, needs="is_capturing"),
     Rule(1, "self_message", _is_self, CONTEXT),

@@ -135,7 +135,6 @@ class Seeker:
         """The audiences that may be told: all, this place, these factions, this person alone."""
         found = [WORLD]
         if self.place:
-            # The place of a whisper is the room, whose open words may be told there.
             source = "" if self.source in PRIVATE else self.source
             found.append(place_audience(source, self.place))
         found += map(faction_audience, self.factions)

@@ -156,7 +156,7 @@ class Blame:
         return Consequences(self.errors, cools=self._cool(person, now, config))
 
     def _went_well(self, person: str) -> None:
-        # Whoever was answered: it shows that the others were not shut out for good.
+        # Whoever was answered: it shows that the assistant can still answer.
         self.run.clear()
         if person in self.people:
             self.people[person].failed = 0

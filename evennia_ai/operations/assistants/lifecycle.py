@@ -312,7 +312,6 @@ def end_assistant(
     with signed(by):
         told = f"it is {'released' if keeps_body else 'deleted'}: {why}"
         emergency.trigger_emergency_stop(script, told, by=by, is_alarm=False)
-        # What waits would else be written after the record was put away.
         audit.flush()
         archive = None
         try:

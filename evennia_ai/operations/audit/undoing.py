@@ -198,7 +198,6 @@ def _apply(
     told = fact(event, edit=edit.number, names=edit.names, writes=writes)
     if edit.is_of_look:
         look = {each.name: each.new for each in wanted}
-        # Both or neither: without its note the edit could be taken back once more.
         with transaction.atomic():
             done = update_assistant(script, **look, by=by, person=person)
             if done.ok:
