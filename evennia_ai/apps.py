@@ -115,6 +115,7 @@ def _before_saving(
     """Refuse a player's name that is an assistant's; nearly all that is saved is not a name."""
     if raw or (update_fields is not None and NAMES.isdisjoint(update_fields)):
         return
+    # A game's typeclasses are proxies; the concrete model is Evennia's own.
     kind = sender._meta.concrete_model.__name__
     if kind in NAMED and sender.__module__ != MIGRATED:
         from evennia_ai.operations import guarding
@@ -257,6 +258,7 @@ def _join_the_web() -> None:
     layers = list(settings.MIDDLEWARE)
     places = [number for number, name in enumerate(layers) if name.endswith(SHARED_LOGIN)]
     if places and SESSIONS not in layers:
+        # Before Evennia's, which stores a session for whoever comes without one.
         layers.insert(places[0], SESSIONS)
         settings.MIDDLEWARE = layers
 
@@ -267,6 +269,7 @@ def _add_pages() -> None:
         config = WebConfig.from_stored(getattr(settings, WebConfig.NAME, {}))
     except ConfigurationError:
         return  # which the check tells
+    # An app may be made ready twice, and ours would then be taken for the game's.
     if not config.enabled or settings.ROOT_URLCONF == PAGES:
         return
     settings.EVENNIA_AI_ROOT_URLCONF = settings.ROOT_URLCONF
@@ -327,6 +330,7 @@ class EvenniaAIConfig(AppConfig):
         pre_save.connect(_before_saving, dispatch_uid="evennia_ai.runtime.names")
         m2m_changed.connect(_before_tagging, dispatch_uid="evennia_ai.aliases")
         SIGNAL_ACCOUNT_POST_LOGIN.connect(_after_login, dispatch_uid="evennia_ai.clashes")
+        # The reactor calls as often as it was asked to.
         if not self.looks_after_start:
             self.looks_after_start = True
             reactor.callWhenRunning(_after_start)

@@ -257,6 +257,7 @@ class AssistantTestMixin(_TestCase):
     def setUp(self) -> None:
         """No assistant yet, and everything that a process keeps made anew."""
         super().setUp()
+        # What the environment says goes before our defaults, and the test before both.
         environ = mock.patch.dict(os.environ, {**IN_PROCESS, **os.environ, **self.environ})
         environ.start()
         self.addCleanup(environ.stop)

@@ -62,6 +62,7 @@ async def locate(url: str, allowed: Sequence[str], setting: str) -> ResolvedAddr
     parts = _split(url)
     host = parts.hostname or ""
     found = await _look_up(host, parts.port or PORTS[parts.scheme])
+    # All of them, though one is used: which comes first must not decide it.
     for _, address in found:
         if is_private(address, allowed):
             raise ValueError(PRIVATE.format(host=host[:100], setting=setting))
@@ -96,6 +97,7 @@ async def _look_up(host: str, port: int) -> list[tuple[int, str]]:
         ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         looking = loop.run_in_executor(LOOKERS, ask)
         found = await asyncio.wait_for(looking, LOOKUP_SECONDS)
+    # UnicodeError: a name that cannot be written in IDNA.
     except (OSError, TimeoutError, UnicodeError):
         found = []
     if not found:

@@ -115,6 +115,7 @@ class RemoteSpecialist:
         Who cancels waits no longer; what the agent has begun by then is called off when it is
         known by which name.
         """
+        # Cancelling it leaves the request alone: only its answer names what has to be called off.
         given: Deferred[RemoteStanding] = Deferred(lambda _: None)
 
         def give(outcome: RemoteStanding | Failure) -> None:
@@ -167,6 +168,7 @@ class RemoteSpecialist:
             self._pins.keep(server, {self._pin_key: card.pin}, "")
         is_held = before is not None and before != card.pin
         held = (HeldTool(self.name, before, card.pin),) if is_held else ()
+        # Told once for each change, and not at each look.
         if held and held != self.held:
             self._say("held back: its card is not as it was allowed; see: assistant tools held")
         self.held, self._card, self._problem = held, card, ""

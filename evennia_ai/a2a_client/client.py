@@ -56,6 +56,7 @@ class Client:
             ConnectionError: it cannot be reached, or there is no card that can be used.
         """
         request = OutgoingRequest("GET", self._remote.card_url, None, "application/json")
+        # A card is public, and the token waits until it was compared with what was allowed.
         told = await self._asked(request, REQUEST_SECONDS, is_secret=False)
         if told.status != 200:
             raise ConnectionError(f"its card is not there (HTTP {told.status})")
@@ -99,6 +100,7 @@ class Client:
         if told.status != 200:
             raise ConnectionError(f"it answered HTTP {told.status}")
         standing = read_standing(card, read_json(told.body))
+        # An agent may repeat its token, which neither people nor models may read.
         return replace(standing, text=self._remote.without_token(standing.text))
 
     async def _asked(

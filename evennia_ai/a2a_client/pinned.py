@@ -85,6 +85,7 @@ async def exchange(
         ConnectionError: it broke, or the answer is longer.
         TimeoutError: the time is over.
     """
+    # Closed after it: the next request to that name may be meant for another machine.
     connector = aiohttp.TCPConnector(resolver=_Pinned(place), force_close=True, use_dns_cache=False)
     timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS))
     try:

@@ -78,6 +78,7 @@ class AgentMessage:
         if self.task:
             message |= {"taskId": self.task, "contextId": self.context}
         configuration = {
+            # A task may take minutes; it is asked later how it stands.
             "returnImmediately": True,
             "historyLength": 0,
             "acceptedOutputModes": ["text/plain", "application/json"],
@@ -120,6 +121,7 @@ def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> Out
         call: SEND, GET or CANCEL.
     """
     if card.binding != REST:
+        # A connection carries one request, so that its id has nothing to tell apart.
         body = {"jsonrpc": "2.0", "id": "1", "method": call, "params": params}
         return OutgoingRequest("POST", card.url, _encoded(body), "application/json")
     media = "application/a2a+json"

@@ -133,6 +133,7 @@ class ApiView(APIView):
             asked = query_of(request.query_params, row.query or Nothing)
             query = validated(row.query or Nothing, asked)
         except ValidationError as error:
+            # Raised after the right was asked: who may not is told that, and not of the form.
             wrong = error
         pk = self.who(request, body) if wrong is None else request.user.pk
         address, headers = address_of(request.META), dict[str, str]()
@@ -140,6 +141,7 @@ class ApiView(APIView):
         may_change = not _only_reads(request.auth)
 
         def act() -> Any:
+            # By its number, as objects of Evennia belong to the game's thread.
             account: Any = self.account_for(pk, address) if pk is not None else None
             with audit.acting(str(account.key if account else ""), "api", is_logged=False):
                 script: Any = find_allowed(row.route.act, account, path.get("key"))
@@ -153,6 +155,7 @@ class ApiView(APIView):
 
         seconds = config.long_timeout_seconds if row.is_long else config.timeout_seconds
         own_room = LONG.place(config.long_requests) if row.is_long else nullcontext()
+        # The web has few threads: those that wait for the game must not take them all.
         with ANY.place(config.waiting_requests), own_room:
             payload = run(act, seconds)
         return self.answer(payload, row.status, headers)

@@ -100,6 +100,7 @@ class JsonParser(BaseParser):
         """
         config = api_config()
         most = max(self.most_bytes, config.body_bytes)
+        # What the request says of its own length is not relied on.
         raw = stream.read(most + 1)
         if len(raw) > most:
             raise ProblemError(413, f"The body is longer than {most:,} bytes.")

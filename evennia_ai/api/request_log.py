@@ -56,6 +56,7 @@ def write(request: Request, action: str, key: str, given: LoggedInput, status_co
 
 def _user(request: Request) -> str:
     """The account's name; of whoever has none or a wrong token nothing is known."""
+    # Not `user`: to ask for that would authenticate, and raise once more where it failed.
     user: Any = getattr(request, "_user", None)
     return str(user.username) if getattr(user, "is_authenticated", False) else ""
 

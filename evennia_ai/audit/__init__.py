@@ -56,6 +56,7 @@ __all__ = [
 
 def _later(seconds: float, call: Callable[[], None]) -> object:
     """Call something in the reactor's thread, from whichever this is."""
+    # None: the reactor does not run yet, and will run in this thread.
     if threadable.ioThread in (None, threadable.getThreadID()):
         return reactor.callLater(seconds, call)
     reactor.callFromThread(reactor.callLater, seconds, call)
@@ -179,6 +180,7 @@ def close(script: Script | str, reason: str, folder: Path | None = None) -> Path
         book().keep(whom)
         if not app.count(whom.name):
             book().keep(whom, [fact("AssistantCreated")])
+        # Named before the last event is written, which tells the name.
         path = archive.path_for_all(whom, app, folder, more=1)
         told = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
         book().keep(whom, [fact("AssistantArchived", **told)])

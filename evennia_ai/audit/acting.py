@@ -74,5 +74,6 @@ def tell(name: str, fact: Fact, details: Mapping[str, object], *, is_logged: boo
     if is_logged and kind_of(fact.event).is_logged:
         told = json.dumps(details, ensure_ascii=False, default=str)
         logger.log_info(f"{MARK} {fact.event} {name} {told}")
+    # A copy: a listener may take itself out while it is told.
     for listener in list(LISTENERS):
         listener(fact.event, name, dict(fact.details))

@@ -183,6 +183,7 @@ def _saved(whom: Subject, mapper: Mapper[UUID], path: Path, first: int, last: in
         with gzip.open(file, "wt", encoding="utf-8") as stream:
             for rows in _write(whom, mapper, stream, first, last):
                 yield len(rows)
+        # Its rows are deleted next: it has to be on the disk and not in a cache.
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -243,6 +244,7 @@ def steps_of(
     if oldest == first:
         for _ in _saved(whom, app.mapper, path, first, last):
             yield
+    # Before anything is deleted, as all that stays is read on from this snapshot.
     _keep_state(app, whom.id, last)
     moved = 0
     while done := _delete_some(whom.id, last):
@@ -295,6 +297,7 @@ def _prune(folder: Path, whom: Subject, config: AuditConfig) -> None:
     yesterday = datetime_now_with_tzinfo().timestamp() - DAY_SECONDS
     for part in folder.glob(f"{_stem(whom)}-*{PART}"):
         with suppress(OSError):
+            # A younger one may be another process's, which is still writing it.
             if part.stat().st_mtime < yesterday:
                 part.unlink()
     if config.keep_archives:

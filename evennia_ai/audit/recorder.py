@@ -158,6 +158,7 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
             originator_id__in={id_ for id_, _ in wanted},
             originator_version__in={version for _, version in wanted},
         )
+        # The two lists can match more than is wanted; their pairs tell it apart.
         with mapped_errors:
             found = {row[:2]: row[2] for row in rows.values_list(*COLUMNS[:2], "id")}
         return [found[key] for key in wanted]

@@ -81,6 +81,7 @@ class Book:
         with self._lock:
             self._stream(whom).put(item)
             if self._later is not None and self._timer is None and self._is_ready is not False:
+                # A test moves an assistant's clock by hand, and what waits is then stored with it.
                 later = getattr(getattr(whom.script, "clock", None), "callLater", self._later)
                 self._timer = later(FLUSH_SECONDS, self._on_timer)
         item.tell(whom.name)
@@ -109,6 +110,7 @@ class Book:
             self._write(connection, stream, known, waited, items)
         except BaseException as error:
             with self._lock:
+                # A write that was noted gives them back itself, once it is found to be undone.
                 if not any(write.waited is waited for write in stream.writes):
                     stream.wait_again(waited)
             if isinstance(error, PersistenceError) and not isinstance(error, RecordConflictError):
@@ -226,6 +228,7 @@ class Book:
             most -= 1
             try:
                 self.flush_one(stream.whom)
+            # They wait again, and the other streams are stored all the same.
             except Exception:
                 self._has_failed = True
                 logger.log_trace(f"[assistant] {stream.whom.name}: facts wait to be recorded")
@@ -284,6 +287,7 @@ class Book:
         self._cancel()
         self._streams.clear()
         self._due.clear()
+        # Tables that were missing may be there by now; those that are there stay.
         self._is_ready = self._is_ready or None
 
     def _cancel(self) -> None:

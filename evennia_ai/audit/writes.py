@@ -139,6 +139,7 @@ class EventStream:
         """Find out which writes are undone. What had waited for them waits again."""
         if self.is_settled:
             return
+        # The oldest last, as each puts what it gives back before all that waits.
         for write in reversed(self._cut_off()):
             if not _is_there(write.last):
                 self.wait_again(write.waited)

@@ -124,9 +124,11 @@ class TurnModel:
         paid = self.metered.ask(messages, tools, purpose=purpose, tokens=self._estimated, **bounds)
         try:
             reply: Reply = await (paid.addTimeout(seconds, self.time.clock) if seconds else paid)
+        # The time of the tick was over first, which says nothing of the service.
         except DeadlineError:
             raise self._too_late() from None
         except ModelTimeoutError as error:
+            # Nobody is asked for more time for a last word, nor where nothing was even sent.
             if self.turn.stopped_by or isinstance(error, NoFreeSlotError):
                 raise
             raise self._took_all(error) from error

@@ -101,18 +101,21 @@ class MeteredPayment:
         if self._held:
             return
         first, *others = parts_of(self.estimate.usage, self.account.shares).items()
+        # What several pay for is not shortened: the parts are judged one by one, for one answer.
         least = None if others else self.estimate.least
         self._reserve(first[0], replace(self.estimate, usage=first[1], least=least))
         try:
             for person, part in others:
                 estimate = replace(self.estimate, usage=part, last=TokenUsage(), least=None)
                 self._reserve_share(person, estimate)
+        # All or none: a part that is held for no call would take up room under its caps.
         except BaseException:
             self._release()
             raise
 
     def begin(self, model: str) -> int:
         """See `llm.payments.Payment`."""
+        # Before each attempt, as a stop may have come while the one before was failing.
         if self.account.is_stopped():
             raise StoppedError(self.account.name)
         self.hold()
@@ -121,6 +124,7 @@ class MeteredPayment:
 
     def spoil(self, error: BaseException) -> None:
         """See `llm.payments.Payment`."""
+        # Taken out at once: `fail` comes here again for an attempt that was counted already.
         sent_to, self._sent_to = self._sent_to, None
         if sent_to is None or not may_be_charged(error):
             return
@@ -269,6 +273,7 @@ class MeteredClient:
         def is_stopped() -> bool:
             return state.is_stopped(script)
 
+        # One that was not started has no caps in memory: those that are stored are read.
         is_running = script.work is not None
         config = (
             state.budget_config(script)

@@ -96,6 +96,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         outcomes: list[T | Failure] = []
         running.addBoth(outcomes.append)
         while not outcomes:
+            # Evennia lets a command wait for seconds or for a line, and for no Deferred.
             yield LOOK_SECONDS
         (outcome,) = outcomes
         if isinstance(outcome, Failure):
@@ -257,6 +258,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             None and the whole line where it begins with no assistant's name.
         """
         names = self._named()
+        # The longest first: Ada must not take a line that begins with Ada Smith.
         for count in range(max((name.count(" ") + 1 for name in names), default=0), 0, -1):
             words = line.split(None, count)
             script = names.get(" ".join(words[:count]).casefold())

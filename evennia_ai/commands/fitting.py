@@ -51,6 +51,7 @@ def fitted(kinds: Iterable[type[Command]]) -> list[Command]:
     """New commands of these kinds, under words that the game does not use itself."""
     names = _names()
     asked = (theirs.paths(), tuple(names.items()))
+    # Evennia makes the set for each character anew; the game's words stay the same.
     if _Newest.asked != asked:
         clashes: list[str] = []
         places = (_place(kind, names, clashes) for kind in kinds)

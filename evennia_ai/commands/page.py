@@ -119,6 +119,7 @@ class CmdPage(default_cmds.MuxCommand):
             return
         cmdhandler(
             self.caller,
+            # Evennia looks for switches right behind the command's name.
             args if args.startswith("/") else f" {args}",
             callertype="account",
             session=self.session,

@@ -95,6 +95,7 @@ class WhyWords(WordCommand):
         script = (None if name else operations.last_addressed(self.caller)) or self.pick(name)
         if script is None:
             return
+        # Read again by the clock of the one that is meant, which only now is known.
         asked = read(rest, script.clock.seconds())
         person = None if self.is_staff else person_id(self.caller)
         if asked.is_list:

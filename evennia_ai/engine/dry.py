@@ -63,5 +63,6 @@ class Dry(Wrapper):
             return ToolResult(False, str(error), Fault.DENIED, error)
         result = judged.result
         self.intents.append(Intent(call, result.success, judged.how))
+        # Counted as if it were done, so that the loop ends where it would in earnest.
         turn.effects += result.success and spec.is_noticed
         return result

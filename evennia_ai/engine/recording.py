@@ -270,6 +270,7 @@ class TurnRing:
             for place, other in enumerate(theirs[: len(mine)]):
                 if mine[place] != other:
                     break
+                # Equal, but a copy: the older one is held by both, and this one is freed.
                 mine[place] = other
 
     def forget(self) -> None:

@@ -138,6 +138,7 @@ class AnswerLimit:
         Returns:
             What the same request may allow, told as the endpoint wants it; None: it is no use.
         """
+        # Any other status says nothing of what is in the request.
         if error.status not in (400, 422):
             return None
         text = str(error)
@@ -155,5 +156,6 @@ class AnswerLimit:
         if _REFUSED.search(text):
             self._refused.add(self.name)
             self.name = REASONED if self.name == PLAIN else PLAIN
+            # Where both names were refused, to change again would go round in circles.
             return None if self.name in self._refused else sent
         return None

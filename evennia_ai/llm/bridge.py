@@ -50,6 +50,7 @@ class Pacer:
     def call_from_thread(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Run soon; to be called in any other thread."""
         self._waiting.append((function, arguments))
+        # To wake the reactor is dear: where a slice is due, it runs this call too.
         if len(self._waiting) == 1 or not self._is_scheduled:
             self._reactor.callFromThread(self._schedule)
 
@@ -109,6 +110,7 @@ class Lane:
         return self._loop.create_task(coroutine)
 
     def _drain(self) -> None:
+        # Before the queue is emptied: what comes in the middle of that wakes it once more.
         self._is_awake = False
         while self._waiting:
             self._waiting.popleft()()
@@ -164,6 +166,7 @@ def pacer_of(reactor: Reactor) -> Pacer:
 def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
     """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
     tasks: list[asyncio.Task[T]] = []
+    # Over the lane and in its order, so that by then there is a task to cancel.
     deferred: Deferred[T] = Deferred(lambda _: lane().call(lambda: tasks[0].cancel()))
     pacer = pacer_of(reactor)
 

@@ -170,6 +170,7 @@ class _Check:
         asked = transport.models().addTimeout(self._client.deadline_seconds, self._reactor)
         try:
             return [str(item["id"]) for item in read_json(await asked)["data"]]
+        # Many list no models, or in a form of their own, and answer all the same.
         except (ModelStatusError, DeadlineError, ValueError, KeyError, TypeError):
             return []
 

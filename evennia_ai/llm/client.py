@@ -312,6 +312,7 @@ class UnifiedLLMClient:
                 permit.failure(error)
             raise
         finally:
+            # A call that was cancelled, or failed for no fault of the service, frees its place.
             permit.release()
         return reply
 
@@ -340,6 +341,7 @@ class UnifiedLLMClient:
         try:
             answer = await self._fitted(call.body, tokens, seconds)
             return parse_reply(answer, self.tool_mode)
+        # Also one that was cancelled: it was sent, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)
             raise

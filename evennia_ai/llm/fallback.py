@@ -99,6 +99,7 @@ class FallbackClient(OfFirst):
     async def _in_turn(self, asked: CompletionRequest, ends_at: float, slot: Slot) -> Reply:
         refusals: list[tuple[str, Refusal]] = []
         for name, client in self.models:
+            # The first one is asked in any case: without it there would be no error to raise.
             if refusals and self._reactor.seconds() >= ends_at:
                 break
             is_last = client is self.models[-1][1]
@@ -132,6 +133,7 @@ def sent_by(client: Client, carry: Callable[[Transport], Transport]) -> Client:
     """
 
     def carried(each: UnifiedLLMClient) -> UnifiedLLMClient:
+        # A copy shares breaker, slots and limits with the client that it was made of.
         other = copy(each)
         other.transport = carry(each.transport)
         return other

@@ -156,6 +156,7 @@ class Pool:
         breaker = self.breaker_of(endpoint)
         if breaker.state is CircuitBreakerState.CLOSED:
             breaker.record_success()
+        # One that staff took in hand stays as they left it.
         elif breaker.mode is CircuitBreakerMode.AUTOMATIC:
             breaker.reset()
 

@@ -51,6 +51,7 @@ def _header(headers: Mapping[str, str], kind: str, what: str) -> str:
 
 
 def _count(text: str) -> int | None:
+    # Python refuses to read thousands of digits, and no limit has more than these.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 

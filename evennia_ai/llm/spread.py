@@ -66,13 +66,16 @@ class Loads:
     def of(self, replica: Replica) -> Load:
         """That of an address, which takes no more calls from now on than it says here."""
         load = self._loads.setdefault(replica.base_url, Load())
+        # 0 is no limit, and must not win as the lowest.
         load.most_calls = min(filter(None, (load.most_calls, replica.most_calls)), default=0)
         return load
 
     def wake(self) -> None:
         """Let whoever waits for room look again, the first first."""
+        # Emptied first: who still finds no room lines up again on the spot.
         waiting, self._waiting = self._waiting, []
         for each in waiting:
+            # Whoever was woken before it may have ended its call.
             if not each.called:
                 each.callback(None)
 
@@ -303,6 +306,7 @@ class SpreadModel(OfFirst):
                 return next(each for each in left if each[1].circuit_breaker is chosen)
             free = [each for each in asked if self._spread.has_room(each[0])]
             if not free:
+                # A call that only waits for room must not keep one for another model waiting.
                 slot.give_back()
                 left_for_room = max(0.0, room_by - self._reactor.seconds())
                 await self._spread.shared.freed(left_for_room, self._reactor)
@@ -362,5 +366,6 @@ def gravest(refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
     if chosen is None:
         breakers = [error for _, error in refusals if isinstance(error, CircuitOpenError)]
         return min(breakers, key=lambda error: error.retry_after)
+    # The error keeps its kind and its marks; only its text tells of all.
     chosen.args = (story_of(refusals),)
     return chosen

@@ -170,6 +170,7 @@ class TokenCounter:
         """Tokens of the descriptions of tools, each of which is written out only once."""
         factor, total = self.factor, 0
         for spec in specs:
+            # By identity; the spec is kept beside it, so that no other one gets its id.
             kept = self._tools.get(id(spec))
             if kept is None or kept[1] != factor:
                 kept = self._tools[id(spec)] = (spec, factor, tokens.count_tool(spec, self.count))

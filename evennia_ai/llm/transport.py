@@ -157,6 +157,7 @@ class OpenAITransport:
             self._headers["Authorization"] = f"Bearer {api_key}"
         if urlsplit(base_url).scheme == "http":  # there is no CONNECT to take them
             self._headers |= self._proxy_headers
+        # Not made here: it belongs to the asyncio loop, in whose thread it has to be made.
         self._session: aiohttp.ClientSession | None = None
 
     def post(self, body: Mapping[str, object]) -> Deferred[bytes]:

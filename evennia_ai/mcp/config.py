@@ -69,7 +69,9 @@ class ServerConfig:
     def without_secrets(self, text: str) -> str:
         """The text with every value that was given in secret replaced by stars."""
         values = {*self.env.values(), *self.headers.values(), urlsplit(self.url).query}
+        # The longest first: a short one inside it would leave its rest to be read.
         for value in sorted(values, key=len, reverse=True):
+            # Short values, such as 1 or true, are no secrets and stand in many a text.
             if len(value) >= SHORTEST_SECRET:
                 text = text.replace(value, "***")
         return text

@@ -170,6 +170,7 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
             watched = _watched(transport, connection.lose)
             client = sdk.Client(watched, message_handler=on_message, cache=None)
             await stack.enter_async_context(client)
+            # Only making the connection is bounded; from here on it may last.
             scope.deadline = math.inf
             connection.attach(client, sdk.MCPError)
             changes = getattr(client.server_capabilities.tools, "list_changed", False)
@@ -246,6 +247,7 @@ def _tethered(command: tuple[str, ...]) -> list[str]:
 async def _web(config: ServerConfig, _log: Callable[[str], None]) -> AsyncIterator[Any]:
     """The transport to a server on the web."""
     web = importlib.import_module("mcp.client.streamable_http")
+    # No limit on reading: news of the server come at any time, and calls have their own.
     timeout = httpx2.Timeout(config.timeout_seconds, read=None)
     hooks = {"response": [limit_body]}
     headers = dict(config.headers)

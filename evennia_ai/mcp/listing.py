@@ -65,6 +65,7 @@ def make_listing(config: ServerConfig, listed: Iterable[Listed]) -> Listing:
     wanted: dict[str, Listed] = {}
     for tool in listed:
         if config.tools is None or tool.name in config.tools:
+            # Where a name is listed twice, the first counts: a call could not tell them apart.
             wanted.setdefault(tool.name, tool)
     names = _offered_names(config.name, list(wanted))
     tools: dict[str, RemoteTool] = {}

@@ -118,6 +118,7 @@ class RemoteServer:
             if seconds >= FAIR_SHARE * self.config.timeout_seconds:
                 permit.failure(error)
             raise
+        # A tool that says no shows that its server works.
         except ToolError:
             permit.success()
             raise
@@ -152,6 +153,7 @@ class RemoteServer:
 
     def learn(self, told: Listing) -> None:
         """Take what it tells of its tools now; in the reactor's thread."""
+        # It was on its way from the other thread when this one was told to end.
         if self._state == "closed":
             return
         try:

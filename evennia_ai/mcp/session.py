@@ -139,6 +139,7 @@ class McpSession:
         """Tell who waits for the attempt under way what came of it."""
         self._wanted.clear()
         self._attempt.set()
+        # Another one: whoever comes from now on waits for the next attempt.
         self._attempt = asyncio.Event()
 
     def _hear(self, line: str) -> None:

@@ -35,6 +35,7 @@ class Watched:
     async def __anext__(self) -> Any:
         try:
             return await anext(self._stream)
+        # The usual end, StopAsyncIteration, comes this way too.
         except BaseException:
             self._on_end()
             raise
@@ -58,6 +59,7 @@ class LineLog(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take a piece of what was written."""
         *lines, rest = (self._waiting + data).split(b"\n")
+        # A program that never ends its line must not fill the memory.
         self._waiting = rest[:MOST_WAITING_BYTES]
         for line in lines:
             self._hand_on(line)

@@ -277,6 +277,7 @@ def _heard(
 ) -> Heard:
     on_channel = source is Source.CHANNEL
     is_assistant = marked.get(ASSISTANT_MARK) is True
+    # Of an assistant's alone: nobody else says who pays for what comes of it.
     chain = CHAINS.get(marked.get(CHAIN_MARK)) if is_assistant else None
     cut = body if len(body) <= MOST_HEARD else body[: MOST_HEARD - 1] + "…"
     return Heard(
@@ -359,6 +360,7 @@ def read_page(text: object, account: Account) -> Heard | None:
     if page is None or time.time() - page.date_created.timestamp() > PAGE_IS_FRESH_SECONDS:
         return None
     sender = next(iter(page.senders), None)
+    # Of two pages at once the newest may be another one than this line.
     if sender is None or not rendered.rstrip().endswith(page.message.rstrip()):
         return None
     body = plain(page.message).strip()

@@ -38,4 +38,5 @@ class Thinking:
         self._shown += 1
         more = self._shown < MOST_LINES
         self._call = self._clock.callLater(EVERY_SECONDS, self._next) if more else None
+        # Last: who sees it may end the turn, and with it the line after this.
         self._show(line)

@@ -85,6 +85,7 @@ def judge_account(account: AccountDB) -> None:
     Raises:
         NameTakenError: it is new, and an assistant's.
     """
+    # The account by which an assistant hears pages bears its name.
     if isinstance(account, HearsPagesForAssistant):
         return
     old = _stored(AccountDB, account, "username")
@@ -93,6 +94,7 @@ def judge_account(account: AccountDB) -> None:
     if old is not None:
         if account.attributes.has(BODY_OF_ACCOUNT):
             return
+        # Evennia keeps the object, which must not bear a name that was never stored.
         account.username = old
     raise NameTakenError(problem)
 
@@ -110,6 +112,7 @@ def judge_object(being: ObjectDB) -> None:
     if being.db_key == old:
         return
     if problem := _problem_of(being, str(being.db_key or ""), is_new=old is None):
+        # Evennia keeps the object, which must not bear a name that was never stored.
         being.__dict__["db_key"] = being.db_key if old is None else old
         raise NameTakenError(problem)
 

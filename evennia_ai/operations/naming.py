@@ -205,6 +205,7 @@ def _taken(name: str, kind: str, other: str) -> str:
 def _characters_like(name: str, body: GameObject | None) -> Iterator[Any]:
     """Characters that could be taken for the bearer of a name, other than this body."""
     rows = ObjectDB.objects.values_list("pk", "db_key")
+    # Names are compared as rows; only what is alike is loaded as an object.
     for being in ObjectDB.objects.filter(pk__in=_keys_like(name, rows.iterator())):
         if being != body and isinstance(being, DefaultCharacter):
             yield being

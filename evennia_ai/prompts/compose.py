@@ -147,6 +147,7 @@ def _values(scene: Scene, turn: Turn, specs: Specs) -> Value:
             return speaker_as_data(turn.event.sender_name if turn.events else "")
         if is_fact(name):
             if facts is None:
+                # Once a prompt, and only where a text asks for one: it looks around the room.
                 facts = scene.facts()
             return facts.get(name, "")
         told = scene.value(name)

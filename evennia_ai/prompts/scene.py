@@ -139,6 +139,7 @@ class Scene:
         for number, component in self.components.items():
             if number in WITHOUT_TEXT or not component.enabled or not context.shows(number):
                 continue
+            # Rules of a game's own may tell the persona, and nobody is told it twice.
             if number == PromptPart.CHARACTER and tells_persona:
                 continue
             text = self._content(component, tools)

@@ -238,6 +238,7 @@ class ToolResultCache:
 
         def land(value: object) -> None:
             is_current = end(flight)
+            # Made in any case: those who wait get copies of it, and what has none is an error.
             entry = self._make_entry(value, scope, ttl)
             if is_current and is_success(value):
                 self._keep(key, entry)
@@ -248,12 +249,15 @@ class ToolResultCache:
             flight.crash(failure)
 
         flight = self._flights[key] = Flight(outcome, scope, end)
+        # Before the callbacks, which run on the spot where the Deferred has fired already.
         waiter = flight.join()
+        # In a chain, so that also what `land` raises reaches those who wait.
         outcome.addCallback(land).addErrback(crash)
         return waiter
 
     def _keep(self, key: Hashable, entry: CacheEntry) -> None:
         entries = self._entries
+        # Out first: a key that is only written over keeps its place, and would give way too soon.
         entries.pop(key, None)
         if entry.kept is None:
             return
@@ -267,5 +271,6 @@ class ToolResultCache:
             self._scopes.remove(scope)
             for key in [key for key, entry in self._entries.items() if entry.scope == scope]:
                 del self._entries[key]
+        # Asked of what is over now: those who wait still get it, and nobody after them.
         for key in [key for key, flight in self._flights.items() if flight.scope == scope]:
             del self._flights[key]

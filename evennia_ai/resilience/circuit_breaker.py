@@ -174,6 +174,7 @@ class CircuitBreaker:
             return self._open_until - now
         if len(self._probes) < self.config.max_probes:
             return None
+        # A probe that never came back must not keep the service shut out for ever.
         oldest = next(iter(self._probes.values()))
         return seconds_left(oldest, self.config.timeout_seconds, now) or None
 
@@ -213,6 +214,7 @@ class CircuitBreaker:
             return (permit or Permit(self, generation)).follow(outcome)
         if permit is not None:
             permit.success()
+        # The function may itself have led to its being tripped or reset.
         elif self._generation == generation:
             self._successes += 1
             if self._recent is not None:
@@ -277,6 +279,7 @@ class CircuitBreaker:
 
     def _admit_probe(self) -> Permit:
         if len(self._probes) >= self.config.max_probes:
+            # The oldest has had its time, or `retry_after` would not have let this one pass.
             del self._probes[next(iter(self._probes))]
         permit = Permit(self, self._generation)
         self._probes[permit] = self._clock()
@@ -288,6 +291,7 @@ class CircuitBreaker:
             if self._recent is not None:
                 self._recent.add(self._clock(), is_failure=False)
             return
+        # It was sent before the breaker opened, and says nothing of the service now.
         if self.state is not CircuitBreakerState.HALF_OPEN:
             return
         self._released(permit)
@@ -325,6 +329,7 @@ class CircuitBreaker:
             self._probes.pop(permit, None)
 
     def _trip(self) -> None:
+        # Permits from before are void: how they end says nothing of what comes now.
         self._generation += 1
         self._opened_at = self._clock()
         self._open_until = self._opened_at + self.config.timeout_seconds

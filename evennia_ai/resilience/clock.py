@@ -55,6 +55,7 @@ class SlidingCount:
     def totals(self, now: float) -> tuple[int, int]:
         """The calls that count now, and how many of them failed."""
         oldest = int(now // self._slot_seconds) - SLOTS
+        # Slots of a time to come are of a clock that was set back since.
         counted = [slot for slot in self._slots if oldest < slot.number <= oldest + SLOTS]
         return sum(slot.calls for slot in counted), sum(slot.failures for slot in counted)
 

@@ -108,7 +108,9 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
     if work is None:
         yield lines
         return
+    # A command may run another one, after which the outer one goes on collecting.
     before = work.capture
+    # The ear knows whether it captures, so that it has to be made anew.
     work.capture, work.ear = lines, None
     try:
         yield lines

@@ -110,6 +110,7 @@ def _game_time() -> str:
         return _by_calendar(seconds, units)
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%A %d %B %Y, %H:%M}"
+    # A game's clock may stand beyond all years that a date can have.
     except (OverflowError, OSError, ValueError):
         return f"second {seconds:.0f}"
 

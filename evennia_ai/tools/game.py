@@ -77,6 +77,7 @@ async def _resolve(character: Character, line: str) -> tuple[Any, str, str, Any]
     line = character.nicks.nickreplace(
         line, categories=("inputline", "channel"), include_account=True
     )
+    # Once more: a nick may have put a second command into the line.
     line = _one_line(line)
     providers = generate_cmdset_providers(character)[1]
     found: Deferred[Any] = get_and_merge_cmdsets(character, providers, "object", line)
@@ -108,6 +109,7 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)
         raise ToolError(f"you are not allowed the command {shown}; you may use {_list(allowed)}")
+    # The game asks the assistant's rights; who ordered it needs them too.
     for person in givers(turn):
         if not lets(found, person, "cmd"):
             raise refused(person, f"the lock {found.locks!r} of the command {found.key}")

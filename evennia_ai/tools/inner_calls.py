@@ -216,6 +216,7 @@ class Asker:
             reply: Reply = await asked.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no answer within {DEADLINE_SECONDS:g} s") from None
+        # Before the fence: it was paid for, whatever came meanwhile.
         self._count(reply, size, room.scene.context.context_type, purpose)
         self.fence.check()
         return reply

@@ -54,6 +54,7 @@ def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
     with captured(getattr(character, "assistant_script", None)) as lines:
         if may(character, way, "traverse", turn):
             way.at_traverse(character, way.destination)
+            # Evennia's own command for exits sends it, which is not run here.
             SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
         elif way.db.err_traverse:  # as the game's own command for exits has it
             character.msg(way.db.err_traverse)

@@ -100,6 +100,7 @@ def _within(seconds: float, outcome: Deferred[object], clock: Clock, name: str) 
     """
 
     def leave(_: Deferred[object]) -> None:
+        # First, so that what the cancelled tool still gives reaches nobody.
         timer.cancel()
         outcome.cancel()
 

@@ -84,6 +84,7 @@ def find_online(name: str, asker_id: str, character: Character) -> Account:
     found = by_account or by_puppet
     if not found:
         raise ToolError(f"nobody named {name} is online")
+    # One account may be there several times, by several clients.
     if len(set(found)) > 1:
         raise ToolError(f"several players are named {name}; use the name of the account")
     return found[0]

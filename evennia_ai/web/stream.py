@@ -156,6 +156,7 @@ class PageStream:
         if retry_ms != RETRY_MS:
             self._request.write(f"retry: {retry_ms}\n\n".encode())
         self._end()
+        # First: Twisted logs an error where a request ends with its producer.
         self._request.unregisterProducer()
         self._request.finish()
 
@@ -163,6 +164,7 @@ class PageStream:
         """Cut it off: whoever is there does not read."""
         self._end()
         self._request.unregisterProducer()
+        # An end in order would wait until what was written is read, which nobody does.
         self._request.channel.forceAbortClient()
 
     def _end(self) -> None:

@@ -103,6 +103,7 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
         if isinstance(outcome[0], Result):
             messages.success(request, outcome[0].message[:LONGEST_MESSAGE])
+            # To an address, so that to load the page anew does not press the button again.
             return redirect(outcome[1])
         menu, shown = outcome
         return _rendered(request, page, path, menu, shown)
@@ -207,6 +208,7 @@ def _in_the_game(
         GameBusyError: the game does not answer in time.
     """
     config, pk, address = api_config(), request.user.pk, address_of(request.META)
+    # Read here: a body may still be on its way, and the game must not wait for that.
     form = {name: _typed(value) for name, value in request.POST.items()}
     files = dict(request.FILES.items())
     query = {name: _typed(value) for name, value in request.GET.items()}
@@ -336,6 +338,7 @@ def _text(request: HttpRequest, template: str, context: Mapping[str, object]) ->
         "game_address": get_script_prefix(),
         "visitor": str(request.user.get_username()),
         "address": request.get_full_path(),
+        # To read them is to take them, and a part has no place for them.
         "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
         **context,
     }

@@ -225,6 +225,7 @@ class Desk:
     ) -> Deferred[TaskSnapshot]:
         if hook is not None:
             self._check_room(task.pk, hook)
+        # Before the answer, as the address is to be told of what comes of it.
         since = peer_store.last_event(task.pk)
 
         def answered(outcome: Result[PeerTask]) -> TaskSnapshot:

@@ -23,6 +23,7 @@ from evennia_ai.runtime.asgi_server import RequestTurn
 CALLER, DESK, IDS, LAST_EVENT = "evennia_ai.caller", "desk", "evennia_ai.ids", "last_event"
 TURN = "evennia_ai.turn"
 ASSISTANT = "assistant"
+# No number of an event has more digits than these.
 LONGEST_NUMBER = 18
 
 
@@ -95,6 +96,7 @@ class NumberedStreams:
 
         async def numbered(message: Message) -> None:
             body = message.get("body", b"")
+            # Pings in between begin otherwise, and are no events.
             if ids and message["type"] == "http.response.body" and bytes(body[:5]) == b"data:":
                 message = {**message, "body": b"id: %d\r\n" % ids.popleft() + body}
             await send(message)

@@ -116,6 +116,7 @@ class Handler(RequestHandler):
         with self._place(desk):
             shown = await self._send(desk, params, context)
             if not params.configuration.return_immediately:
+                # It may wait for minutes, in which others are to be served.
                 end_turn(context)
                 shown = await self._wait(desk, shown)
                 if shown.is_talk and _may_be_talk(params):
@@ -147,6 +148,7 @@ class Handler(RequestHandler):
                 shown = await self.in_game(desk.get, shown.id)
                 if shown.state == peer_store.WORKING:
                     await news.wait()
+                # Before it is read again: what happens meanwhile sets it anew.
                 news.clear()
         return shown
 
@@ -181,6 +183,7 @@ class Handler(RequestHandler):
     ) -> AsyncGenerator[Event]:
         """All that happens to a task, since the event that the header Last-Event-ID names."""
         desk, since = desk_of(context), context.state[LAST_EVENT]
+        # Watched before it is read, so that nothing falls in between.
         with self._place(desk), self._hub.watch(params.id) as news:
             shown: TaskSnapshot = await self.in_game(desk.get, params.id)
             if shown.state in peer_store.FINAL and since is None:
@@ -210,6 +213,7 @@ class Handler(RequestHandler):
             news.set()
         while True:
             await news.wait()
+            # Before they are read, so that what comes meanwhile is not missed.
             news.clear()
             for told in await self.in_game(desk.happenings, shown.id, after):
                 after = told.seq

@@ -74,6 +74,7 @@ class PushSender:
         """Tell whatever there is to tell, until cancelled."""
         try:
             while True:
+                # Before the look: what becomes due during it is looked for once more.
                 self._hub.news.clear()
                 try:
                     await self._look()
@@ -83,6 +84,7 @@ class PushSender:
                     await asyncio.wait_for(self._hub.news.wait(), LOOK_EVERY_SECONDS)
         finally:
             for task in self._busy.values():
+                # What takes it out of the dict runs later, so that this loop is safe.
                 task.cancel()
 
     async def _look(self) -> None:
@@ -92,6 +94,7 @@ class PushSender:
         full = [account for account, count in self._open.items() if count >= MOST_OF_ONE]
         found = await self._in_game(due, time.time(), free, MOST_OF_ONE, list(self._busy), full)
         for errand in found:
+            # Several of one account may have come at once; the rest stay due.
             if self._open[errand.account] >= MOST_OF_ONE:
                 continue
             task = asyncio.create_task(self._tell(errand))
@@ -139,6 +142,7 @@ class PushSender:
         place = await locate(errand.url, self._config.hook_networks, NETWORKS)
         with self._breaker(errand.account, place.host).acquire():
             status = await self._status_of(errand, place)
+            # Within the breaker, which counts it; a plain no below is no fault of the machine.
             if status >= 500 or status in LATER:
                 raise OSError(f"it answered {status}")
         if 300 <= status < 400:

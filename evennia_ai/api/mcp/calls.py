@@ -158,6 +158,7 @@ def _read(
     """The assistant that is meant and the arguments; the right is asked before they are judged."""
     read, wrong = dict[str, Any](), None
     try:
+        # By way of JSON, so that its bounds hold here as they do for REST.
         read = validated(tool.input, read_json(json.dumps(given).encode(), api_config().body_depth))
     except ValidationError as error:
         wrong = error

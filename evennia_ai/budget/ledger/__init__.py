@@ -82,6 +82,7 @@ def check_settings(endpoint: Endpoint) -> None:
             f"in {LedgerConfig.NAME}, as docs/scale.md tells, or take them out"
         )
     path, model = config_for({}).cost_cap, endpoint.model
+    # A model without a price counts as 0, so that a cap on costs would never be reached.
     if price_of(prices(), endpoint.provider, model) is None and path:
         raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{model}", path))
 

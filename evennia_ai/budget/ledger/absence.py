@@ -65,6 +65,7 @@ def asked(ask: Callable[[], T], *, by_name: bool = True, takes: bool = False) ->
         LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
     """
     ABSENCE.refuse()
+    # A connection that is made just now cannot be stale: its failure is not tried again.
     may_be_dead = place.is_shared() and place.connection().connection is not None
     while True:
         try:

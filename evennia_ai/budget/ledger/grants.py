@@ -17,6 +17,7 @@ from evennia_ai.core.settings.budget import CAPS, Cap
 from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.models import BudgetTotal
 
+# Far more than anybody grants, and far less than a 64-bit column overflows at.
 MOST_UNITS = 10**16
 
 
@@ -58,6 +59,7 @@ def raise_cap(more: Raise) -> None:
     # Before the write: another game of this name would get the grant.
     OURS.ensure(takes=True)
     with together():
+        # No call may have made the row yet, and an update of no row would grant nothing.
         BudgetTotal.objects.bulk_create([BudgetTotal(**whose)], ignore_conflicts=True)
         BudgetTotal.objects.filter(**whose).update(**{column: F(column) + units})
     audit.record(

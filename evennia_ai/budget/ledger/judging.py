@@ -76,6 +76,7 @@ def fitted(
     if tokens := _excess(reservation, caps):
         smaller = replace(reservation, estimate=reservation.estimate.without(tokens))
         cost = smaller.estimate.cost_nano - reservation.estimate.cost_nano
+        # The totals were raised by the whole estimate already.
         back = TotalsChange(held_tokens=-tokens, held_cost_nano=cost)
         totals = change({back: reservation.accounts})
         reservation = smaller
@@ -123,6 +124,7 @@ def _judge_slots(reservation: Reservation, totals: Totals, config: BudgetConfig)
     else:
         return
     most = 0 if reservation.billing.is_share else config.calls_in_flight
+    # Above and not at it, as this call is counted in already; a last word is let through.
     if most and total.open_calls > most and reservation.billing.purpose != Purpose.WRAP_UP:
         raise NoFreeSlotError(
             f"{reservation.billing.assistant} has {most} model calls under way, and may have no "
@@ -137,9 +139,11 @@ def _units(reservation: Reservation, measure: Measure, cap: int) -> tuple[int, i
         units = estimate.usage.total_tokens, estimate.last.total_tokens
     elif measure is Measure.COST:
         units = estimate.cost_nano, estimate.last_cost_nano
+    # Parts are one call together, and the first of them was counted.
     elif reservation.billing.is_share:
         return 0, 0
     else:
+        # With a cap of one call nothing is kept free, or no call would ever be let through.
         units = 1, int(cap > 1)
     return units if reservation.billing.purpose != Purpose.WRAP_UP else (units[0], 0)
 
@@ -150,6 +154,7 @@ def _is_first(standing: budget.CapStanding) -> bool:
     flag = f"warned_{standing.cap.measure}"
     of = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
     found = BudgetTotal.objects.filter(**of, **{flag: False})
+    # The condition is part of the update: of two processes only one changes the row.
     return bool(found.update(**{flag: True}))
 
 

@@ -106,6 +106,7 @@ class OwnName:
             if takes:
                 made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
                 LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
+            # Read back, as the insert does nothing where somebody has the name.
             found = LedgerGame.objects.filter(game=place.game()).first()
         if found is not None and found.identity != own:
             raise ConfigurationError(_told(TAKEN, found))
@@ -130,6 +131,7 @@ class OwnName:
             return ""
         seen_at = int(before.now.timestamp())
         mine.update(owner=owner, host=socket.gethostname()[:255], seen_at=seen_at)
+        # The first time it is still the row of the server before this one, maybe elsewhere.
         is_twice = self._is_shown and before.owner not in ("", owner) and not is_gone(before.owner)
         self._is_shown = True
         return _told(TWICE, before) if is_twice else ""
@@ -179,6 +181,7 @@ def claim() -> bool:
     with together():
         row = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
         LedgerGame.objects.bulk_create([row], ignore_conflicts=True)
+        # Locked, so that the other game cannot show itself between the look and the write.
         known = LedgerGame.objects.annotate(now=Now()).select_for_update()
         found = known.get(game=place.game())
         if found.identity == own:

@@ -47,6 +47,7 @@ def wanted(*, is_whole: bool) -> tuple[BillingContext, CostEstimate]:
     found = place.config()
     tokens = found.reserve_tokens
     dollars = Decimal(str(found.reserve_dollars)) * 10**6 / tokens
+    # One amount for prompts and answers: nobody knows yet what it will be spent on.
     price = Price(dollars, dollars) if found.reserve_dollars else FREE
     billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
     least = None if is_whole else 1
@@ -139,6 +140,7 @@ class Outage:
 
     def refuse(self, at: float, now: float) -> None:
         """Note that caps leave no room to set aside anything for the day of `at`."""
+        # Days that are over leave here, as nothing else would take them out.
         ahead = {day: then for day, then in self._refused_at.items() if day >= self._today}
         self._refused_at = {**ahead, int(at) // DAY: now}
 
@@ -160,6 +162,7 @@ class Outage:
     def draw(self, begun: Reservation) -> bool:
         """Let a call be paid from its day's reserve. Returns whether so much is left of one."""
         reserve = self._reserves.get(begun.at // DAY)
+        # A write that broke off may have ended the reserve, which would then be spent twice.
         if reserve is None or self._is_doubted or not reserve.draw(begun.estimate):
             return False
         self._drawn[begun.key] = begun
@@ -183,6 +186,7 @@ class Outage:
             still_open: calls under way, which have no end yet that would be written.
         """
         changes = [(drawn.accounts, drawn.opening) for drawn in self._drawn.values()]
+        # The rows of those that have ended are written with their ends.
         rows = [drawn.as_row() for key, drawn in self._drawn.items() if key in still_open]
         return changes, rows
 
@@ -219,6 +223,7 @@ class Outage:
 
     def make_sure(self, told: Mapping[str, str]) -> None:
         """Note what the ledger turned out to know: the states of the calls that it has, by key."""
+        # A row that is there was committed, and the totals with it.
         self._drawn = {k: v for k, v in self._drawn.items() if k not in told}
         self._is_doubted = False
         self._reserves = {

@@ -119,8 +119,10 @@ def install() -> None:
     routers: list[Any] = router.routers
     if not found.is_shared or any(isinstance(each, LedgerRouter) for each in routers):
         return
+    # First, as a game's own router may have an answer for every table.
     routers.insert(0, LedgerRouter())
     database = settings.DATABASES[found.database]
     if database.get("ENGINE") == POSTGRESQL:
+        # What the game itself says goes before ours.
         database["OPTIONS"] = {**PATIENCE, **database.get("OPTIONS", {})}
         connections.databases[found.database]["OPTIONS"] = database["OPTIONS"]

@@ -26,6 +26,7 @@ def machine(proc: Path = PROC) -> str:
 def started(pid: int, proc: Path = PROC) -> str:
     """The start of a process, or "": one that got the same number later began later."""
     try:
+        # A program's name may hold blanks and brackets; 20th after the last one is its start.
         return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""

@@ -111,6 +111,7 @@ def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Us
         calls = calls.filter(assistant=key)
     elif scope is Scope.BENCH:
         calls = calls.filter(purpose=Purpose.BENCH)
+    # Open calls may still come to nothing, as those that were released did.
     calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
     return UsageReport(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
 

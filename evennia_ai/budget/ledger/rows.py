@@ -108,6 +108,7 @@ def _is_away(error: Exception) -> bool:
     if not place.is_shared() or isinstance(error, ProgrammingError):
         return False
     database = place.connection()
+    # SQLite raises for a missing table what others raise for a lost connection.
     if database.vendor == "sqlite" and "no such" in str(error):
         return False
     if not database.in_atomic_block:

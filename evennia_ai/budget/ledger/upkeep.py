@@ -143,4 +143,5 @@ def prune(now: float) -> None:
         ModelCall.objects.filter(at__lt=oldest).exclude(state=CallState.OPEN).delete()
         for span, before in ((BudgetSpan.MINUTE, now - DAY), (BudgetSpan.DAY, oldest)):
             period = period_of(span, before)
+            # Its length tells the span of a period, and those of one length sort as time goes.
             lengths.filter(length=len(period), period__lt=period).delete()

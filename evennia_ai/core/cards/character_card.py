@@ -134,6 +134,7 @@ def _number(digits: str) -> float:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    # Counted before it is parsed, which would build all of them first.
     if text.count("{") + text.count("[") > MOST_PARTS:
         raise ImportFileError(f"the card has more than {MOST_PARTS:,} objects and lists")
     try:

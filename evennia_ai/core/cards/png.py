@@ -124,6 +124,7 @@ def _bounded(text: bytes, name: str) -> bytes:
 def _inflated(packed: bytes, name: str) -> bytes:
     inflater = zlib.decompressobj()
     try:
+        # A byte more than may be shows that it is too long, without unpacking the rest.
         text = inflater.decompress(packed, LONGEST_PACKED + 1)
     except zlib.error as error:
         raise ImportFileError(f"{name} cannot be decompressed: {error}") from None

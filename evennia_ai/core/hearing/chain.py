@@ -69,6 +69,7 @@ class Chain:
 
     def cap(self, kind: LimitKind) -> float:
         """The same with all that was granted."""
+        # 0 is no limit, and stays none whatever was granted.
         return self.most(kind) and self.most(kind) + self.grants.get(kind, 0)
 
     def grant(self, kind: str, more: float) -> None:

@@ -157,6 +157,7 @@ def push(
 def _of_the_loudest(waiting: Sequence[Stored]) -> Stored:
     """The oldest event of the person with the most of them; among equals, of who came first."""
     counts = Counter(item.get("person") or item["sender_id"] for item in waiting)
+    # Of equals `max` takes the first, and a counter keeps the order of arrival.
     loudest = max(counts, key=lambda person: counts[person])
     return next(i for i in waiting if (i.get("person") or i["sender_id"]) == loudest)
 

@@ -91,6 +91,7 @@ _PICTURED: dict[str, str] = {
 _READ_AS = {ord(drawn): letter for letter, several in _PICTURED.items() for drawn in several}
 # Digits and signs that stand for letters: in a name, nobody tells 1, I, l and i apart.
 _SPELT_WITH = str.maketrans("0134578i|!$@", "oleastblllsa")
+# Two letters that are drawn like one.
 _PAIRS = (("rn", "m"), ("vv", "w"))
 # Marks, what nobody sees, and fillers, which are letters that are not drawn.
 _UNSEEN = ("Mn", "Me", "Cc", "Cf", "Cs", "Co", "Cn")
@@ -142,6 +143,7 @@ def skeleton(name: str) -> str:
         ).translate(_READ_AS)
     text = text.casefold()
     if not text.isascii():
+        # Once more, as some capitals are in the table only as small letters.
         text = text.translate(_READ_AS)
     text = "".join(ch for ch in text.translate(_SPELT_WITH) if ch.isalnum())
     for pair, letter in _PAIRS:

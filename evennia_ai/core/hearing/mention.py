@@ -35,6 +35,7 @@ def folded_name(name: str) -> str:
 def one_of(names: tuple[str, ...]) -> str:
     """The names as alternatives of a pattern for folded text, the longest first; "" for none."""
     words = {re.escape(word) for name in names if (word := folded_name(name))}
+    # A pattern takes the first that fits, and would else stop at Ada in Ada Smith.
     return "|".join(sorted(words, key=len, reverse=True))
 
 

@@ -113,6 +113,7 @@ class SenderStats:
         if waiting >= config.pending_per_player:
             self._count_refusal(now)
             return Admission.TOO_MANY_WAIT
+        # A full batch takes no more, so that the next message has a turn of its own.
         if joinable % config.batch_messages:
             return Admission.JOINS
         later = self.later(now, config, turns + 1)
@@ -134,6 +135,7 @@ class SenderStats:
 
     def count(self, now: float) -> int:
         """The number of turns this person had within the last minute."""
+        # Those of a time to come are of a clock that was set back, and would count too long.
         self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
         return len(self.turns)
 
@@ -171,6 +173,7 @@ class SenderStats:
     def wait_seconds(self, now: float, config: HearingConfig) -> float:
         """Seconds that the next turn of this person has to wait, 0 for not at all."""
         left = self.turn_began + config.cooldown_seconds - now
+        # Never longer than one whole wait, also where the clock was set back.
         return max(0.0, min(left, config.cooldown_seconds))
 
     def standing(self, *, is_engaged: bool = False, is_muted: bool = False) -> Standing:

@@ -115,6 +115,7 @@ def _call(heard: Heard, ear: Ear) -> NameCall:
     On a channel nobody sees who else listens, so that a name at the end is not a call there.
     """
     text = newest_folded(heard.body)
+    # A plain look first: most lines hold none of its names, and patterns cost more.
     for name in ear.called:
         if name in text:
             break
@@ -204,6 +205,7 @@ def room_messages(heard: Heard, ear: Ear) -> Outcome:
 RULES = (
     Rule(0, "interaction_disabled", _is_disabled, IGNORE, needs="is_disabled"),
     Rule(0, "muted", _is_muted, IGNORE),
+    # Before command output: what it says itself is none of that.
     Rule(1, "own_speech", _is_own_speech, IGNORE, is_about_assistants=True),
     Rule(1, "command_output", _is_captured, Outcome.CAPTURE, needs="is_capturing"),
     Rule(1, "self_message", _is_self, CONTEXT),

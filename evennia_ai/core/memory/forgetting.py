@@ -31,6 +31,7 @@ class PersonNames:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
+        # The longest first, or a short name would leave the rest of a longer one standing.
         known = sorted({name.strip() for name in names if name.strip()}, key=len, reverse=True)
         told = sorted({name_as_data(name) for name in known}, key=len, reverse=True)
         self._any = _pattern(rf"(?<!\w)(?:{_either(known)})(?!\w)", known)
@@ -61,6 +62,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _pattern(pattern: str, names: Sequence[str]) -> re.Pattern[str]:
+    # Of no names nothing is found; an empty alternative would be found everywhere.
     return re.compile(pattern if names else r"(?!)")
 
 

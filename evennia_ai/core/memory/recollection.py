@@ -252,6 +252,7 @@ def once(memories: Iterable[Recollection], least_trust: float = 0.0) -> list[Rec
     found: dict[str, Recollection] = {}
     for memory in memories:
         point = point_of(memory.text)
+        # Of equals `min` keeps the first, and the dict the place of that.
         found[point] = min(found.get(point, memory), memory, key=rank)
     return list(found.values())
 

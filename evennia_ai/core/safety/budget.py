@@ -318,6 +318,7 @@ def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedErro
     if not standing.configured or missing <= 0:
         return None
     measure = standing.cap.measure
+    # A tenth of the cap, rounded up; with less than is missing it would ask again at once.
     amount = max(-(-standing.configured // 10), missing)
     return LimitReachedError(
         standing.cap.kind,

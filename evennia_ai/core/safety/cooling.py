@@ -103,6 +103,7 @@ class Blame:
         case = self.people.get(person)
         if case is None or config.mode is CoolingMode.LOCK:
             return 0.0
+        # A clock that was set back makes nobody wait longer than the longest.
         return max(0.0, min(case.until - now, config.longest_seconds))
 
     def waiting(self, now: float, config: Cooling) -> dict[str, float]:
@@ -155,6 +156,7 @@ class Blame:
         return Consequences(self.errors, cools=self._cool(person, now, config))
 
     def _went_well(self, person: str) -> None:
+        # Whoever was answered: it shows that the assistant can still answer.
         self.run.clear()
         if person in self.people:
             self.people[person].failed = 0

@@ -179,6 +179,7 @@ class SafetyMonitor:
         self.times = self.times + 1 if mark == self.last else 1
         self.last = mark
         self.window.append(kept)
+        # What has left the window may be warned of again.
         self.warned.intersection_update(self.window)
         name = one_line(name, LONGEST_NAME)
         return gravest(
@@ -231,6 +232,7 @@ class SafetyMonitor:
 
     def _failures_in_a_row(self) -> Verdict:
         limit = self.checks.failures_in_a_row
+        # Told once, when it comes to that, and not after each further failure.
         if not limit or self.failed != limit:
             return PROCEED
         return Caution(

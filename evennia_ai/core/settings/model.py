@@ -96,6 +96,7 @@ def read_once(kind: type[Any], read: Callable[..., T], *given: object) -> T:
     key = kind, read.__name__, repr(given)
     if key not in _KNOWN:
         if len(_KNOWN) >= MOST_KNOWN:
+            # All at once: it is seldom full, and what holds now is soon read again.
             _KNOWN.clear()
         _KNOWN[key] = read(*given)
     return _KNOWN[key]  # type: ignore[no-any-return]

@@ -73,6 +73,7 @@ def one_line(text: str, limit: int = 200) -> str:
     """A name or other short text as one harmless line of at most `limit` characters."""
     if not text:
         return ""
+    # More than is shown, as much of it may be stripped; a megabyte is not worth cleaning.
     head = text[: 1_000 + 10 * limit]
     line = " ".join(strip_control(head).split())
     is_whole = len(line) <= limit and len(head) == len(text)
@@ -183,6 +184,7 @@ def clean_speech(text: str, *, speaker: str = "") -> str:
     text = _FENCE.sub(_unfenced, _TOOL_TAG.sub(" ", text))
     text = few_marks(_tidy(_spoken(text, speaker)[:LONGEST_CLEANED]))
     before = None
+    # Until nothing changes: in the quotes may stand a name or a call once more.
     while text != before:
         before = text
         text = _unwrap_quotes(_spoken(text, speaker))

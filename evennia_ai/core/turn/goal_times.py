@@ -80,6 +80,7 @@ class DayClock:
 
     def last(self, at: str) -> float:
         """The newest moment at which it was so late, now included."""
+        # A day and a half, as a day may have 25 hours.
         found = self.next(self.now - 1.5 * self.day, at)
         while (later := self.next(found, at)) <= self.now:
             found = later

@@ -53,6 +53,7 @@ def open_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Tried out: permissions do not tell of a disk that is read-only or full.
         with tempfile.NamedTemporaryFile(dir=folder, prefix="fetch-"):
             pass
     except OSError as error:
@@ -77,6 +78,7 @@ def checked_sha256(path: Path, report: Report) -> str:
     The note counts only while size and time of change are those it was written for.
     """
     facts = _facts(path)
+    # A note that is missing or broken only costs that the file is hashed again.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         kept = json.loads(_note_of(path).read_text("utf-8"))
         if kept.items() >= facts.items() and isinstance(kept.get("sha256"), str):
@@ -142,6 +144,7 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
     try:
+        # O_EXCL: it never writes through a link that somebody else put there.
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

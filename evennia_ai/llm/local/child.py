@@ -73,6 +73,7 @@ class Child:
         with contextlib.suppress(BlockingIOError):
             heard = os.read(self.announcement_fd, 4096)
             self._heard += heard
+            # An empty read is the end of the stream, which `select` would report again and again.
             self.is_mute = not heard
         line, newline, _ = self._heard.partition(b"\n")
         if newline and not self.address:

@@ -78,6 +78,7 @@ def ensure_running(
             raise MissingRuntimeError
         path = weights.find_or_fetch(environ, report=report)
         name = weights.model_name(path)
+        # Of two that come here at once, the daemon's lock lets one be in charge.
         launch(state_dir, name, _host_command(path, name), stop_with=stop_with, environ=environ)
     return wait_until_ready(state_dir, timeout_seconds, report)
 

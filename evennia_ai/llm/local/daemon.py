@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Take charge of the folder in the background, unless another supervisor has it."""
     options = _parser().parse_args(arguments)
     state_dir: Path = options.state_dir
+    # Taken before the fork: it is the open file's, which the child gets with all else.
     lock = SupervisorLock(state_dir)
     if not lock.acquire():
         return 0
@@ -32,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if os.read(in_charge, 1) else 1
     os.close(in_charge)
     os.setsid()
+    # It outlives whoever started it, whose folder it must not hold on to.
     os.chdir("/")
+    # After the fork, as the child is the one that stays.
     lock.sign()
     given = vars(options)
     lifetime = LifetimeConfig(**{field.name: given[field.name] for field in fields(LifetimeConfig)})

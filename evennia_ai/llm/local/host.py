@@ -93,12 +93,14 @@ def _serve(options: argparse.Namespace) -> Any:
     params.use_jinja = True
     params.webui = False
     params.endpoint_slots = False
+    # Taken out, so that nothing that is started from here inherits it.
     if key := os.environ.pop(KEY_VARIABLE, ""):
         params.api_keys = [key]
     params.verbosity = 1
     try:
         return runtime.Server(params)
     except RuntimeError as error:
+        # The port may be taken, for which another start helps; a bad file stays bad.
         if options.port:
             raise
         _give_up(f"the model in {options.model} cannot be loaded: {error}")

@@ -63,6 +63,7 @@ def is_alive(pid: int) -> bool:
         return False
     try:
         os.kill(pid, 0)
+    # Another user's, and alive.
     except PermissionError:
         return True
     except (OSError, OverflowError):

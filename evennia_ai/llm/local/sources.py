@@ -120,6 +120,7 @@ def put_together(
                 file.write(block)
                 digest.update(block)
                 done += len(block)
+                # Another file already, whatever follows; the disk is spared the rest.
                 if done > pinned.size_bytes:
                     break
                 report(f"taking the weights {origin}", done, pinned.size_bytes)

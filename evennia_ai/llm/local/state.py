@@ -137,6 +137,7 @@ class SupervisorLock:
     def is_in_place(self) -> bool:
         """True while folder and lock file are still those that were locked."""
         try:
+            # A folder that was removed and made again has another lock, for another supervisor.
             return os.path.samestat(os.fstat(self._fd), os.stat(self._path))
         except OSError:
             return False
@@ -150,6 +151,7 @@ def supervisor_pid(state_dir: Path) -> int:
         return 0
     try:
         with contextlib.suppress(BlockingIOError):
+            # While a supervisor lives, its exclusive lock refuses this one.
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return 0
         return int(os.pread(fd, 32, 0) or b"0")

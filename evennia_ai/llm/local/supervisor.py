@@ -119,6 +119,7 @@ class Supervisor:
         while child.exit_code is None and not self._end:
             if not is_ready and child.listen() and child.is_healthy():
                 is_ready = True
+                # Kept over restarts, so that an address which somebody has read goes on to hold.
                 self._port = urlsplit(child.address).port or 0
                 self._tell(Phase.READY, child)
                 next_look = time.monotonic() + self._config.health_seconds
@@ -129,6 +130,7 @@ class Supervisor:
                 next_look = time.monotonic() + self._config.health_seconds
                 if bad_looks >= self._config.max_unhealthy:
                     return "it did not answer any more"
+            # It listens already and loads the model: it is asked often, as somebody waits for it.
             self._pause(0.1 if child.address and not is_ready else self._config.beat_seconds, child)
         return ""
 
@@ -147,6 +149,7 @@ class Supervisor:
             self._port = 0
         self._restarts += 1
         self._tell(Phase.RESTARTING, reason=reason)
+        # 0 where it did not die quickly: that one is started again at once.
         pause = self._config.first_backoff_seconds * (2**self._quick_deaths - 1)
         deadline = time.monotonic() + pause
         while not self._end and (left := deadline - time.monotonic()) > 0:

@@ -62,6 +62,7 @@ def find_or_fetch(
         return target
     open_folder(folder)
     with _ended_tidily(), one_fetcher(folder, report):
+        # Looked at again under the lock: another process may have fetched it by now.
         if target.exists() and not is_trusted(target, pinned, report):
             found = checked_sha256(target, report)
             discard(target)
@@ -158,6 +159,7 @@ def _fetch(pinned: PinnedModel, target: Path, config: SourceConfig, report: Repo
 @contextlib.contextmanager
 def _ended_tidily() -> Iterator[None]:
     """Let SIGTERM end this process by an exception, so that half a file is not left behind."""
+    # Python sets signal handlers in the main thread alone.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

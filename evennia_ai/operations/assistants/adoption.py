@@ -127,6 +127,7 @@ def _problem_of_players(npc: GameObject, person: Being | None) -> str:
 def _owners_of(npc: GameObject) -> list[Any]:
     """The accounts that have a being, by any way in which Evennia knows it."""
     lists = Attribute.objects.filter(db_key=PLAYABLE, accountdb__isnull=False)
+    # The lists are pickled, so that no database can look for a being in them.
     having = [kept.pk for kept in lists if npc in (kept.value or ())]
     numbers = {int(number) for number in _PID.findall(str(npc.locks.get("puppet") or ""))}
     numbers |= {npc.db_account_id, npc.attributes.get("creator_id")} - {None}
@@ -173,6 +174,7 @@ def adopt(npc: GameObject, name: str = "", *, person: Being | None = None, by: s
         with signed(by or str(getattr(person, "key", ""))), transaction.atomic():
             script = _begin(called, npc, kept) if lost is None else _go_on(lost, npc, kept)
             audit.record("adopted", script, body=f"{npc.key} ({npc.dbref})")
+    # What is stored the transaction takes back; what is in memory is taken back here.
     except BaseException:
         npc.assistant_script = None
         assistant_character.take_ears(npc)

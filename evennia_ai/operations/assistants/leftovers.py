@@ -74,6 +74,7 @@ def wearers() -> list[Any]:
 def pickled() -> list[Attribute]:
     """Attributes that hold something made of a class or a function of this package."""
     with connection.cursor() as cursor:
+        # Past Evennia's field, which would load each value, and import what it names.
         cursor.execute(_ALL_VALUES)
         numbers = [number for number, value in _rows(cursor) if _names_us(value)]
     return list(Attribute.objects.filter(pk__in=numbers))

@@ -388,6 +388,7 @@ def _let_go(account: Account) -> None:
 def _undone(script: AssistantScript, body: GameObject, error: Exception, wanted: str) -> Result:
     """Say what went wrong: it is as it was, but stopped; what is in memory is read anew."""
     for being in filter(None, (script, body)):
+        # Evennia's caches do not know that the transaction was undone.
         being.attributes.reset_cache()
     if script.pk is not None:
         script.at_start()

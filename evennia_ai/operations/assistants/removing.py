@@ -278,6 +278,7 @@ def _empty_records(left: list[str]) -> None:
         ledger.store().erase()
     except ConfigurationError as error:
         left.append(f"what calls have cost ({error})")
+    # What this process knows of the records would go on where there is none.
     audit.start_anew()
 
 

@@ -50,6 +50,7 @@ class _Day:
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Add a row of the database: what `_KEY` names, without the day, and the figures."""
+        # The same few words stand in thousands of rows.
         assistant, person, purpose, model = map(intern, row[:4])
         figures = tuple(number or 0 for number in row[4:])
         _add(self.uses, (assistant, purpose, model), figures)
@@ -113,6 +114,7 @@ class SpentDays:
 
     def _keep(self, days: Mapping[int, _Day]) -> None:
         room = self._most_kept - sum(map(len, self._kept.values()))
+        # The newest first, which are asked for most.
         for number in sorted(days, reverse=True):
             if len(days[number]) <= room:
                 room -= len(days[number])

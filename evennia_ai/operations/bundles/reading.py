@@ -335,12 +335,14 @@ def _undo(made: Result[Creation] | None) -> None:
     if made is None or not made.ok:
         return
     script, body = made.data.script, made.data.character
+    # Its timer would go on beating for a script that is nowhere.
     if script.ndb._task is not None:
         script.ndb._task.stop()
     script.work = None  # type: ignore[assignment]  # as before it was started
     body.assistant_script = None
     beings: tuple[Any, ...] = (script, body)
     for being in beings:
+        # Evennia's cache would give out objects that the database does not have.
         being.flush_from_cache(force=True)
 
 

@@ -290,6 +290,7 @@ def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, l
     lines, places, packed = dict[str, int](), list[int](), BytesIO()
     found = rows.of(script.pk).order_by("id")
     names = found.values_list("id", "key")
+    # By number and not by place, as rows may come and go between two steps.
     while some := list(names.filter(id__gt=places[-1] if places else 0)[:AT_ONCE]):
         for number, key in some:
             places.append(number)

@@ -196,6 +196,7 @@ def _settle_call(
     script: Assistant, question: Question, choice: Choice, person: Being
 ) -> Deferred[Result]:
     number, by = question.number, name_of(person, script.obj)
+    # Closed before it is run, so that a second answer does not run it again.
     approvals.close_call(script, question, choice.id, person)
     if choice.id != "yes":
         _tell_of_call(script, question, f"{by} said no to question {number}")

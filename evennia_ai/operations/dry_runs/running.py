@@ -280,6 +280,7 @@ async def _side(
         await running.addTimeout(seconds, script.clock)
     except DeadlineError:
         ended = f"it was cut off after {seconds:g} seconds: no trial takes longer"
+    # A stop ends the whole trial, and is no fault to be shown on one side.
     except CancelledError:
         raise
     except (ConfigurationError, StaleEpochError) as error:

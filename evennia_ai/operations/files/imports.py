@@ -39,6 +39,7 @@ def read_import(name: str, most: int = MOST_BYTES) -> bytes:
         if not (path.is_file() and path.is_relative_to(folder)):
             raise FileNotFoundError
         with path.open("rb") as file:
+            # One more than may be shows that it is too long, whatever its size was just now.
             raw = file.read(most + 1)
     except (OSError, ValueError):
         raise ImportFileError(
@@ -100,6 +101,7 @@ def plain_of(raw: bytes, most: int) -> Any:
         text = raw.decode("utf-8-sig")
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=once)
+        # Before anything is built of it: some lines of & and * can grow to gigabytes.
         _check_yaml(text)
         return _plain(yaml.load(text, Loader=_Loader))
     except UnicodeDecodeError as error:

@@ -87,6 +87,7 @@ def list_memories(
     found = _chosen(script, person, kind, text, look)
     count = found.count()
     page = found if before is None else found.filter(pk__lt=before)
+    # One more than is shown tells whether there are older ones.
     shown = list(page.order_by("-pk")[: limit + 1])
     is_more = len(shown) > limit
     listed = look.rows(rows_of(shown[:limit]))

@@ -91,6 +91,7 @@ def _try(script: AssistantScript, said: str, **values: Any) -> Result:
         return values[name] if name in values else state.read(script, name)
 
     try:
+        # In each of them, as a text may do in one context and not in another.
         for context_type in ContextType:
             bare_scene(script, context_type, read)
     except ConfigurationError as error:

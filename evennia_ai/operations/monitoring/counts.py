@@ -110,6 +110,7 @@ def count_request(method: str, endpoint: str, status: int) -> None:
         endpoint: the name of its route, never a path as somebody typed it.
     """
     seen = observed()
+    # Threads of the web count here; all else is counted in the game's thread.
     with seen.lock:
         known = dict.fromkeys(name for _, name, _ in seen.requests)
         verb = method.upper() if method.upper() in METHODS else OTHERS

@@ -381,6 +381,7 @@ def _read_ledger() -> Total | None:
 
 
 def _tick_durations(seen: Observed) -> Metric:
+    # A bucket of Prometheus holds all that are shorter, too.
     counts = [sum(seen.buckets[: place + 1]) for place in range(len(seen.buckets))]
     ends = [*map(str, BUCKETS_SECONDS), "+Inf"]
     buckets = list(zip(ends, counts, strict=True))

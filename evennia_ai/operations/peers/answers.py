@@ -90,6 +90,7 @@ def cancel(script: AssistantScript, account: Account, task: PeerTask) -> Result[
         entry = questions.find(task.question)
         if entry is not None:
             approvals.drop(*entry, account)
+    # Before the wait is given up, which would else end it as failed.
     states.end(task, peer_store.CANCELED, f"{CALLED_OFF}.")
     wait = task_waits.by_id(task.request)
     if isinstance(wait, programs.ProgramRequest):

@@ -91,6 +91,7 @@ def move(
         task, state, now(), told=told, question=question, answer=answer, artifact=artifact
     )
     if is_new:
+        # What is rolled back did not happen, and nobody is told of it.
         transaction.on_commit(lambda: peer_store.tell(task.pk))
     else:
         task.refresh_from_db()

@@ -201,6 +201,7 @@ def _ask(
     except Exception:  # it is in no inbox, so nobody would end it
         peer_store.remove(number)
         raise
+    # Nobody waits for it here: `follow` reads it from the table.
     begun.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
     return None
 

@@ -138,6 +138,7 @@ def prepare(changes: Mapping[str, object], own: Own, body: GameObject | None = N
         value = found.values[name] if name in found.values else own(name)
         return deepcopy(ATTRIBUTES[name].default) if value in (None, UNSET) else value
 
+    # After all were taken, as one may be right only together with another.
     problems = {name: problem_of(name, read_new, body) for name in found.values}
     for path, keys in found.keys.items():
         if problem := problems.get(str(keys[0])):
