@@ -147,10 +147,8 @@ class RemoteSpecialist:
             await self._as_deferred(self._client.cancel(card, task), self._reactor)
         except NoEntryError:
             raise
-        except (
-            AgentRefusedError
-        ):  # it is over there, or is never called off: it was told all the same
-            pass
+        except AgentRefusedError:
+            pass  # it is over there, or is never called off: it was told all the same
         return True
 
     # ---- its card --------------------------------------------------------------------------
