@@ -9,6 +9,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import approvals, audit
 from evennia_ai.approvals import checkpoints
+from evennia_ai.approvals.waits import GRACE_SECONDS, review
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.questions import Question
@@ -176,6 +177,24 @@ class TestOthers(CapsTest):
         assert "goes on with your yes" in self.line(self.bob, answered)
         assert ["assistant ada 1970-01-01"] == [facts["account"] for facts in self.raised]
         assert State.SAFETY_LOCKOUT is not state_of(self.ada_script)
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
+    def test_everybody_who_may_raise_it_leaves(self) -> None:
+        """Whoever asked is told, and `assistant why` says how each message ended."""
+        self.ada.locks.add(f"ai_configure:pid({self.bob.account.id})")
+        session = self.come_online(self.bob.account)
+        self.talk(8)
+        evennia.SESSION_HANDLER.pop(session.sessid)
+        review()
+        for seconds in (GRACE_SECONDS, 20):  # the last word does not come either
+            self.clock.advance(seconds)
+            pump()
+        assert ([], "no_operator") == (self.open(), self.denied[-1]["reason"])
+        spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
+        assert spent == self.mira.heard_from(self.ada)[-1]
+        told = self.line(self.bea, "assistant why ada")
+        assert "I did not begin it, since a limit was used up." in told.splitlines()[0]
+        assert 1 == told.count("I could not answer")
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
     def test_hole_d21_her_own_cap_she_extends_as_she_is_set(self) -> None:

@@ -60,6 +60,7 @@ _STEPS = {
     "cut off": "I was cut off",
     "returned": "I gave it back unanswered",
     "expired": "it waited too long, so I gave it up",
+    "not begun: limit": "I did not begin it, since a limit was used up",
     "dropped": "I dropped it unanswered",
     "broke off": "I broke off, since nobody was there to hear me",
     "goes on": "I am still at it",
