@@ -37,6 +37,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings.checks import problem_of
+from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.operations.settings.rows import (
     UNSET,
     EditedValue,
@@ -238,7 +239,7 @@ def update_settings(
     told = [
         _told(script, rows[path], before[path]) + overruled(script, keys)
         for path, keys in found.keys.items()
-    ]
+    ] + doubts(script, found.values)
     data: list[EditedValue] = [
         {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
         for path in rows
