@@ -156,14 +156,13 @@ def _hindrance(row: Row) -> list[str]:
     return ["nothing stood in the way"] if row["result"] == ANSWERED else []
 
 
-AT_ONCE, MOST_AT_ONCE = 20, 100
+AT_ONCE, MOST_AT_ONCE, LONGEST_SEARCH = 20, 100, 100
 NEWEST = ("-pk",)
 DEAREST = (
     F("facts__cost_nano").desc(nulls_last=True),
     F("facts__prompt_tokens").desc(nulls_last=True),
     "-pk",
 )
-LONGEST_SEARCH = 100
 NOT_KEPT = "(private, words not kept)"
 UNWANTED = "(words not kept, as they asked)"
 GONE = "(forgotten)"
