@@ -276,6 +276,7 @@ class AssistantScript(NearBody, DefaultScript):
         if self.work is not None:
             self.work.read_anew()
             incapacity.heed(self)
+            approvals.withdraw_moot(self)
         self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
 
     def endpoint(self) -> Endpoint:

@@ -243,8 +243,11 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
         model_outages.tell(script, stop, f"{_waiting(turn)} {told}")
         return
     errors, limit = judged.errors, _most_errors(script)
-    detail = f"{stop.reason.value}, {stop.detail} ({errors} of {limit} errors in a row)"
-    whom, left = turn.event.sender_name, limit - errors if errors else None
+    # What locks nobody must not be told as one more step on the way to it.
+    counts = errors and stop.is_counted and stop.may_lock
+    counted = f"{errors} of {limit} errors in a row" if counts else "it locks nobody"
+    detail = f"{stop.reason.value}, {stop.detail} ({counted})"
+    whom, left = turn.event.sender_name, limit - errors if counts else None
     outgoing.alert_staff(notices.failed(str(script.obj.key), whom, told, stop, left, detail))
 
 

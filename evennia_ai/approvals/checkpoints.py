@@ -14,17 +14,18 @@ from evennia_ai import approvals, audit
 from evennia_ai.approvals import holding, store
 from evennia_ai.approvals.people import is_of
 from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.hearing.audience import WAYS, may_leave
 from evennia_ai.core.hearing.inbox import OWN, Event
-from evennia_ai.core.safety.budget import account_of
-from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, LimitKind
+from evennia_ai.core.safety.budget import account_of, as_amount, as_units, period_of, standing_to
+from evennia_ai.core.safety.limits import LIMITS, MONEY, Decision, DecisionReason, LimitKind
 from evennia_ai.core.safety.questions import Answer, ApprovalRequest, QuestionOutcome
-from evennia_ai.core.settings.budget import GAME_NAME, Scope
+from evennia_ai.core.settings.budget import CAPS, GAME_NAME, Scope
 from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.checkpoint import Checkpoint, Extensions
-from evennia_ai.errors import LimitReachedError
+from evennia_ai.errors import ConfigurationError, LimitReachedError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -45,14 +46,21 @@ class _People:
     script: Assistant
     event: Event | None
     turn: Turn | None
+    hit: LimitReachedError
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question to them, and wait, unless everybody else would have to wait with it."""
         if holding.is_full(self.script, self.turn) and store.find_key(asking.key) is None:
             return Answer(QuestionOutcome.CROWDED)
         root = delegations.root_of(self.script, self.event)
+        is_moot = partial(_is_moot, self.script, self.hit)
         asked = approvals.ask(
-            self.script, asking, timeout_seconds=timeout_seconds, event=self.event, root=root
+            self.script,
+            asking,
+            timeout_seconds=timeout_seconds,
+            event=self.event,
+            root=root,
+            is_moot=is_moot if self.hit.kind.startswith(MONEY) else None,
         )
         return await holding.wait(self.script, self.turn, asked)
 
@@ -80,7 +88,7 @@ async def ask(
     config, extensions = _on_limit(script, hit)
     checkpoint = Checkpoint(
         config,
-        _People(script, event, turn),
+        _People(script, event, turn, hit),
         extensions,
         partial(_record, script),
         _report,
@@ -115,6 +123,28 @@ def _is_of_game(hit: LimitReachedError) -> bool:
     given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
     is_own = account_of(hit).scope is Scope.ASSISTANT
     return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
+
+
+def _is_moot(script: Assistant, hit: LimitReachedError) -> bool:
+    """True where a cap on money is higher than when it was met, is gone, or its time is over.
+
+    With less than is needed the call meets it again, and the next question says how much that is.
+    """
+    account, name = account_of(hit), hit.kind.removeprefix(MONEY)
+    cap, now = CAPS[name], script.clock.seconds()
+    if script.work is None:
+        return False
+    configured = getattr(state.budget_config(script).caps_of(account.scope), name)
+    if script.work.safety_problem:  # nothing is known of its caps
+        return False
+    if not configured or account.period != period_of(cap.span, now):
+        return True
+    try:
+        total = read_total(account)
+    except ConfigurationError:
+        return False
+    standing = standing_to(account, name, as_units(cap.measure, configured), total)
+    return as_amount(cap.measure, standing.allowed) > hit.cap
 
 
 NAMED_SO = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
@@ -164,6 +194,8 @@ class TurnLimits:
         _note(self.script, turn, hit, decision)
         if not decision.allow_continue:
             return False
+        if decision.reason is DecisionReason.CAP_CHANGED:
+            return True
         if hit.kind.startswith(MONEY):
             _raise_once(hit, decision)
         else:
@@ -206,6 +238,8 @@ def _is_open(turn: Turn) -> bool:
 
 def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:
     limit = LIMITS[LimitKind(hit.kind)]
-    came = f"{decision.extension:g} {limit.unit} more" if decision.allow_continue else "no more"
+    came = f"{decision.extension:g} {limit.unit} more" if decision.extension else "no more"
+    if decision.reason is DecisionReason.CAP_CHANGED:
+        came = "tried again"
     detail = f"{hit.kind}, {hit.used:g} of {hit.cap:g} {limit.unit}: {came}, {decision.reason}"
     script.work.decisions.note([event.number for event in turn.events], "limit", detail)

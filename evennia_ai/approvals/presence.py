@@ -14,8 +14,8 @@ from evennia_ai.approvals import store, telling
 from evennia_ai.approvals.ending import KEPT_SECONDS
 from evennia_ai.approvals.people import may_decide
 from evennia_ai.approvals.settling import give_up, is_being_run
-from evennia_ai.approvals.waits import is_waiting, review
-from evennia_ai.core.safety.questions import Question
+from evennia_ai.approvals.waits import WAITING, is_waiting, resolve, review
+from evennia_ai.core.safety.questions import Answer, Question, QuestionOutcome
 from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime.assistant import Assistant
@@ -68,6 +68,24 @@ def _put_again(script: Assistant) -> None:
     telling.announce()
 
 
+def withdraw_moot(script: Assistant | None = None) -> None:
+    """Withdraw the questions that a change of their caps leaves nothing of; who waits tries again.
+
+    Args:
+        script: only what this assistant waits for; None: whatever anybody does.
+    """
+    if WAITING:
+        _guarded(lambda: _withdraw_moot(script))
+
+
+def _withdraw_moot(script: Assistant | None) -> None:
+    for waiting in list(WAITING.values()):
+        is_meant = script is None or any(each.script is script for each in waiting.waiters)
+        if is_meant and waiting.is_moot is not None and waiting.is_moot():
+            moot = Answer(QuestionOutcome.MOOT)
+            resolve(waiting, moot, "question_discarded", "the cap was changed meanwhile")
+
+
 def _greet(account: Account) -> None:
     """Show somebody who logs in what is asked of him."""
     person = person_of(account)
@@ -92,7 +110,7 @@ def _guarded(act: Callable[[], None]) -> None:
     try:
         act()
     except Exception:
-        logger.log_trace("[assistant] open questions could not be put again")
+        logger.log_trace("[assistant] open questions could not be seen to")
 
 
 def _on_login(sender: Account, **_: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -38,6 +39,7 @@ def ask(
     timeout_seconds: float = 0.0,
     event: Event | None = None,
     root: Assistant | _Itself | None = ITSELF,
+    is_moot: Callable[[], bool] | None = None,
 ) -> Deferred[Answer]:
     """Ask whoever may decide it, and wait for what comes of it.
 
@@ -49,6 +51,7 @@ def ask(
         event: what the assistant is at.
         root: the script at the head of a chain of delegated tasks, whose controllers are asked;
             None: nobody waits for the task any more, so nobody is asked.
+        is_moot: true once nothing is left to ask: then the outcome is MOOT.
     """
     waiting = WAITING.get(asking.key)
     kept = store.find_key(asking.key) if waiting is None else None
@@ -65,6 +68,7 @@ def ask(
     if waiting is None:
         audit.record("question_nobody", script, kind=asking.kind, key=asking.key)
         return succeed(Answer(QuestionOutcome.NOBODY))
+    waiting.is_moot = is_moot
     return _join(waiting, script, timeout_seconds)
 
 

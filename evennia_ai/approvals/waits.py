@@ -6,6 +6,7 @@ then the question stays, for whoever asks the same again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,6 +46,7 @@ class Waiting:
         owner: the script that stores it.
         grace: ends the wait when nobody who may answer comes back, or None.
         grace_seconds: how long that is.
+        is_moot: true once nothing is left to ask, since the cap is another; None: never.
     """
 
     key: str
@@ -53,6 +55,7 @@ class Waiting:
     waiters: list[Waiter] = field(default_factory=list)
     grace: Any = None
     grace_seconds: float = GRACE_SECONDS
+    is_moot: Callable[[], bool] | None = None
 
     @property
     def question(self) -> Question | None:

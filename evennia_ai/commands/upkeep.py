@@ -16,6 +16,7 @@ from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report, loading_hint
 from evennia_ai.operations.monitoring import health
 from evennia_ai.operations.peers import overview, specialists
+from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.operations.tools import held_back, running
 
 LINE = 100
@@ -74,12 +75,14 @@ class UpkeepWords(WordCommand):
         checked.addCallback(self._show_report).addErrback(self.show_fault, CHECK_FAILED)
 
     def _show_hearing(self, script: AssistantScript | None) -> None:
-        """Tell if the one that is meant, or each that is here, hears what people say."""
+        """Tell if the one that is meant, or each here, hears people, and what it names in vain."""
         listed = operations.list_assistants()
         usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
         own = theirs.own_speech(usable)
         for each in [script] if script is not None else filter(self.is_here, listed):
             self.show(check_hearing(each, own))
+            for line in doubts(each):
+                self.msg(literal(line))
 
     def _show_report(self, report: Report) -> None:
         lines = [

@@ -154,6 +154,8 @@ class Checkpoint:
             return refusal(DecisionReason.BUS_ERROR)
         if answer.is_yes:
             return Decision(True, amount, DecisionReason.APPROVED)
+        if answer.outcome is QuestionOutcome.MOOT:
+            return Decision(True, 0.0, DecisionReason.CAP_CHANGED)
         return refusal(REASONS[answer.outcome])
 
     def _record(

@@ -28,6 +28,8 @@ NOT_REACHED = ToolResult(False, "not done: the turn ended before it", Fault.NOT_
 ONE_AT_A_TIME = "not done: one call at a time; ask again if it is still wanted"
 NOOP = StopReason.NOOP.value
 LAST_STEP = "one step is left: answer now"
+# In place of the name, which the model made up: in a private turn it may hold what was said there.
+UNKNOWN_TOOL = "a tool that does not exist"
 
 
 async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
@@ -221,7 +223,7 @@ class CallGroup:
     def add(self, done: Done) -> None:
         """Keep the result of the next call, and what it says of the turn's behaviour."""
         self.done.append(done)
-        name = done.call.name if done.spec is not None else _shown(self.turn, done.call.name)
+        name = done.call.name if done.spec is not None else UNKNOWN_TOOL
         verdict = self.turn.monitor.after_tool(done.call, done.result, name)
         if isinstance(verdict, Caution):
             self._alerts.append(verdict.note)

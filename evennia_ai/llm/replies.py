@@ -108,11 +108,19 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ModelReplyError(f"the answer is not JSON but begins with {head!r}") from None
     choices = whole.get("choices") if isinstance(whole, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        named = islice(whole, 8) if isinstance(whole, dict) else (type(whole).__name__,)
-        held = one_line(", ".join(sorted(named)), 200) or "nothing"
-        text = f"the answer holds no choices (it holds: {held})"
-        raise ModelReplyError(text, usage=_usage_of(whole))
+        raise ModelReplyError(_without_choice(whole, choices), usage=_usage_of(whole))
     return choices[0], whole
+
+
+def _without_choice(whole: object, choices: object) -> str:
+    """The sentence that an answer has no choice that can be read, and what it has instead."""
+    if choices == []:
+        return "the answer's list of choices is empty"
+    if choices is not None:
+        return "the answer's choices are no list of objects"
+    named = islice(whole, 8) if isinstance(whole, dict) else (type(whole).__name__,)
+    held = one_line(", ".join(sorted(named)), 200) or "nothing"
+    return f"the answer holds no choices (it holds: {held})"
 
 
 def _usage_of(whole: object) -> TokenUsage | None:

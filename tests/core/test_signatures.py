@@ -147,14 +147,16 @@ def _unreadable(character: Tower, bell: str) -> None:
     ("told", "function"),
     [
         pytest.param("'_undocumented' needs a docstring", _undocumented, id="no docstring"),
-        pytest.param(
-            "'bell' must be annotated as one of str, int, float, bool", _unannotated, id="none"
-        ),
+        pytest.param("list or dict, and has no annotation", _unannotated, id="none"),
         pytest.param("'bell' must be annotated", _ambiguous, id="two types"),
         pytest.param("'bells' cannot be given by its name", _spread, id="any number"),
         pytest.param("'bells' cannot be given by its name", _loose, id="any names"),
         pytest.param("cannot be given by its name", _nameless, id="by position only"),
-        pytest.param("name 'Tower' is not defined; import that name", _unreadable, id="unreadable"),
+        pytest.param(
+            "'Tower' is not defined; import that name outside of TYPE_CHECKING; of `character`",
+            _unreadable,
+            id="unreadable",
+        ),
     ],
 )
 def test_functions_that_are_no_tools(told: str, function: Any) -> None:

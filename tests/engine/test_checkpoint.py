@@ -150,6 +150,13 @@ def test_c3_c4_c6_c11_whatever_is_no_yes_is_a_no(reason: str, answer: Answer) ->
     assert [] == at.reported
 
 
+def test_a_cap_that_changed_meanwhile_is_tried_again() -> None:
+    """It goes on without more of anything: the cap is met again where that does not do."""
+    at = desk(answer=Answer(QuestionOutcome.MOOT))
+    assert Decision(True, 0.0, DecisionReason.CAP_CHANGED) == at.decide(make_hit())
+    assert ["safety_limit_checkpoint"] == [name for name, _ in at.records]
+
+
 def test_c5_without_a_way_to_ask() -> None:
     """No bus is a no, with its own reason."""
     assert Decision(False, 0.0, DecisionReason.NO_BUS) == Desk(bus=None).decide(make_hit())

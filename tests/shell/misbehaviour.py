@@ -108,7 +108,11 @@ DEEP = '{"target": ' + "[" * 900 + "]" * 900 + "}"
 
 CALLS = (
     mended("unknown tool", does(call("fly")), "fly!"),
-    for_ever("unknown tool for ever", does(call("fly")), "(3 characters) failed 4 times with"),
+    for_ever(
+        "unknown tool for ever",
+        does(call("fly")),
+        "a tool that does not exist failed 4 times with the same arguments",
+    ),
     mended("name in the wrong case", does(call("Whisper", {})), "Whisper!"),
     mended("name with blanks around it", does(call(" look ", {})), "_look_!"),
     mended("a name that is a sentence", does(call("say hello to Tom!", {})), "say_hello_to_Tom_!"),

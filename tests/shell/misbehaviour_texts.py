@@ -136,7 +136,14 @@ BODIES = (
         kept="look whisper",
         asked=2,
     ),
-    Row("no choices", ('{"choices": []}',), "llm_error", (SORRY,), "", detail="no choices"),
+    Row(
+        "no choices",
+        ('{"choices": []}',),
+        "llm_error",
+        (SORRY,),
+        "",
+        detail="list of choices is empty",
+    ),
     Row(
         "an error that claims to be well",
         ('{"error": {"message": "out of coal", "code": 502}}',),

@@ -211,6 +211,13 @@ class TestCheck(CommandTest):
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
         assert shown.endswith("Fix what says NO first.")
 
+    def test_a_name_that_nobody_has_is_told(self) -> None:
+        """Among the settings of the one that is meant."""
+        state.write(self.ada_script, confirm_by="Tmo")
+        assert "Ada: confirm_by is 'Tmo', a name or permission that nobody has" in self.assistant(
+            "check ada"
+        )
+
     def test_a_context_that_is_too_small(self) -> None:
         """It is a no with both figures and what to do, for her and for the game."""
         self.use_scripted_model()

@@ -11,6 +11,7 @@ from django.test.utils import override_settings
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED
 from evennia_ai.operations.settings import changing
+from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers
@@ -27,6 +28,32 @@ class TestSetting(ConfiguringTest):
         assert "Ada: tick_rate is 5, the default, now (was 10)." == told.message
         changes = [{"name": "tick_rate", "old": 10, "value": 5}]
         assert {"changes": changes} == told.data
+
+    def test_a_name_that_nobody_has_is_told(self) -> None:
+        """By the answer and by `assistant check`; it is set all the same."""
+        told = "a name or permission that nobody has: nobody is asked."
+        known = f"*#{self.account.pk}"
+        for path, value, doubt in (
+            ("confirm_by", "Tmo", f"confirm_by is 'Tmo', {told}"),
+            ("confirm_by", "tom", ""),
+            ("confirm_by", self.account.key.upper(), ""),
+            ("confirm_by", "Builder", ""),
+            ("confirm_by", "staff", ""),
+            ("confirm_by", "perm(Tmo)", ""),
+            ("trigger_permissions", ["Bulider"], "'Bulider', a permission that nobody has."),
+            ("trigger_permissions", ["Admin"], ""),
+            ("trust_overrides", {"Bulider": 0.9}, "'Bulider', a permission that nobody has."),
+            ("never_characters", ["Tom", "#999999"], "'#999999', which is nobody's number"),
+            ("never_characters", [known[2:]], "which is nobody's number (#12, *#3)"),
+            ("never_characters", [known], ""),
+        ):
+            with self.subTest(path=path, value=value):
+                answer = self.set(path, value)
+                lines = answer.message.splitlines()[1:]
+                assert (True, bool(doubt)) == (answer.ok, bool(lines)), answer.message
+                assert doubt in answer.message
+                assert lines == doubts(self.ada_script, [*SCHEMAS] if doubt else [])
+                changing.update_settings(self.ada_script, {path: None})
 
     def test_one_key_leaves_the_others(self) -> None:
         """And the last one that goes takes its container along."""

@@ -47,6 +47,14 @@ class TestFailure(ShellTest):
         )
         assert "  llm_error, HTTP 400: no ||rfit (1 of 5 errors in a row)" == detail
 
+    def test_what_locks_nobody_is_not_counted_before_staff(self) -> None:
+        """An answer without choices, also after a failure that counts."""
+        self.ask("whisper Ada = hello", completion(" "))
+        self.ask("whisper Ada = hello", b'{"choices": []}')
+        told = self.sent_to_staff()[-1]
+        assert told.endswith("llm_error, the answer's list of choices is empty (it locks nobody)")
+        assert "stops itself" not in told
+
     def test_people_who_are_no_staff_do_not(self) -> None:
         """The cause is not for players."""
         self.account.permissions.clear()

@@ -9,12 +9,14 @@ from django.test.utils import override_settings
 
 from evennia_ai import approvals, audit
 from evennia_ai.approvals import checkpoints
+from evennia_ai.approvals.waits import GRACE_SECONDS, review
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.emergency import state_of
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
+from evennia_ai.operations.settings.changing import set_setting, unset_setting
 from evennia_ai.runtime import state
 from tests.online import lines_shown
 from tests.shell.listening import HearingTest
@@ -176,6 +178,58 @@ class TestOthers(CapsTest):
         assert "goes on with your yes" in self.line(self.bob, answered)
         assert ["assistant ada 1970-01-01"] == [facts["account"] for facts in self.raised]
         assert State.SAFETY_LOCKOUT is not state_of(self.ada_script)
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
+    def test_everybody_who_may_raise_it_leaves(self) -> None:
+        """Whoever asked is told, and `assistant why` says how each message ended."""
+        self.ada.locks.add(f"ai_configure:pid({self.bob.account.id})")
+        session = self.come_online(self.bob.account)
+        self.talk(8)
+        evennia.SESSION_HANDLER.pop(session.sessid)
+        review()
+        for seconds in (GRACE_SECONDS, 20):  # the last word does not come either
+            self.clock.advance(seconds)
+            pump()
+        assert ([], "no_operator") == (self.open(), self.denied[-1]["reason"])
+        spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
+        assert spent == self.mira.heard_from(self.ada)[-1]
+        told = self.line(self.bea, "assistant why ada")
+        assert "I did not begin it, since a limit was used up." in told.splitlines()[0]
+        assert 1 == told.count("I could not answer")
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
+    def test_a_cap_that_is_changed_withdraws_the_question(self) -> None:
+        """The turn goes on, by whatever way it was changed; raised too little it asks for more."""
+        own, cap = "budget_config", "budget_config.assistant.tokens_per_day"
+        self.come_online(self.ann.account)
+        raised = "assistant budget ada raise tokens_per_day "
+        for number, (change, is_enough) in enumerate(
+            (
+                (lambda: set_setting(self.ada_script, cap, 90_000), True),
+                (lambda: unset_setting(self.ada_script, cap), True),
+                (lambda: set_setting(self.ada_script, cap, 900), None),
+                (lambda: state.write(self.ada_script, **{own: {}}), True),
+                (lambda: self.line(self.ann, f"{raised}9"), False),
+                (lambda: self.line(self.ann, f"{raised}90000"), True),
+            )
+        ):
+            with self.subTest(number=number):
+                if not self.open():
+                    state.write(self.ada_script, **{own: {"assistant": {"tokens_per_day": 1_000}}})
+                    self.type(self.mira, "whisper Ada = hello")
+                (before,) = self.open()
+                if is_enough:
+                    self.model.answers.append(completion(None, ("noop", {}), usage=USED))
+                change()
+                self.ada_script.at_repeat()
+                pump()
+                left = [question.number for question in self.open()]
+                if is_enough:
+                    assert ([], {}, []) == (left, self.ada_script.work.aside, self.waiting())
+                else:
+                    assert (len(left), left == [before.number]) == (1, is_enough is None)
+        assert [] == self.denied
+        assert "cap_changed" in self.line(self.ann, "assistant why ada full")
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
     def test_hole_d21_her_own_cap_she_extends_as_she_is_set(self) -> None:

@@ -17,6 +17,7 @@ from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MOST_PASSED, MOST_JUDGED = 60, 60
 MOST_SHOWN, MOST_KEPT = 120, 2000
+MOST_STEPS = 10
 
 
 @dataclass(slots=True)
@@ -38,9 +39,11 @@ class DecisionTrace:
     is_private: bool = False
 
     def note(self, step: str, detail: str = "") -> None:
-        """Add a step; a record keeps its first ten."""
-        if len(self.steps) < 10:
-            self.steps += ((step, detail),)
+        """Add a step; of more than ten a record keeps the first and the newest half."""
+        self.steps += ((step, detail),)
+        if len(self.steps) > MOST_STEPS:
+            kept = MOST_STEPS // 2
+            self.steps = self.steps[:kept] + self.steps[-kept:]
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database, with the beginning of what was said."""

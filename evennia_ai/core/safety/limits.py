@@ -223,6 +223,7 @@ class DecisionReason(ExplainedEnum):
 
     AUTO_EXTENDED = "auto_extended", "granted by the mode auto_extend"
     APPROVED = "user_approved", "a person said yes"
+    CAP_CHANGED = "cap_changed", "the cap was changed meanwhile, and it is tried again"
     UNATTENDED = "unattended", "the mode is unattended: nobody is asked"
     AUTO_EXTEND_SPENT = "auto_extend_spent", "the mode is auto_extend, and its times are used up"
     REFUSED = "user_refused", "a person said no"

@@ -24,6 +24,7 @@ class QuestionOutcome(StrEnum):
     NOBODY = "nobody"
     DISCARDED = "discarded"
     CROWDED = "crowded"
+    MOOT = "moot"
 
 
 @dataclass(frozen=True, slots=True)

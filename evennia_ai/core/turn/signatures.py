@@ -33,7 +33,8 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     except NameError as error:
         raise TypeError(
             f"tool {function.__name__!r}: an annotation cannot be read, {error}; "
-            "import that name outside of TYPE_CHECKING, or write Any"
+            "import that name outside of TYPE_CHECKING; of `character`, `turn` and the result "
+            "Any will do"
         ) from None
 
 
@@ -159,7 +160,7 @@ def _property_of(tool: str, parameter: inspect.Parameter, hint: object) -> dict[
     if schema is None:
         raise TypeError(
             f"tool {tool!r}: parameter {parameter.name!r} must be annotated as one of "
-            f"{_TYPES}, not {hint!r}"
+            f"{_TYPES}, {'and has no annotation' if hint is None else f'not {hint!r}'}"
         )
     return schema
 

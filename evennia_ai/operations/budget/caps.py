@@ -11,6 +11,7 @@ from typing import Annotated, Any, NotRequired
 from twisted.internet import reactor
 from typing_extensions import TypedDict
 
+from evennia_ai import approvals
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
@@ -244,6 +245,7 @@ def raise_budget(
         ledger.raise_cap(ledger.Raise(account, name, more, by))
     except ConfigurationError as error:
         return Result.invalid(f"That was not done: {error}.")
+    approvals.withdraw_moot()
     shown = _amount(cap, as_units(cap.measure, more))
     until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
     return Result(True, f"{whose}: {name} is raised by {shown}, {until}.")

@@ -21,6 +21,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.settings.assistant import check_setting
+from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.game import ATTRIBUTES, POWERS
 from evennia_ai.core.settings.paths import (
     SECRETS_BELONG,
@@ -36,6 +37,7 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.settings.checks import problem_of
+from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.operations.settings.rows import (
     UNSET,
     EditedValue,
@@ -238,7 +240,7 @@ def update_settings(
     told = [
         _told(script, rows[path], before[path]) + overruled(script, keys)
         for path, keys in found.keys.items()
-    ]
+    ] + doubts(script, found.values)
     data: list[EditedValue] = [
         {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
         for path in rows
@@ -284,5 +286,7 @@ def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: F
     state.write(script, *facts, **values)
     if is_off and work is not None:
         approvals.discard_all(script, f"{script.key} is silent")
+    if OWN_BUDGET in values:
+        approvals.withdraw_moot(script)
     if work is not None and not work.is_closing and {"enabled", "tick_rate"} & set(values):
         script.at_start()

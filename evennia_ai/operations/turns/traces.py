@@ -60,6 +60,7 @@ _STEPS = {
     "cut off": "I was cut off",
     "returned": "I gave it back unanswered",
     "expired": "it waited too long, so I gave it up",
+    "not begun: limit": "I did not begin it, since a limit was used up",
     "dropped": "I dropped it unanswered",
     "broke off": "I broke off, since nobody was there to hear me",
     "goes on": "I am still at it",
@@ -155,14 +156,13 @@ def _hindrance(row: Row) -> list[str]:
     return ["nothing stood in the way"] if row["result"] == ANSWERED else []
 
 
-AT_ONCE, MOST_AT_ONCE = 20, 100
+AT_ONCE, MOST_AT_ONCE, LONGEST_SEARCH = 20, 100, 100
 NEWEST = ("-pk",)
 DEAREST = (
     F("facts__cost_nano").desc(nulls_last=True),
     F("facts__prompt_tokens").desc(nulls_last=True),
     "-pk",
 )
-LONGEST_SEARCH = 100
 NOT_KEPT = "(private, words not kept)"
 UNWANTED = "(words not kept, as they asked)"
 GONE = "(forgotten)"

@@ -1,0 +1,86 @@
+"""Doubts about settings that can be read, and name what nobody in the game is or has.
+
+They are told and refuse nothing: whoever is meant may come to the game later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from django.conf import settings
+from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
+from evennia.objects.objects import DefaultCharacter
+from evennia.typeclasses.tags import Tag
+
+from evennia_ai.approvals.people import ASKER, STAFF
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.messages.incoming import find_being
+from evennia_ai.runtime import state
+from evennia_ai.runtime.assistant import Assistant
+
+MOST_TOLD, LONGEST_WORD = 10, 40
+
+
+def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
+    """A sentence on each word in an assistant's settings that stands for nobody; ten at most.
+
+    Args:
+        names: only these settings; None: all that name people.
+    """
+    wanted = _DOUBTS if names is None else [name for name in _DOUBTS if name in set(names)]
+    found = [f"{script.key}: {told}" for name in wanted for told in _DOUBTS[name](script)]
+    return found[:MOST_TOLD]
+
+
+def _of_confirm_by(script: Assistant) -> Iterator[str]:
+    by = str(state.read(script, "confirm_by"))
+    if by not in (ASKER, STAFF) and "(" not in by and not (_is_permission(by) or _is_name(by)):
+        yield f"confirm_by is {_shown(by)}, a name or permission that nobody has: nobody is asked."
+
+
+def _of_conditions(name: str) -> Callable[[Assistant], Iterator[str]]:
+    def found(script: Assistant) -> Iterator[str]:
+        for word in map(str, state.read(script, name)):
+            if "(" not in word and not _is_permission(word):
+                yield f"{name} has {_shown(word)}, a permission that nobody has."
+
+    return found
+
+
+def _of_memory(script: Assistant) -> Iterator[str]:
+    for word in state.memory_config(script).never_characters if script.work is not None else ():
+        being = find_being(word) if word.startswith(("#", "*#")) else None
+        if being is None and not Tag.objects.filter(db_key__iexact=word).exists():
+            path = "memory_config.never_characters"
+            yield f"{path} has {_shown(word)}, which is nobody's number (#12, *#3) and no tag."
+
+
+_DOUBTS: Mapping[str, Callable[[Assistant], Iterator[str]]] = {
+    "confirm_by": _of_confirm_by,
+    "trigger_permissions": _of_conditions("trigger_permissions"),
+    "trust_overrides": _of_conditions("trust_overrides"),
+    "memory_config": _of_memory,
+}
+
+
+def _shown(word: str) -> str:
+    return repr(one_line(word, LONGEST_WORD))
+
+
+def _is_permission(word: str) -> bool:
+    """True for a permission of the game's hierarchy, and for any that somebody has."""
+    word = word.strip().lower()
+    if word in map(str.lower, settings.PERMISSION_HIERARCHY):
+        return True
+    return bool(Tag.objects.filter(db_tagtype="permission", db_key=word).exists())
+
+
+def _is_name(word: str) -> bool:
+    """True for the name of an account, a guest or a character."""
+    guests = map(str.casefold, settings.GUEST_LIST or ())
+    if word.casefold() in guests or AccountDB.objects.filter(username__iexact=word).exists():
+        return True
+    named: Iterable[GameObject] = ObjectDB.objects.filter(db_key__iexact=word)
+    return any(isinstance(each, DefaultCharacter) for each in named)
