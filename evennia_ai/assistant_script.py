@@ -122,7 +122,6 @@ class AssistantScript(NearBody, DefaultScript):
             return
         if self.work is None or self.work.is_closing:
             self._load_tools()
-            # Asked for now, so that they connect before a turn needs them.
             services.remote_servers()
             services.remote_specialists()
             self.work = state.rebuild(self)
