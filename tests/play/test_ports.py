@@ -27,6 +27,14 @@ def numbers() -> Iterator[dict[str, int]]:
     claimed.release()
 
 
+@pytest.fixture
+def people() -> Iterator[dict[str, int]]:
+    """Other free ports, for the people of another game."""
+    claimed = ClaimedPorts(len(ports.FOR_PEOPLE))
+    yield dict(zip(ports.FOR_PEOPLE, claimed.numbers, strict=True))
+    claimed.release()
+
+
 def test_a_newcomers_game_is_open_to_this_machine_only() -> None:
     """Nothing asked, nothing kept: the usual ports, on loopback."""
     assert ports.Openings(ports.DEFAULTS, "127.0.0.1") == ports.choose({}, {})
@@ -149,7 +157,7 @@ def listening(port: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("name", ["WEBSOCKET_PORT", "WEB_INNER_PORT", "AMP_PORT"])
 def test_hole_c19_inner_ports_of_two_games_that_start_at_once_are_distinct(
-    numbers: dict[str, int], tmp_path: Path, name: str
+    numbers: dict[str, int], people: dict[str, int], tmp_path: Path, name: str
 ) -> None:
     """Both chose before either had opened anything; the second is given other ones, which stay."""
     with (
@@ -157,7 +165,6 @@ def test_hole_c19_inner_ports_of_two_games_that_start_at_once_are_distinct(
         Reservations("the second", tmp_path) as other,
     ):
         one = ports.claim(ports.Openings(numbers), (), first).numbers
-        people = {"TELNET_PORT": numbers["TELNET_PORT"] + 1, "WEB_PORT": numbers["WEB_PORT"] + 1}
         two = ports.claim(ports.Openings({**numbers, **people}), (), other)
         assert numbers == one
         assert not set(one.values()) & set(two.numbers.values())
