@@ -234,6 +234,8 @@ class TestStaff(NamesTest):
 class TestAssistants(NamesTest):
     """What an assistant may be called."""
 
+    # Evennia's logger calls it, which Python 3.12 advises against.
+    @pytest.mark.filterwarnings("ignore:datetime.datetime.utcfromtimestamp:DeprecationWarning")
     def test_a_broken_command_set_keeps_no_name_back(self) -> None:
         """Evennia goes on without it, and so do we: at the start, and where one is made."""
         with override_settings(CMDSET_ACCOUNT="tests.shell.no_such_module.AccountCmdSet"):
