@@ -10,6 +10,7 @@ from evennia_ai.core.text.cleaning import clean_speech
 from evennia_ai.core.text.phrasing import (
     LONGEST_PHRASED,
     StageDirections,
+    _label_pattern,
     own_part,
     phrase,
     plain,
@@ -176,6 +177,16 @@ def test_only_what_it_wrote_is_said(text: str) -> None:
     """Nothing is put in its mouth: each letter of its part was in the text, in that order."""
     left = iter(ch for ch in text if ch.isalnum())
     assert all(ch in left for ch in own_part(text, OWN, OTHERS) if ch.isalnum())
+
+
+def test_a_thousand_talks_make_their_patterns_once() -> None:
+    """In a large game a reply looks for no other name anew than it did the time before."""
+    pairs = [((f"Ada{number}",), (f"Tom{number}",)) for number in range(1000)]
+    for _ in range(2):
+        before = _label_pattern.cache_info().misses
+        for own, others in pairs:
+            assert "hello" == own_part(f"{own[0]}: hello", own, others)
+    assert before == _label_pattern.cache_info().misses
 
 
 def test_a_long_text_is_cut_before_it_is_looked_at() -> None:

@@ -80,7 +80,7 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if is_whole else line[: limit - 1].rstrip() + "…"
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def name_as_data(name: str) -> str:
     """A name for the model: as it is when it is one, else quoted, so that it poses as nothing else.
 
@@ -93,7 +93,7 @@ def name_as_data(name: str) -> str:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def place_as_data(name: str) -> str:
     """A channel's or a room's name for the model: as it is, or quoted."""
     line = one_line(name, 60)

@@ -208,7 +208,8 @@ def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
     return f"{marked}, {text[first.end : end].strip()}".strip()
 
 
-@lru_cache(maxsize=512)
+# A pattern takes a millisecond to make: room for each pair that talks in a large game.
+@lru_cache(maxsize=4096)
 def _label_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     known = sorted({name.strip() for name in names}, key=len, reverse=True)
     words = "|".join(map(re.escape, known))
