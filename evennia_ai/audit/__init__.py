@@ -26,6 +26,8 @@ from evennia_ai.audit.writer import Book, RecordConflictError
 from evennia_ai.audit.writes import FactItem, now
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.typed_objects import Script
+from evennia_ai.models import RecordedEvent
+from evennia_ai.models.statements import exists
 
 __all__ = [
     "GAME",
@@ -135,7 +137,7 @@ def is_begun(script: Script | str) -> bool:
         script: the assistant's, or its name.
     """
     whom = subject_of(script)
-    return whom is None or not book().has_tables() or application().count(whom.name) > 0
+    return whom is None or not book().has_tables() or exists(RecordedEvent, originator_id=whom.id)
 
 
 def of(script: Script | str) -> Any:

@@ -1,7 +1,7 @@
-"""SQL of what every reply writes and reads: made once per kind of database, and run from then on.
+"""SQL of what every reply and start reads and writes: made once per kind of database.
 
 Django's ORM compiles each statement anew, which takes several times as long as SQLite needs to run
-it. Here may live what a reply needs; everything asked for less often goes through the ORM.
+it. Here may live what a reply or the start of an assistant needs; all else goes through the ORM.
 """
 
 from __future__ import annotations
@@ -147,6 +147,22 @@ def execute(sql: str, rows: Sequence[Sequence[object]], using: str = "default") 
         cursor(using).execute(sql, rows[0])
     else:
         cursor(using).executemany(sql, rows)
+
+
+@cache
+def _exists_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
+    quote = connections[using].ops.quote_name
+    wanted = (f"{quote(model._meta.get_field(name).column)} = %s" for name in names)
+    return f"SELECT 1 FROM {quote(model._meta.db_table)} WHERE {' AND '.join(wanted)} LIMIT 1"
+
+
+def exists(model: ModelBase, using: str = "default", **values: object) -> bool:
+    """True where a table has a row with these values in these fields."""
+    run, names, given = cursor(using), tuple(values), list(values.values())
+    for at, field in _prepared(model, names):
+        given[at] = field.get_db_prep_save(given[at], connection=run.db)
+    run.execute(_exists_sql(model, names, using), given)
+    return bool(run.fetchall())
 
 
 def insert(

@@ -23,6 +23,7 @@ from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.models import RemoteTask
 from evennia_ai.models.keys import new_key
+from evennia_ai.models.statements import exists
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.tasks import delegations, peer_store
@@ -286,6 +287,9 @@ def take_up(script: Assistant) -> None:
     """After a start: end what nobody waits for any more, and call it off at its agent."""
     states = (*UNFINISHED, DROPPED)
     try:
+        # Nearly no assistant has any, and a thousand may start at once.
+        if not any(exists(RemoteTask, assistant=script.id, state=state) for state in states):
+            return
         rows = list(RemoteTask.objects.filter(assistant=script.id, state__in=states))
     except DatabaseError as error:  # the assistant starts all the same
         logger.log_warn(f"[assistant] {script.key}: remote tasks could not be looked at: {error}")
