@@ -10,13 +10,14 @@ import asyncio
 import importlib
 from collections.abc import Callable, Coroutine
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from evennia.utils import logger
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
+from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.runtime import services
 
@@ -29,6 +30,27 @@ class SideServer(Protocol):
 
     def stop(self) -> None:
         """Let go of the port, soon, and end; may be called in any thread."""
+
+
+class SideServerConfig(Protocol):
+    """The settings of a server, of which a port of 0 starts none."""
+
+    @property
+    def port(self) -> int:
+        """The port that it opens."""
+
+
+C = TypeVar("C", bound=SideServerConfig)
+
+
+def wanted(read: Callable[[], C]) -> C | None:
+    """The settings of a server that is to start; None where they name no port, or are wrong."""
+    try:
+        config = read()
+    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
+        logger.log_err(f"[assistant] {error}")
+        return None
+    return config if config.port else None
 
 
 class Starter:

@@ -19,10 +19,9 @@ from twisted.internet.task import LoopingCall
 from evennia_ai import audit
 from evennia_ai.approvals import people
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.peers import tasks
 from evennia_ai.runtime import services
-from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane
+from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane, wanted
 from evennia_ai.tasks import peer_store
 
 SERVING = "evennia_ai.api.a2a.serving"
@@ -35,12 +34,8 @@ TELLING = ("question_", "errand_")
 
 def start_plugin_services(server: MultiService) -> None:
     """Called by Evennia's server when it starts."""
-    try:
-        config = services.a2a_config()
-    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
-        logger.log_err(f"[assistant] {error}")
-        return
-    if not config.port:
+    config = wanted(services.a2a_config)
+    if config is None:
         return
     if missing := peer_store.missing_tables():
         told = f"the A2A server needs the tables {', '.join(missing)}; type: evennia migrate"

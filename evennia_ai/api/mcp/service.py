@@ -9,26 +9,19 @@ from __future__ import annotations
 from functools import partial
 from types import ModuleType
 
-from evennia.utils import logger
 from twisted.application.service import MultiService
 from twisted.internet import reactor
 
 from evennia_ai.core.settings.services import McpServerConfig
-from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import services
-from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane
+from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane, wanted
 
 SERVING = "evennia_ai.api.mcp.serving"
 
 
 def start_plugin_services(server: MultiService) -> None:
     """Called by Evennia's server when it starts."""
-    try:
-        config = services.mcp_server_config()
-    except ConfigurationError as error:  # `evennia check` says it too; the game goes on without
-        logger.log_err(f"[assistant] {error}")
-        return
-    if config.port:
+    if config := wanted(services.mcp_server_config):
         starter = Starter("MCP server", SERVING, partial(_make, config))
         reactor.callWhenRunning(starter.start)
 
