@@ -32,8 +32,12 @@ def call_of(question: Question) -> ToolCall:
     return ToolCall(f"question_{question.number}", asked["tool"], asked["arguments"])
 
 
-def close_call(script: Assistant, question: Question, choice: str, by: Being) -> None:
-    """Close a question about a call, so that nobody answers it twice; after a yes it is kept."""
+def close_call(script: Assistant, question: Question, choice: str, by: Being) -> Question:
+    """Close a question about a call, so that nobody answers it twice; after a yes it is kept.
+
+    Returns:
+        The question with its answer.
+    """
     name = name_of(by, script.obj)
     kept = replace(question, choice=choice, by=name, expires_at=0.0, kept_until=0.0)
     telling.close(
@@ -45,6 +49,7 @@ def close_call(script: Assistant, question: Question, choice: str, by: Being) ->
         by=person_of(by),
         choice=choice,
     )
+    return kept
 
 
 def notice(script: Assistant, question: Question, text: str) -> Event:

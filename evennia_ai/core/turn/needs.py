@@ -48,9 +48,22 @@ def _pattern(cues: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(_forms, cues))})(?!\w)")
 
 
+@lru_cache(maxsize=256)
+def _roots(cues: tuple[str, ...]) -> tuple[str, ...]:
+    """The letters that all forms of each cue begin with, which are sooner looked for."""
+    roots = []
+    for words in (cue.casefold().split() for cue in cues):
+        is_alone = len(words) == 1
+        roots.append(words[0][:-1] if is_alone and words[0][-1] in "ey" else words[0])
+    return tuple(roots)
+
+
 def is_called_for(group: ToolGroup, text: str) -> bool:
     """True for a text, in lower case, with one of a group's cues in it."""
-    return bool(group.cues) and _pattern(group.cues).search(text) is not None
+    for root in _roots(group.cues):
+        if root in text:
+            return _pattern(group.cues).search(text) is not None
+    return False
 
 
 def _words(text: str) -> frozenset[str]:

@@ -197,7 +197,7 @@ def _settle_call(
 ) -> Deferred[Result]:
     number, by = question.number, name_of(person, script.obj)
     # Closed before it is run, so that a second answer does not run it again.
-    approvals.close_call(script, question, choice.id, person)
+    answered = approvals.close_call(script, question, choice.id, person)
     if choice.id != "yes":
         _tell_of_call(script, question, f"{by} said no to question {number}")
         return succeed(Result(True, f"{name_before(script, person)} will not do it."))
@@ -207,7 +207,7 @@ def _settle_call(
         outcome = "it was done" if result.success else "it could not be done"
         told = f"{by} said yes to question {number}, and {outcome}: {result.text}"
         is_wanted = turn.epoch == script.work.epoch
-        return approvals.settled(script, question, told if is_wanted else "")
+        return approvals.settled(script, answered, told if is_wanted else "")
 
     def done(result: ToolResult) -> Result:
         script.beat_soon()
