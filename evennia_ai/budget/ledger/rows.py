@@ -179,9 +179,12 @@ class Totals:
         if not _gives_back(place.alias()):
             self._change_in_order(changes)
             return
-        found = {row[:5] for row in self._change_at_once(changes)}
-        if found != {self._heads[account] for of in changes.values() for account in of}:
-            raise StaleRowsError
+        run = cursor(place.alias())
+        for change, accounts in changes.items():
+            numbers = [self._heads[account][0] for account in accounts]
+            run.execute(_adding_sql(len(numbers)), [*change, *numbers])
+            if run.rowcount != len(numbers):
+                raise StaleRowsError
 
     def _change_at_once(self, changes: Changes) -> list[tuple[Any, ...]]:
         """Add to rows and read them: one statement for all that get the same, as one call's do.
@@ -270,9 +273,14 @@ def _select_sql(count: int) -> str:
 
 
 @cache
-def _returning_sql(count: int) -> str:
+def _adding_sql(count: int) -> str:
     marks = ", ".join(["%s"] * count)
-    return f"{_update_sql('sqlite')} WHERE id IN ({marks}) RETURNING {quoted(_READ)}"
+    return f"{_update_sql('sqlite')} WHERE id IN ({marks})"
+
+
+@cache
+def _returning_sql(count: int) -> str:
+    return f"{_adding_sql(count)} RETURNING {quoted(_READ)}"
 
 
 def write_calls(rows: list[Row]) -> None:
