@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,11 +12,17 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.nursery import Nursery, opened
 from tests.postgres import any_server, new_database
 
-ROOT = Path(__file__).resolve().parents[2]
 PROCESSES, THREADS, FACTS = 2, 2, 15
-PATIENCE_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    """What every server process of these tests is a fork of."""
+    with opened("tests.audit.worker") as found:
+        yield found
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -43,42 +46,29 @@ def rows_of(database: dict[str, Any]) -> list[tuple[int, str, bytes]]:
         return [(version, event, bytes(state)) for version, event, state in asked.execute(sql)]
 
 
-def start(database: dict[str, Any], *arguments: object) -> subprocess.Popen[str]:
-    """A worker on a database."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.audit.worker", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "LEDGER_TEST_DATABASE": json.dumps(database)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def run(*workers: subprocess.Popen[str]) -> None:
-    """Let workers begin at the same moment, and wait for them."""
+def run(nursery: Nursery, database: dict[str, Any], *acts: tuple[object, ...]) -> None:
+    """Let server processes begin at the same moment, and wait for them."""
+    told = {"LEDGER_TEST_DATABASE": json.dumps(database)}
+    workers = [nursery.begin(told, *map(str, act)) for act in acts]
     try:
         for worker in workers:
-            assert worker.stdout is not None
             while (line := worker.stdout.readline()) != "ready\n":
                 assert line, "it ended before it was ready"
         for worker in workers:
-            assert worker.stdin is not None
             worker.stdin.write("\n")
             worker.stdin.flush()
         for worker in workers:
-            out, _ = worker.communicate(timeout=PATIENCE_SECONDS)
-            assert out.endswith("done\n")
+            assert worker.stdout.read().endswith("done\n")
     finally:
         for worker in workers:
             worker.kill()
-            worker.wait()
+            worker.end()
 
 
-def test_no_version_is_missing_and_no_fact_lost(kept: dict[str, Any]) -> None:
+def test_no_version_is_missing_and_no_fact_lost(nursery: Nursery, kept: dict[str, Any]) -> None:
     """Whoever is first, the others begin anew: every fact is there once, in one row of versions."""
-    run(start(kept, "migrate"))
-    run(*(start(kept, "keep", number, THREADS, FACTS) for number in range(PROCESSES)))
+    run(nursery, kept, ("migrate",))
+    run(nursery, kept, *(("keep", number, THREADS, FACTS) for number in range(PROCESSES)))
     rows = rows_of(kept)
     assert list(range(1, len(rows) + 1)) == sorted(version for version, _, _ in rows)
     names = {

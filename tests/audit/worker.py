@@ -1,16 +1,17 @@
-"""A server process that keeps facts of one assistant, in several threads.
+"""A server process that keeps facts of one assistant, in several threads; a fork of `load`'s.
 
-Usage: python -m tests.audit.worker migrate | keep NUMBER THREADS FACTS
-
-It says `ready` once it has loaded everything, begins when it is sent a line, and says `done`. The
-database is named by LEDGER_TEST_DATABASE.
+What it does is `migrate`, or `keep` with a number, and how many threads and facts. It says `ready`
+once it has the database that LEDGER_TEST_DATABASE names, begins when it is sent a line, and says
+`done`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
+from importlib import import_module
 from typing import Any
+
+from tests.ledger import worker
 
 
 def migrate() -> None:
@@ -57,12 +58,18 @@ def keep(number: int, threads: int, facts: int) -> None:
     book.stop()
 
 
+def load() -> None:
+    """All but what a test names."""
+    worker.load()
+    # Of what Evennia loads where it is made ready, which reads tables.
+    for name in ("account", "character", "session", "unloggedin"):
+        import_module(f"evennia.commands.default.cmdset_{name}")
+    import_module("tests.audit.support")
+
+
 def main(act: str, *numbers: str) -> None:
     """Do one thing."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.ledger.settings"
-    import django
-
-    django.setup()
+    worker.take_settings()
     if act != "migrate":  # Evennia reads tables while it is made ready
         import evennia
 
@@ -71,7 +78,3 @@ def main(act: str, *numbers: str) -> None:
     sys.stdin.readline()
     {"migrate": migrate, "keep": keep}[act](*map(int, numbers))
     print("done", flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

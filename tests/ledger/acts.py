@@ -7,6 +7,7 @@ import random
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 from django.core.management import call_command
@@ -22,6 +23,7 @@ from evennia_ai.errors import LedgerAwayError, LimitReachedError
 from evennia_ai.models import BudgetTotal, ModelCall
 
 NOW = 1_795_262_430.0
+FIRST_AWAY = Lock()  # taken once in a process, and never let go
 NEED = CostEstimate(TokenUsage(6, 4), "openai/mini", FREE)
 
 
@@ -81,9 +83,9 @@ def _close(store: LedgerStore, reservation: Any, chance: random.Random | None) -
 def play(options: dict[str, Any]) -> Any:
     """Let twenty players of one game talk until a cap is reached, whatever becomes of the ledger.
 
-    Each has a store of its own, as if in a server process of its own. One that is told that the
-    ledger is away waits a little and asks again; with "reserve" all share one store, and calls go
-    on within what was set aside.
+    Each has a store of its own, as if in a server process of its own, or all share one, and calls
+    go on within what was set aside. One that is told that the ledger is away waits a little and
+    asks again; the first of all says so at once.
     """
     count = options["players"]
     shared = LedgerStore() if options.get("is_one_process") else None
@@ -108,6 +110,8 @@ def _talk(number: int, store: LedgerStore, options: dict[str, Any]) -> tuple[int
             held = store.reserve(BillingContext("Ada", f"*#{number}"), NEED, config, NOW)
         except LedgerAwayError as error:
             away, words = away + 1, str(error)
+            if FIRST_AWAY.acquire(blocking=False):
+                print(json.dumps({"away": True}), flush=True)
             time.sleep(0.05)
             continue
         except LimitReachedError:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.nursery import Nursery, opened
 from tests.postgres import any_server, new_database, run_sql
 
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 60.0
 GAMES = ("lantern", "harbour")
 
 
@@ -25,33 +21,26 @@ class Worker:
     """A server process; see `worker.py`."""
 
     def __init__(
-        self, database: dict[str, Any], act: str, more: dict[str, str] | None = None, **options: Any
+        self,
+        nursery: Nursery,
+        database: dict[str, Any],
+        act: str,
+        more: dict[str, str] | None = None,
+        **options: Any,
     ) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ledger.worker", act, json.dumps(options)],
-            cwd=ROOT,
-            env={**os.environ, "LEDGER_TEST_DATABASE": json.dumps(database), **(more or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        told = {"LEDGER_TEST_DATABASE": json.dumps(database), **(more or {})}
+        self.process = nursery.begin(told, act, json.dumps(options))
         self.is_ready = False
 
     def get_ready(self) -> None:
-        """Wait until it has loaded everything."""
+        """Wait until it has all that it needs."""
         if not self.is_ready:
-            assert "ready\n" == self.stdout.readline()
+            assert "ready\n" == self.process.stdout.readline()
             self.is_ready = True
-
-    @property
-    def stdout(self) -> Any:
-        """What it says."""
-        return self.process.stdout
 
     def go(self, line: str = "") -> None:
         """Let it begin, or go on, told so in a line."""
         self.get_ready()
-        assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
 
@@ -62,7 +51,7 @@ class Worker:
 
     def told(self) -> Any:
         """The next thing it says."""
-        return json.loads(self.stdout.readline())
+        return json.loads(self.process.stdout.readline())
 
     def kill(self) -> None:
         """End it in the middle of whatever it does."""
@@ -71,9 +60,7 @@ class Worker:
 
     def end(self) -> None:
         """Wait for its end."""
-        self.process.wait(PATIENCE_SECONDS)
-        for stream in (self.process.stdin, self.stdout):
-            stream.close()
+        self.process.end()
 
 
 Run = Callable[..., Worker]
@@ -101,18 +88,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
-def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nursery() -> Iterator[Nursery]:
+    """What every server process of these tests is a fork of."""
+    with opened("tests.ledger.worker") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def sqlite_tables(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with the ledger's tables, to copy from."""
     path = tmp_path_factory.mktemp("sqlite") / "evennia.db3"
-    assert {} == told_at_once(Worker({"NAME": str(path)}, "migrate"))
+    assert {} == told_at_once(Worker(nursery, {"NAME": str(path)}, "migrate"))
     return path
 
 
 @pytest.fixture(scope="session")
-def postgres_tables(server: dict[str, Any]) -> Iterator[str]:
+def postgres_tables(nursery: Nursery, server: dict[str, Any]) -> Iterator[str]:
     """The name of a database with the ledger's tables, to copy from."""
     with new_database(server) as database:
-        assert {} == told_at_once(Worker(database, "migrate"))
+        assert {} == told_at_once(Worker(nursery, database, "migrate"))
         yield database["NAME"]
 
 
@@ -138,12 +132,12 @@ def database(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
-def run(database: dict[str, Any]) -> Iterator[Run]:
+def run(nursery: Nursery, database: dict[str, Any]) -> Iterator[Run]:
     """Starts server processes on one database; none outlives the test."""
     started: list[Worker] = []
 
     def start(act: str, **options: Any) -> Worker:
-        started.append(Worker(database, act, **options))
+        started.append(Worker(nursery, database, act, **options))
         return started[-1]
 
     yield start
@@ -158,8 +152,10 @@ class Games:
         ledger: the shared database, as Django's settings name it.
     """
 
-    def __init__(self, ledger: dict[str, Any], server: dict[str, Any], folder: Path) -> None:
-        self.ledger = ledger
+    def __init__(
+        self, nursery: Nursery, ledger: dict[str, Any], server: dict[str, Any], folder: Path
+    ) -> None:
+        self._nursery, self.ledger = nursery, ledger
         self._server, self._folder = server, folder
         self._started: list[Worker] = []
 
@@ -177,7 +173,7 @@ class Games:
             "LEDGER_TEST_CONFIG": json.dumps(told),
         }
         own = {"NAME": str(self._folder / f"{game}.db3")}
-        self._started.append(Worker(own, act, more, **options))
+        self._started.append(Worker(self._nursery, own, act, more, **options))
         return self._started[-1]
 
     def ask(self, act: str) -> Any:
@@ -205,7 +201,7 @@ class Games:
 
 @pytest.fixture(scope="session")
 def migrated(
-    server: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    nursery: Nursery, server: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path]]:
     """To copy from: a ledger's database by its name, and the folder of two games that share it.
 
@@ -213,7 +209,7 @@ def migrated(
     """
     folder = tmp_path_factory.mktemp("games")
     with new_database(server) as ledger:
-        made = Games(ledger, server, folder)
+        made = Games(nursery, ledger, server, folder)
         for game in GAMES:
             tables = told_at_once(made.start(game, "migrate"))["ledger"]
         ours = {f"evennia_ai_{name}" for name in ("budgettotal", "modelcall", "ledgergame")}
@@ -222,12 +218,14 @@ def migrated(
 
 
 @pytest.fixture
-def games(migrated: tuple[str, Path], server: dict[str, Any], tmp_path: Path) -> Iterator[Games]:
+def games(
+    nursery: Nursery, migrated: tuple[str, Path], server: dict[str, Any], tmp_path: Path
+) -> Iterator[Games]:
     """Two games that share a ledger, in which there are tables and nothing else."""
     name, folder = migrated
     for game in GAMES:
         copy_file(folder / f"{game}.db3", tmp_path / f"{game}.db3")
     with new_database(server, name) as ledger:
-        made = Games(ledger, server, tmp_path)
+        made = Games(nursery, ledger, server, tmp_path)
         yield made
         made.end()

@@ -37,8 +37,10 @@ def playing(
 
 
 def ended(workers: list[Worker]) -> list[dict[str, Any]]:
-    """What each of them tells at its end."""
-    told = [worker.told() for worker in workers]
+    """What each of them tells at its end; on a busy machine a ledger may be away for a moment."""
+    told = [
+        next(said for said in iter(worker.told, None) if "passed" in said) for worker in workers
+    ]
     for worker in workers:
         worker.end()
     return told
@@ -73,12 +75,11 @@ def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Ga
     """While it is away no call is made; what had ended is written when it is back, each once."""
     room = 400
     workers = playing(games, capped(all_games=room * CALL_TOKENS + 5), pause=0.02)
-    time.sleep(1.0)
+    time.sleep(0.5)
     games.cut_off()
-    time.sleep(1.0)
+    assert [{"away": True}] * 2 == [worker.told() for worker in workers]
     games.let_in()
     told = ended(workers)
-    assert all(each["away"] for each in told)
     assert "cannot be reached" in told[0]["words"]
     assert "no model call is made before it answers" in told[0]["words"]
     found = games.ask("shared")
@@ -91,16 +92,13 @@ def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Ga
 def test_within_what_was_set_aside_a_game_goes_on_without_the_ledger(games: Games) -> None:
     """Calls are made while it is away, no more than were set aside, and count when it is back."""
     config = {"reserve_tokens": 10 * CALL_TOKENS, "retry_seconds": 0.2}
-    options = {"is_one_process": True, "players": 2, "most": 1_000, "seconds": 4, "pause": 0.05}
+    options = {"is_one_process": True, "players": 2, "most": 60, "pause": 0.05}
     workers = playing(games, capped(all_games=10_000), config, **options)
-    time.sleep(1.0)
+    time.sleep(0.5)
     games.cut_off()
-    before = time.monotonic()
-    time.sleep(1.5)
+    assert [{"away": True}] * 2 == [worker.told() for worker in workers], "never used up"
     games.let_in()
     told = ended(workers)
-    assert time.monotonic() - before > 1.5
-    assert all(each["away"] for each in told), "the reserve was never used up"
     found = games.ask("shared")
     assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
     assert found["sum"] == found["used"]["/all_games/"]

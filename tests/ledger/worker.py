@@ -1,9 +1,8 @@
-"""A server process that uses the ledger, as a test tells it to.
+"""A server process that uses the ledger, as a test tells it to; a fork of what `load` loaded.
 
-Usage: python -m tests.ledger.worker migrate | spend OPTIONS | hold OPTIONS | look
-
-It says `ready` once it has loaded everything, and begins when it is sent a line; what came of it is
-one line of JSON.
+What it does is named by an act (`migrate`, `spend`, `hold`, `look` and more) and its options. It
+says `ready` once it has the database that the environment names, and begins when it is sent a line;
+what came of it is one line of JSON.
 """
 
 from __future__ import annotations
@@ -11,14 +10,42 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import import_module, reload
+
+ACTS = ("tests.ledger.acts", "tests.ledger.name_acts", "tests.ledger.outage_acts")
 
 
-def main(act: str, options: str = "{}") -> None:
-    """Do one thing."""
+def load() -> None:
+    """All but what a test names: with a database that nobody asks."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.ledger.settings"
     import django
 
     django.setup()
+    for name in ACTS:
+        import_module(name)
+
+
+def take_settings() -> None:
+    """Let this process have the settings with which a server process would have begun."""
+    from django.conf import settings
+    from django.db import connections
+
+    from evennia_ai.budget.ledger import place
+    from tests.ledger import settings as own
+
+    reload(own)
+    settings.DATABASES = own.DATABASES
+    settings.EVENNIA_AI_LEDGER_CONFIG = getattr(own, "EVENNIA_AI_LEDGER_CONFIG", {})
+    del connections["default"]
+    connections._settings = None
+    del connections.settings
+    place.read_anew()
+    place.install()
+
+
+def main(act: str, options: str = "{}") -> None:
+    """Do one thing."""
+    take_settings()
     from tests.ledger.acts import ACTS
     from tests.ledger.name_acts import named
     from tests.ledger.outage_acts import OUTAGE_ACTS
@@ -26,7 +53,3 @@ def main(act: str, options: str = "{}") -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     print(json.dumps({**ACTS, **OUTAGE_ACTS, "named": named}[act](json.loads(options))), flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

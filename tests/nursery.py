@@ -1,0 +1,134 @@
+"""Processes that need not load everything: forks of one that has, each with pipes of its own.
+
+    python -m tests.nursery MODULE SOCKET
+
+has `MODULE.load()` load what the processes have in common, and then forks one for each request: it
+gets the request's environment and runs `MODULE.main(*arguments)`. To load Django and what tests use
+of the package takes three seconds of processor time, a fork takes a hundredth of one.
+
+Nothing of a database may be in what is loaded: no connection, and no value that was read from one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE_SECONDS = 120.0
+LONGEST_REQUEST = 1 << 16
+
+
+class Child:
+    """One process; its standard input and output are pipes of text.
+
+    Attributes:
+        stdin, stdout: this end of them.
+    """
+
+    def __init__(self, nursery: Nursery, pid: int, stdin: int, stdout: int) -> None:
+        self._nursery, self._pid = nursery, pid
+        self.stdin, self.stdout = os.fdopen(stdin, "w"), os.fdopen(stdout)
+        self._is_over = False
+
+    def kill(self) -> None:
+        """End it in the middle of whatever it does."""
+        if not self._is_over:  # until it is waited for, nobody else gets its number
+            os.kill(self._pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Wait for its end."""
+        if not self._is_over:
+            self._nursery.ask({"wait": self._pid})
+            self._is_over = True
+        self.stdin.close()
+        self.stdout.close()
+
+
+class Nursery:
+    """The process that has loaded everything, as a test sees it."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+
+    def begin(self, environment: Mapping[str, str], *arguments: str) -> Child:
+        """One more process."""
+        (its_in, our_out), (our_in, its_out) = os.pipe(), os.pipe()
+        told = {"environment": dict(environment), "arguments": arguments}
+        pid = self.ask(told, its_in, its_out)
+        os.close(its_in)
+        os.close(its_out)
+        return Child(self, pid, our_out, our_in)
+
+    def ask(self, told: Mapping[str, Any], *files: int) -> int:
+        """Have something done; the number that is the answer."""
+        socket.send_fds(self._line, [json.dumps(told).encode()], files)
+        return int(self._line.recv(LONGEST_REQUEST))
+
+
+@contextmanager
+def opened(module: str) -> Iterator[Nursery]:
+    """A nursery of what a module does, which ends with this."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-m", "tests.nursery", module, f"{theirs.fileno()}"]
+    with ours, subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()]) as process:
+        theirs.close()
+        ours.settimeout(PATIENCE_SECONDS)
+        try:
+            yield Nursery(ours)
+        finally:
+            ours.close()
+            process.wait(PATIENCE_SECONDS)
+
+
+def main(name: str, number: str) -> None:
+    """Fork for each request, until nobody can ask any more."""
+    module = import_module(name)
+    module.load()
+    line = socket.socket(fileno=int(number))
+    while True:
+        raw, files, _, _ = socket.recv_fds(line, LONGEST_REQUEST, 2)
+        if not raw:
+            return
+        told = json.loads(raw)
+        if "wait" in told:
+            answer = os.waitstatus_to_exitcode(os.waitpid(told["wait"], 0)[1])
+        elif not (answer := os.fork()):
+            line.close()
+            _live(module, told, *files)
+        for file in files:
+            os.close(file)
+        line.send(f"{answer}".encode())
+
+
+def _live(module: Any, told: Mapping[str, Any], stdin: int, stdout: int) -> None:
+    """What a child does from its first moment to its last."""
+    code = 1
+    try:
+        os.dup2(stdin, 0)
+        os.dup2(stdout, 1)
+        os.close(stdin)
+        os.close(stdout)
+        sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+        os.environ |= told["environment"]
+        module.main(*told["arguments"])
+        sys.stdout.flush()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
