@@ -41,6 +41,16 @@ def copy(template: Path, folder: Path) -> None:
         shutil.copy(template / FILE, folder / FILE)
 
 
+def are_files() -> bool:
+    """Whether all that is stored of a scene is in its folder."""
+    return not postgres.is_default()
+
+
+def keep(folder: Path, shelf: Path, number: int) -> None:
+    """Copy a folder as it is now, without the memory that users of the database share."""
+    shutil.copytree(folder, shelf / f"{number}", ignore=shutil.ignore_patterns("*-shm"))
+
+
 def _create(folder: Path, source: str) -> None:
     name = f"crash_{uuid.uuid4().hex}"
     (folder / NOTE).write_text(name)

@@ -3,7 +3,9 @@
     python -m tests.crash.harness <folder>
 
 It boots Evennia once, has a world made in a database, and for each moment forks: one child plays
-the scene on a copy and is killed, another opens what is left as a server does that starts.
+the scene on a copy and is killed, another opens what is left as a server does that starts. Where
+the database is a file and the run is not thorough, one child plays the scene for all moments, with
+a copy of its files made at each, and what is opened are those.
 It reads names of scenes, a line each, and answers each with a line of JSON. No thread runs and no
 connection is open in it while it forks.
 """
@@ -21,6 +23,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +33,7 @@ from tests import postgres
 from tests.crash import databases
 
 LANES = 2
+IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 # By which moments are of one kind: before an UPDATE of a table, before a COMMIT.
 KIND_WORDS = 4
 # Later than any moment: a scene that is played whole, however many moments it has this time.
@@ -138,20 +142,11 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     """Play a scene for each of its moments. What was found: its moments, and what was wrong."""
-    from tests.crash.playing import play
-
-    def begin(number: int) -> None:
-        folder = Path(tempfile.mkdtemp(dir=room))
-        databases.copy(template, folder)
-        lanes.begin(number, folder, lambda: play(scene, number, folder))
-
     lanes, began = Lanes(), time.monotonic()
-    begin(0)
-    lanes.end()
+    (_play_once if databases.are_files() and not IS_THOROUGH else _kill)(
+        lanes, scene, template, room
+    )
     labels = lanes.found[0].get("labels", [])
-    for number in [*_worth(labels), NEVER]:
-        begin(number)
-    lanes.end()
     names = {number: f"{number} {label}" for number, label in enumerate(labels, 1)}
     wrong = {
         names.get(number, "played to its end"): problems
@@ -159,24 +154,59 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
         if (problems := [*found["problems"], *_ended_wrongly(number, len(labels), found)])
     }
     seconds = time.monotonic() - began
-    return {"moments": len(lanes.found), "wrong": wrong, "seconds": seconds}
+    moments = sum(0 < number < NEVER for number in lanes.found)
+    return {"moments": moments, "wrong": wrong, "seconds": seconds}
+
+
+def _kill(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
+    """Play a scene anew for each moment, at which its process is killed."""
+    from tests.crash.playing import play
+
+    def begin(number: int) -> None:
+        folder = Path(tempfile.mkdtemp(dir=room))
+        databases.copy(template, folder)
+        lanes.begin(number, folder, lambda: play(scene, number, folder))
+
+    begin(0)
+    lanes.end()
+    for number in [*_worth(lanes.found[0].get("labels", [])), NEVER]:
+        begin(number)
+    lanes.end()
+
+
+def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
+    """Play a scene once, and copy its files at each moment: what a kill would leave there of them.
+
+    What a process has written is in its files, whatever becomes of it; the rest goes with it.
+    """
+    from tests.crash.playing import look, play
+
+    played, kept = Path(tempfile.mkdtemp(dir=room)), Path(tempfile.mkdtemp(dir=room))
+    databases.copy(template, played)
+    keep = partial(databases.keep, played, kept)
+    lanes.begin(0, played, lambda: play(scene, 0, played, keep))
+    lanes.end()
+    for folder in sorted(kept.iterdir(), key=lambda path: int(path.name)):
+        # What a night is compared with is beside the folders of all.
+        place = folder.rename(room / f"moment_{folder.name}")
+        lanes.begin(int(folder.name), place, partial(look, scene, place, KILLED))
+    lanes.end()
+    kept.rmdir()
 
 
 def _worth(labels: list[str]) -> list[int]:
     """The moments to be killed at.
 
-    After one thing is before the next: nothing that outlives the process happens between the two,
-    so that the second of each pair is left to the thorough run. So are the writes that a
-    transaction undoes: they leave what a kill before its COMMIT leaves. On PostgreSQL, which only
-    decides what of a transaction is left, so is what comes after the same as once before.
+    All of them in the thorough run; else those at which something begins that outlives a kill. On
+    PostgreSQL, which only decides what of a transaction is left, what comes after the same as once
+    before is left to the thorough run too.
     """
-    from tests.crash.moments import UNDONE
+    from tests.crash.moments import is_begun
 
     every = range(1, len(labels) + 1)
-    if os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough":
+    if IS_THOROUGH:
         return list(every)
-    begun = [number for number in every if labels[number - 1].startswith("before ")]
-    begun = [number for number in begun if not labels[number - 1].startswith(f"before {UNDONE}")]
+    begun = [number for number in every if is_begun(labels[number - 1])]
     return _new_ones(begun, labels) if postgres.is_sampled() else begun
 
 

@@ -14,11 +14,21 @@ from django.db import connection
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER")
 LONGEST_LABEL = 120
 UNDONE = "(undone) "
+Keep = Callable[[int], None]
 
 
 def is_write(sql: str) -> bool:
     """Whether a statement changes what is stored."""
     return sql.lstrip().upper().startswith(WRITES)
+
+
+def is_begun(label: str) -> bool:
+    """Whether something is about to happen that outlives a kill.
+
+    After one thing is before the next, and what a transaction undoes outlives none: a kill there
+    leaves what a kill before its COMMIT leaves.
+    """
+    return label.startswith("before ") and not label.startswith(f"before {UNDONE}")
 
 
 def die() -> NoReturn:
@@ -33,11 +43,13 @@ class Moments:
 
     Attributes:
         fatal: the number of the one that ends the process; 0: none does.
+        keep: what is called with the number of each moment at which something begins.
         labels: what each was, the oldest first.
         unseen: writes that SQLite did and that were no moment: there should be none.
     """
 
     fatal: int = 0
+    keep: Keep | None = None
     labels: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     _is_inside: bool = False
@@ -45,6 +57,8 @@ class Moments:
     def come(self, label: str) -> None:
         """One more moment."""
         self.labels.append(label[:LONGEST_LABEL])
+        if self.keep is not None and is_begun(label):
+            self.keep(len(self.labels))
         if len(self.labels) == self.fatal:
             die()
 

@@ -38,12 +38,20 @@ def _open(folder: Path) -> None:
     settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": str(folder / "archive")}
 
 
-def play(name: str, number: int, folder: Path) -> None:
-    """Play a scene up to a moment (0: to its end), and write down what is wrong afterwards."""
-    scene = (SCENES | LIARS | NIGHTS)[name]
-    ended = in_child(lambda: _act(scene, number, folder), folder)
-    problems = []
+def play(name: str, number: int, folder: Path, keep: moments.Keep | None = None) -> None:
+    """Play a scene up to a moment (0: to its end), and write down what is wrong afterwards.
+
+    Args:
+        keep: what is called with the number of each moment at which something begins.
+    """
+    ended = in_child(lambda: _act(_scene(name), number, folder, keep), folder)
     databases.await_end(folder)
+    look(name, folder, ended)
+
+
+def look(name: str, folder: Path, ended: int) -> None:
+    """Write down what is wrong where a scene was played until its process ended."""
+    scene, problems = _scene(name), []
     if ended in (KILLED, SURVIVED):
         _open(folder)
         problems = _look(scene, folder)
@@ -54,14 +62,18 @@ def play(name: str, number: int, folder: Path) -> None:
     (folder / "result.json").write_text(json.dumps(result))
 
 
-def _act(scene: Scene, number: int, folder: Path) -> None:
+def _scene(name: str) -> Scene:
+    return (SCENES | LIARS | NIGHTS)[name]
+
+
+def _act(scene: Scene, number: int, folder: Path, keep: moments.Keep | None) -> None:
     _open(folder)
     game = world.Game(folder, scene.decide)
     game.start()
     scene.prepare(game)
     audit.flush()
     now = moments.NOW
-    now.fatal, now.labels = number, []
+    now.fatal, now.keep, now.labels = number, keep, []
     with now.watched():
         scene.act(game)
         audit.flush()
