@@ -139,6 +139,7 @@ if postgres.is_default():
 
 import evennia  # noqa: E402  (it needs the lines above)
 from evennia.commands import cmdset  # noqa: E402
+from evennia.commands.cmdset import CmdSet  # noqa: E402
 from evennia.commands.command import Command  # noqa: E402
 from evennia.utils.idmapper import models as idmapper  # noqa: E402
 
@@ -180,7 +181,23 @@ def _order_of(count: int) -> list[int]:
     return [alike.place for alike in set(map(_Alike, range(count)))]
 
 
+def _united(merged: CmdSet, first: CmdSet, second: CmdSet) -> CmdSet:
+    """What Evennia makes of two cmdsets: it compares each of one with each of the other.
+
+    Whenever somebody types a line; that is a tenth of the time of a test in which many do.
+    """
+    made = first._duplicate()
+    made.commands = first.commands[:]
+    if first.duplicates and first.priority == second.priority:
+        made.commands += second.commands
+    else:
+        known = {name for command in first.commands for name in command._matchset}
+        made.commands += [each for each in second.commands if known.isdisjoint(each._matchset)]
+    return made
+
+
 if hash(Command()) == hash(_Alike(0)):
     cmdset.set = _without_comparing
+    CmdSet._union = _united
 # Of the many objects that a test makes few are garbage before it ends.
 gc.set_threshold(20_000, 20, 50)
