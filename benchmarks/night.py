@@ -61,7 +61,10 @@ def set_up_game(folder: Path) -> None:
     from django.db import connection
     from evennia.utils.create import create_object
 
-    call_command("migrate", verbosity=0)
+    from server.play import template
+
+    if not template.is_applied(settings.DATABASES["default"]):
+        call_command("migrate", verbosity=0)
     for pragma in settings.SQLITE3_PRAGMAS:
         connection.cursor().execute(pragma)
     limbo = create_object("evennia.objects.objects.DefaultRoom", key="Limbo", nohome=True)

@@ -28,7 +28,10 @@ def boot(folder: Path, *, embeddings: str, store: str = "embedded") -> None:
     from django.core.management import call_command
     from django.db import connection
 
-    call_command("migrate", verbosity=0)
+    from server.play import template
+
+    if not template.is_applied(settings.DATABASES["default"]):
+        call_command("migrate", verbosity=0)
     for pragma in settings.SQLITE3_PRAGMAS:
         connection.cursor().execute(pragma)
     import evennia
