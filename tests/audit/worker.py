@@ -61,9 +61,6 @@ def keep(number: int, threads: int, facts: int) -> None:
 def load() -> None:
     """All but what a test names."""
     worker.load()
-    # Of what Evennia loads where it is made ready, which reads tables.
-    for name in ("account", "character", "session", "unloggedin"):
-        import_module(f"evennia.commands.default.cmdset_{name}")
     import_module("tests.audit.support")
 
 
