@@ -78,13 +78,46 @@ ONCE = (
     "tests/memory",
     # Whose processes have an SQLite of their own.
     *(f"tests/memory/test_{name}.py" for name in ("recall_benchmark", "store_kills", "week")),
+    # What a setting means, and how texts become vectors.
+    *(f"tests/memory/test_store_{name}.py" for name in ("embedding", "settings")),
     "tests/api/test_rights.py",
+    "tests/api/test_rights.py::TestNobodyLearnsNames",
+    "tests/mcp_server",
     "tests/shell/test_b15_model_check.py",
+    "tests/shell/test_b15_model_check.py::TestWalks::test_hole_d30_a_seed_walks_the_same_walks",
     "tests/shell/test_b15_till.py",
     "tests/shell/test_command_rights.py",
+    "tests/shell/test_command_rights.py::TestRows",
     "tests/shell/test_misbehaviour.py",
     "tests/shell/test_soak.py",
     "tests/shell/test_telemetry.py",
+    # What only the plugin's own rules decide: when it answers, where a turn ends, who is asked and
+    # who pays, what a prompt has in it, what a night does. They meet nothing of Evennia and of the
+    # database that others in tests/shell do not meet there, and those stay.
+    *(
+        f"tests/shell/test_{name}.py"
+        for name in (
+            *("answerers", "cards", "confirmation", "cooling", "episodes", "every_limit"),
+            *("facts_awake", "failures", "fence", "flow", "goal_times", "goals", "grounding"),
+            *("guidelines", "hearing_properties", "hole_borrowing", "hole_caps", "hop_limit"),
+            *("idle", "inner_contexts", "interventions_people", "kill_all", "loops", "manners"),
+            *("memory_leaks", "message_size", "money", "money_chains", "money_stops"),
+            *("needed_tools", "overheard", "own_turns", "parsers", "private_words", "profiles"),
+            *("prompts", "queue_walks", "reflection_awake", "report_summary", "resting"),
+            *("roleplay_properties", "set_aside", "sleep_nights", "sleep_superseding"),
+            *("sleep_without", "stale_answers", "sub_agents", "sub_agents_brief"),
+            *("sub_agents_limits", "testing", "tools_useful", "trace", "turn_limits", "turns"),
+            "why",
+        )
+    ),
+    # Pages that show what other pages and operations ask the database for.
+    *(
+        f"tests/web/test_{name}.py"
+        for name in (
+            *("bench_page", "charts", "health_page", "lore_page", "make_page", "money_page"),
+            *("pictures", "prompt_page", "settings_page"),
+        )
+    ),
     "tests/test_docs.py",
     "tests/test_feature_requests.py",
     "tests/test_floors.py",
@@ -99,6 +132,8 @@ STORED = (
     "tests/api/test_rights.py",
     *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
 )
+# What asks whether code that nobody changes any more still leaves what ours can take over.
+RARE = ("tests/memory/test_store_kills.py::test_a_game_of_before_moves_over",)
 # The whole way of a message and of an act, on a Python whose Evennia is tested whole already.
 # What several processes do with one ledger is the database's matter, and tested with it twice.
 SMOKE = (
@@ -149,7 +184,7 @@ STEPS = {
     "mutants": (("python", "-m", "tests.mutants"),),
     "core": (("pytest", "-q", *CORE),),
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
-    "units": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
+    "units": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS, *RARE))),),
     "servers": (on_postgres(*pytest_on(2 * PROCESSORS, *SERVERS)),),
     "units-again": (
         on_postgres(
