@@ -55,7 +55,8 @@ def fresh_database() -> Iterator[None]:
 def _take_database_of_server() -> None:
     """Let this process have a new database of the server to itself until it ends."""
     server, ends = postgres.named_server(), ExitStack()
-    database = ends.enter_context(postgres.new_database(server, _template_on(server)))
+    os.environ[postgres.TABLES] = tables = _template_on(server)
+    database = ends.enter_context(postgres.new_database(server, tables))
     _name(database["NAME"])
     atexit.register(ends.close)
 

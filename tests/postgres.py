@@ -30,6 +30,8 @@ import pytest
 NAMED = "EVENNIA_AI_TEST_POSTGRES"
 # "postgresql": the database of every test is on that server.
 KIND = "EVENNIA_AI_TEST_DATABASE"
+# The name of a database on that server with all tables and nothing in them, where one was made.
+TABLES = "EVENNIA_AI_TEST_TABLES"
 ENGINE = "django.db.backends.postgresql"
 # Safety against a loss of power takes most of the time, and a test does not need it.
 HASTE = ("fsync = off", "full_page_writes = off", "synchronous_commit = off")

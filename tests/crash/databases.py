@@ -5,6 +5,7 @@ Nothing of this keeps a connection: the process that makes copies forks.
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 import uuid
@@ -18,13 +19,21 @@ PATIENCE_SECONDS = 30.0
 
 
 def make(folder: Path) -> dict[str, Any]:
-    """What Django's settings say of a new and empty database whose name is kept in a folder."""
+    """What Django's settings say of a new database whose name is kept in a folder.
+
+    There is nothing in it but tables, where a database that has them was made for other tests.
+    """
     if not postgres.is_default():
         return {"NAME": str(folder / FILE)}
     server = postgres.named_server()
-    _create(folder, "template1")
+    _create(folder, os.environ.get(postgres.TABLES, "template1"))
     told = {"ENGINE": postgres.ENGINE, "OPTIONS": {}, **server}
     return told | {"NAME": name_of(folder)}
+
+
+def has_tables() -> bool:
+    """Whether what `make` makes has tables."""
+    return postgres.is_default() and postgres.TABLES in os.environ
 
 
 def name_of(folder: Path) -> str:

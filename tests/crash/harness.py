@@ -59,7 +59,7 @@ def boot(folder: Path) -> None:
 
     from server.play import template
 
-    if not template.is_applied(settings.DATABASES["default"]):
+    if not databases.has_tables() and not template.is_applied(settings.DATABASES["default"]):
         call_command("migrate", interactive=False, verbosity=0)
     import evennia
 
