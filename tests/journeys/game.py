@@ -19,7 +19,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tests.journeys import processes
+from tests.journeys import forks, processes
 from tests.journeys.clients import WAIT_SECONDS, Player, TelnetClient, WebsocketClient
 from tests.journeys.guardian import Guardian
 from tests.journeys.orders import (
@@ -112,9 +112,7 @@ class Game:
         """A new game with a folder made by `make_folder`; nothing of it runs yet."""
         root.mkdir(parents=True)
         game = cls(root)
-        (game.root / "lib").mkdir()
-        (game.root / "lib" / "evennia_ai").symlink_to(ROOT / "evennia_ai")
-        shutil.copy(Path(__file__).with_name("sitecustomize.py"), game.root / "lib")
+        forks.fill(game.root / "lib")
         make_folder(game)
         return game
 
@@ -131,7 +129,8 @@ class Game:
 
     def launch(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
         """Run the `evennia` launcher in the game folder and return what it wrote."""
-        return self._run([LAUNCHER, *arguments], timeout_seconds)
+        command = forks.command_of([str(LAUNCHER), *arguments], self.root / "lib")
+        return self._run(command, timeout_seconds)
 
     def run_python(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
         """Run Python in the game folder and environment and return what it wrote."""
@@ -215,12 +214,13 @@ class Game:
 
     def _twistd(self, name: str, path: str) -> list[str]:
         """The command that runs a game's portal or server, as Evennia's launcher has it."""
-        return [
+        program = [
             str(LAUNCHER.with_name("twistd")),
             f"--python={EVENNIA / 'server' / path}",
             f"--logger=evennia.utils.logger.Get{name.title()}LogObserver",
             f"--pidfile={self.folder / 'server' / name}.pid",
         ]
+        return forks.command_of(program, self.root / "lib")
 
     def wait_until_ready(self) -> None:
         """Wait for the login screen by telnet, and for the webclient's page and websocket."""

@@ -11,10 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import schemathesis
-from schemathesis import engine
-from schemathesis.engine import Status, events
-
 from tests.journeys.web import API
 
 # What is worked out from the schema, always the same, and what is made up. The first says which
@@ -116,6 +112,11 @@ def walk(plan: Walk) -> Seen:
 
 
 def _walk(plan: Walk, phases: list[str], seen: Seen) -> None:
+    # Loaded by the one worker that walks, and not by each that looks for tests here.
+    import schemathesis
+    from schemathesis import engine
+    from schemathesis.engine import events
+
     config = schemathesis.Config.from_dict(_configuration(plan, phases))
     schema = schemathesis.openapi.from_url(f"{plan.root}{API}schema/", config=config)
 
@@ -141,7 +142,7 @@ def _walk(plan: Walk, phases: list[str], seen: Seen) -> None:
 def _faults_of(recorder: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     for number, checks in recorder.checks.items():
         for check in checks:
-            if check.status is not Status.FAILURE:
+            if check.status.value != "failure":
                 continue
             failure, kept = check.failure_info.failure, recorder.interactions.get(number)
             answer = kept.response.content[:500] if kept is not None and kept.response else b""

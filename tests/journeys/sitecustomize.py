@@ -62,11 +62,15 @@ def take_out_guards(edits: list[tuple[str, str, str]]) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
+def begin() -> None:
+    """Wait for the server before this one; take out guards where `tests.mutants` says so."""
+    if any(word.endswith("server/server.py") for word in sys.orig_argv):
+        await_end_of_one_before()
+    if guards := os.environ.get("GUARDS_OUT"):
+        take_out_guards(json.loads(guards))
+
+
 unchecking = ModuleType("typeguard")
 vars(unchecking)["typechecked"] = leave_as_it_is
 sys.modules["typeguard"] = unchecking
-if any(word.endswith("server/server.py") for word in sys.orig_argv):
-    await_end_of_one_before()
-# What tests.mutants takes out.
-if guards := os.environ.get("GUARDS_OUT"):
-    take_out_guards(json.loads(guards))
+begin()

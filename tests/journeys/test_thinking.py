@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.handle import FakeModel
+from tests.journeys import processes
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ROOT, UNHURRIED, Game
 from tests.journeys.lines import whisper_of
@@ -34,6 +35,14 @@ def game_settings() -> dict[str, Any]:
         "EVENNIA_AI_FALLBACK_MODELS": ["scripted"],
         **UNHURRIED,
     }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def connected(game: Game) -> None:
+    """Both MCP servers are there, which the game does not wait for."""
+    with processes.follow(game.folder / "server/logs/server.log") as log:
+        for name in ("almanac", "oracle"):
+            log.wait_for(f"mcp server {name}: connected", 60)
 
 
 @pytest.fixture(autouse=True)

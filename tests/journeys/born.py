@@ -1,0 +1,32 @@
+"""Asks for a fork of a mother that becomes a program, and ends as that does.
+
+    python -I -S born.py SOCKET PROGRAM ARGUMENT...
+
+What a game's portal runs in place of the program. It loads next to nothing.
+"""
+
+import json
+import os
+import socket
+import sys
+
+
+def main() -> int:
+    """Ask, wait, and return the exit code of the program."""
+    request = {
+        "command": sys.argv[2:],
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+    }
+    body = json.dumps(request).encode()
+    with socket.socket(socket.AF_UNIX) as mother:
+        mother.connect(sys.argv[1])
+        socket.send_fds(mother, [len(body).to_bytes(8)], [0, 1, 2])
+        mother.sendall(body)
+        told = mother.recv(100)
+    # Of one that was killed itself nothing is heard.
+    return int(told or b"1")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""A process that has loaded libraries, and of which a game's processes are forked.
+
+    python mother.py SOCKET PADDING ROOM...
+
+Most of the processor time of a start goes into loading what is the same in every game: Twisted,
+Django, pydantic's models. Here that is loaded once. Nothing is loaded that reads settings or
+variables, starts a thread or chooses a reactor, so that a fork finds what an interpreter of its own
+would find: its arguments, environment, folder, search path and output are those of the request, and
+Evennia, the game and most of the plugin are loaded in it. The padding makes room for a fork's
+command line. It ends with whoever holds its standard input.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from importlib.machinery import SourceFileLoader
+from importlib.metadata import distribution
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    *("aiohttp", "autobahn.twisted.websocket", "cryptography.x509", "eventsourcing.application"),
+    *("httpx2", "inflect", "jsonschema", "lunr", "prometheus_client", "psycopg", "pydantic"),
+    *("pygments.lexers", "requests", "simpleeval", "tiktoken", "twisted.conch.telnet"),
+    *("twisted.application.internet", "twisted.internet.epollreactor", "twisted.protocols.amp"),
+    *("twisted.scripts.twistd", "twisted.web.static", "twisted.web.wsgi", "yaml"),
+    *("django.contrib.admin", "django.contrib.auth.hashers", "django.contrib.flatpages.apps"),
+    *("django.contrib.messages.middleware", "django.contrib.messages.storage.fallback"),
+    *("django.contrib.sessions.backends.db", "django.contrib.sessions.middleware"),
+    *("django.core.cache.backends.locmem", "django.core.management", "django.middleware.common"),
+    *("django.db.backends.sqlite3.base", "django.db.migrations.executor"),
+    *("django.template.loaders.cached", "django_filters", "django_htmx.middleware"),
+    *("drf_spectacular.utils", "rest_framework.authentication"),
+    *("rest_framework.mixins", "rest_framework.permissions", "sekizai.models"),
+)
+# The bytes that tell the length of a request.
+HEAD = 8
+
+
+def load(rooms: list[str]) -> None:
+    """Load libraries, and these rooms of the plugin whole."""
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    for room in rooms:
+        package = importlib.import_module(room)
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{room}."):
+            importlib.import_module(module.name)
+    load_verbs()
+    # What it makes of all there is of Unicode is made once.
+    importlib.import_module("evennia_ai.core.text.cleaning").one_line("\0")
+    gc.collect()
+    gc.freeze()
+    assert "twisted.internet.reactor" not in sys.modules
+
+
+def load_verbs() -> None:
+    """Load Evennia's table of verbs, which needs nothing, without its package, which does."""
+    name = "evennia.utils.verb_conjugation.conjugate"
+    path = Path(str(distribution("evennia").locate_file(f"{name.replace('.', '/')}.py")))
+    loader = SourceFileLoader(name, str(path))
+    spec = spec_from_loader(name, loader)
+    assert spec is not None
+    sys.modules[name] = module_from_spec(spec)
+    loader.exec_module(sys.modules[name])
+
+
+def serve(listener: socket.socket) -> dict[str, Any]:
+    """Have a fork for each request; returns its request in the fork."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for them
+    while True:
+        readable, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in readable:
+            sys.exit()
+        asker, _ = listener.accept()
+        if os.fork():
+            asker.close()
+            continue
+        listener.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        request, outputs = receive(asker)
+        if child := os.fork():
+            await_end(child, asker)
+            os._exit(0)
+        os.setsid()
+        asker.close()
+        for number, output in enumerate(outputs):
+            os.dup2(output, number)
+            os.close(output)
+        return request
+
+
+def await_end(child: int, asker: socket.socket) -> None:
+    """Tell how a program ended; where nobody waits for that any longer, end it."""
+    ended = os.pidfd_open(child)
+    select.select([ended, asker], [], [])
+    if not select.select([ended], [], [], 0)[0]:
+        os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with suppress(OSError):
+        asker.sendall(b"%d" % code)
+
+
+def receive(asker: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """A request, and the three files that came with it."""
+    head, outputs, _, _ = socket.recv_fds(asker, HEAD, 3)
+    body = asker.makefile("rb").read(int.from_bytes(head))
+    return json.loads(body), outputs
+
+
+def become(request: dict[str, Any], search_path: list[str]) -> None:
+    """Take on what the request says, as an interpreter takes it on that is called so."""
+    sys.argv = list(request["command"])
+    sys.orig_argv = [sys.executable, *sys.argv]
+    show("\0".join(sys.orig_argv).encode())
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    own = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    sys.path[:] = [str(Path(sys.argv[0]).parent), *own, *search_path]
+    importlib.invalidate_caches()
+    sys.modules["sitecustomize"].begin()
+
+
+def show(command: bytes) -> None:
+    """Let /proc tell this command line, by which a game's processes are found."""
+    stat = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    first, last = int(stat[45]), int(stat[46])
+    assert len(command) < last - first, f"no room for {command!r}"
+    ctypes.memmove(first, command.ljust(last - first, b"\0"), last - first)
+
+
+def main() -> None:
+    path, rooms, search_path = sys.argv[1], sys.argv[3:], sys.path[2:]
+    load(rooms)
+    with socket.socket(socket.AF_UNIX) as listener:
+        # It is there once it is listened to.
+        listener.bind(f"{path}-")
+        listener.listen(100)
+        os.rename(f"{path}-", path)
+        request = serve(listener)
+    become(request, search_path)
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
