@@ -48,11 +48,23 @@ ONCE = (
         for name in (
             *("a2a_hooks", "a2a_hostile", "a2a_questions", "assistants_together"),
             *("budget", "crowd", "endpoints", "failures", "faults", "harness", "limits"),
-            *("mcp_hostile", "misbehaviour", "real_model", "remembering", "remote_specialists"),
-            *("one_ledger", "safety", "schemathesis", "soak_games", "thinking", "two_games"),
+            *("mcp_hostile", "mcp_staff", "misbehaviour", "real_model", "remembering"),
+            *("one_ledger", "remote_specialists", "safety", "schemathesis", "soak_games"),
+            *("thinking", "two_games"),
             # What is Evennia's of it others meet there: test_removing adopts and releases,
             # test_restarts reloads, and tests/shell/test_bundles moves.
             *("adopting", "moving", "reloads"),
+        )
+    ),
+    # What a browser makes of our own pages; that it shows them in that Evennia's frame, and what
+    # hostile texts do there, others there show.
+    "tests/browser/test_browser.py",
+    "tests/browser/test_webclient.py::test_hostile_text_is_text_in_every_way",
+    *(
+        f"tests/browser/test_workbench.py::test_{name}"
+        for name in (
+            *("everybody_can_use_every_page", "every_page_is_worked_by_the_keyboard"),
+            "whatever_is_done_on_a_page_is_done_by_the_keyboard",
         )
     ),
     "tests/browser/test_workbench_live.py",

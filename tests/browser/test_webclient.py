@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import unicodedata
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,8 +22,16 @@ from tests.journeys.lines import ADA
 FONTS = "fonts.googleapis.com"
 ASK = "whisper ada = go on"
 HOSTILE = "<b>bold</b> |lclook|ltme|le {{x}} $You() http://evil.example"
-every_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 every_route = pytest.mark.parametrize("route", ROUTES, ids=[route.name for route in ROUTES])
+# Each text by one way, each way by several: what is tried with another Evennia's page too.
+ONE_WAY = [(case, ROUTES[number % len(ROUTES)]) for number, case in enumerate(CASES)]
+OTHER_WAYS = [pair for pair in itertools.product(CASES, ROUTES) if pair not in ONE_WAY]
+
+
+def by_ways(pairs: Sequence[tuple[Case, Route]]) -> pytest.MarkDecorator:
+    """A test of texts, each by a way of speaking."""
+    names = [f"{case.name}-{route.name}" for case, route in pairs]
+    return pytest.mark.parametrize(("case", "route"), pairs, ids=names)
 
 
 def read_visibly(text: str) -> str:
@@ -45,15 +55,27 @@ def hear_written(mira: BrowserPlayer, model: FakeModel, route: Route, written: s
     return hear(mira, route.begins)
 
 
-@every_route
-@every_case
-def test_hostile_text_is_shown_as_text(
-    mira: BrowserPlayer, model: FakeModel, case: Case, route: Route
-) -> None:
-    """Each text is read letter for letter in one line, and makes no element and no attribute."""
+def is_shown_as_text(mira: BrowserPlayer, model: FakeModel, case: Case, route: Route) -> None:
+    """A text is read letter for letter in one line, and makes no element and no attribute."""
     message = hear_written(mira, model, route, case.written)
     assert read_visibly(route.frame(case.expected)) == read_visibly(message.text)
     assert [] == message.oddities
+
+
+@by_ways(ONE_WAY)
+def test_hostile_text_is_shown_as_text(
+    mira: BrowserPlayer, model: FakeModel, case: Case, route: Route
+) -> None:
+    """Each hostile text, said in one way, is a text."""
+    is_shown_as_text(mira, model, case, route)
+
+
+@by_ways(OTHER_WAYS)
+def test_hostile_text_is_text_in_every_way(
+    mira: BrowserPlayer, model: FakeModel, case: Case, route: Route
+) -> None:
+    """Each hostile text, said in each of the other ways, is a text."""
+    is_shown_as_text(mira, model, case, route)
 
 
 @every_route

@@ -1,0 +1,105 @@
+"""Forks of a mother: each is what a process of its own would be, and ends with whoever asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journeys import forks, processes
+
+# What a program sees of the process that it runs in.
+LOOKS = """
+import json, os, signal, sys, threading
+seen = dict(
+    argv=sys.argv, orig=sys.orig_argv, path=sys.path, folder=os.getcwd(), name=__name__,
+    threads=threading.active_count(), environment=dict(os.environ),
+    main=sys.modules["__main__"].__file__,
+    command=open("/proc/self/cmdline").read().rstrip("\\0").split("\\0")[1:],
+    signals=[str(signal.getsignal(number)) for number in (2, 13, 15, 17)],
+)
+print(json.dumps(seen))
+print("heard", file=sys.stderr)
+sys.exit(3)
+"""
+LASTS = """
+import os, select
+print(os.getpid(), flush=True)
+select.select([], [], [])
+"""
+# What looks at the folder, or at settings, when it is imported, or belongs to one process alone.
+LEFT_OUT = ("evennia.settings_default", "evennia.utils", "twisted.internet.reactor", "numpy")
+LOADED = "import sys\nprint([name in sys.modules for name in {!r}])"
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in front of a game's search path, by day."""
+    monkeypatch.setenv("EVENNIA_AI_TEST_PROFILE", "quick")
+    forks.fill(tmp_path / "lib")
+    return tmp_path / "lib"
+
+
+def write(library: Path, text: str) -> list[str]:
+    """A program in front of which a library stands, and its arguments."""
+    path = library.with_name("program.py")
+    path.write_text(text)
+    return [str(path), "--lamp=oil", "a b"]
+
+
+def see(command: list[str], library: Path) -> tuple[int, str, dict[str, Any]]:
+    """How a program ended, what it told of errors, and what it saw."""
+    env = {**os.environ, "PYTHONPATH": str(library), "LAMP": "oil"}
+    done = subprocess.run(
+        command, cwd=library, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stderr, json.loads(done.stdout)
+
+
+def test_a_fork_sees_what_a_process_of_its_own_sees(library: Path) -> None:
+    """Its arguments, environment, folder, search path, command line and way out."""
+    program = write(library, LOOKS)
+    command = forks.command_of(program, library)
+    assert program != command[:3], "tests use forks"
+    own, fork = see([sys.executable, *program], library), see(command, library)
+    assert (3, "heard\n") == own[:2]
+    assert own == fork
+
+
+def test_nothing_of_one_game_is_loaded_before(library: Path) -> None:
+    """No settings, no reactor; what the lowest rooms need is there."""
+    program = write(library, LOADED.format((*LEFT_OUT, "evennia_ai.core.settings.paths")))
+    done = subprocess.run(
+        forks.command_of(program, library), capture_output=True, text=True, check=True, timeout=60
+    )
+    assert [False] * len(LEFT_OUT) + [True] == json.loads(done.stdout.lower())
+
+
+def test_a_fork_ends_with_whoever_asked_for_it(library: Path) -> None:
+    """A test that gives up on a program leaves nothing of it running."""
+    asker = subprocess.Popen(
+        forks.command_of(write(library, LASTS), library), stdout=subprocess.PIPE, text=True
+    )
+    assert asker.stdout is not None
+    number = int(asker.stdout.readline())
+    asker.kill()
+    asker.communicate(timeout=20)
+    processes.wait_for_end(number, 20)
+
+
+def test_another_plugin_is_loaded_by_each_process(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plugin that is installed, one without a guard, and every process at night."""
+    program = write(library, LOOKS)
+    for name, value in (("GUARDS_OUT", "[]"), ("EVENNIA_AI_TEST_PROFILE", "thorough")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert program == forks.command_of(program, library)
+    (library / "evennia_ai").unlink()
+    assert program == forks.command_of(program, library)
