@@ -14,7 +14,7 @@ from tests.journeys.clients import PASSWORD, Enter
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.schema_run import Seen, Walk, walk
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
-from tests.journeys.web import Web
+from tests.journeys.web import API, Web
 
 # No request waits for another minute; a model that hangs is none of this.
 API_CONFIG = {
@@ -79,8 +79,10 @@ class Person:
         may: the operations of which a request may be done; None: most.
         phases, examples, has_logins: see `Walk`. Links from one answer to the next lead to the
             residents too, so only who has no say over them follows these.
-        is_thorough: what is wrong is sent to each operation. Of others, only in `make proof`: who
-            has no right is refused whatever they send, which tests/api/test_rights.py holds.
+        is_thorough: what is wrong is sent to each operation; what is worked out, to every second
+            one. All of it by everybody only in `make proof`: one serializer tells what is wrong,
+            and who has no right is refused whatever they send, which tests/api/test_rights.py
+            holds.
     """
 
     name: str
@@ -158,6 +160,18 @@ def headers_of(game: Game, name: str) -> dict[str, str]:
         return {"Authorization": f"Token {run(admin, TOKEN_OF.format(name))}"}
 
 
+def wrongly_asked(owner: Web, person: Person) -> set[tuple[str, str]] | None:
+    """The operations to which somebody sends what is wrong, too; None: all of them."""
+    if IS_THOROUGH or (person.is_thorough and person.phases != WORKED_OUT):
+        return None
+    if not person.is_thorough:
+        return person.may or set()
+    paths = owner.read("schema/")["paths"].items()
+    # Of each path with several methods at least one.
+    each = sorted((path.removeprefix(API), way.upper()) for path, ways in paths for way in ways)
+    return {(method, path) for path, method in each[::2]}
+
+
 def look_over(game: Game, owner: Web, person: Person) -> Seen:
     """Walk through the whole API as somebody; what the walk stops or deletes is made anew."""
 
@@ -180,7 +194,7 @@ def look_over(game: Game, owner: Web, person: Person) -> Seen:
         phases=person.phases,
         examples=person.examples,
         has_logins=person.has_logins,
-        in_every_way=None if person.is_thorough or IS_THOROUGH else person.may or set(),
+        in_every_way=wrongly_asked(owner, person),
         after=after,
     )
     return walk(plan)
