@@ -28,6 +28,7 @@ from evennia_ai.agent import (
     preparation,
     queueing,
     requests,
+    starting,
     turn_lifecycle,
     upgrades,
     warming,
@@ -59,18 +60,11 @@ from evennia_ai.tasks import programs, remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
 from evennia_ai.tools import load_modules
 
-TAG_CATEGORY = "system"
-TAG_PREFIX = "ai_assistant:"
 STRAY = (
     "[assistant] the script {name} (#{number}) on {body} is not an assistant, since neither "
     "`assistant create` nor `adopt` made it, and does nothing. "
     "To be rid of it: scripts/delete #{number}"
 )
-
-
-def tag_of(key: str) -> str:
-    """The script tag an assistant is found by."""
-    return f"{TAG_PREFIX}{key.casefold()}"
 
 
 class AssistantScript(NearBody, DefaultScript):
@@ -105,8 +99,12 @@ class AssistantScript(NearBody, DefaultScript):
     @property
     def is_stray(self) -> bool:
         """True where it is not an assistant of the game, as of Evennia's `scripts` and `copy`."""
-        tags = self.db_tags.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
-        return not tags.exists()
+        return not starting.has_tag(self)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save; what changes nothing, as at each start, begins no transaction of its own."""
+        if kwargs.get("update_fields") != []:
+            super().save(*args, **kwargs)
 
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""
@@ -117,6 +115,7 @@ class AssistantScript(NearBody, DefaultScript):
 
     def at_start(self, **kwargs: Any) -> None:
         """Rebuild what lives in memory, and go on with what a restart interrupted."""
+        starting.read_ahead(self)
         if self.is_stray:
             logger.log_warn(STRAY.format(name=self.key, number=self.pk, body=self.obj or "no body"))
             return
@@ -133,7 +132,7 @@ class AssistantScript(NearBody, DefaultScript):
             programs.take_up(self)
             remote_tasks.take_up(self)
             if state.memory_config(self).enabled and not paying.is_held(self):
-                services.memory().open()  # now, so that no turn waits for it
+                starting.open_memory()
             indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
@@ -305,21 +304,21 @@ class AssistantScript(NearBody, DefaultScript):
 
     def _skips(self) -> Skip | None:
         work = self.work
+        if work.is_ticking:  # as of all that wait for their model; nothing else matters then
+            return Skip.TICKING
         has_event = bool(work.inbox or work.aside)
-        has_reason = not has_event and self._has_reason()
+        has_reason = not has_event and (
+            consolidation.move_of(self) is not None or autonomy.reason(self) is not None
+        )
         if not (has_event or has_reason):  # as in most beats; the rest need not be asked then
             return Skip.NOTHING_TO_DO
         return may_tick(
             emergency_stop=state.is_stopped(self),
             enabled=not self.silence,
-            is_ticking=work.is_ticking or work.is_closing,
+            is_ticking=work.is_closing,
             has_event=has_event,
             has_reason=has_reason,
         )
-
-    def _has_reason(self) -> bool:
-        """True where there is anything to do that nobody asked for."""
-        return consolidation.move_of(self) is not None or autonomy.reason(self) is not None
 
     @inlineCallbacks
     def at_tick(self) -> Any:

@@ -13,7 +13,8 @@ from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
 from evennia.utils.search import search_script_tag
 
-from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
+from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.lookalikes import mistaken_for, skeleton, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.typed_objects import Being, GameObject

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from evennia.scripts.models import ScriptDB
 from evennia.typeclasses.attributes import Attribute, AttributeHandler, ModelAttributeBackend
 from evennia.utils.dbserialize import deserialize, from_pickle, to_pickle
 
@@ -122,19 +123,33 @@ class AllAtOnce(ModelAttributeBackend):
             self._set_cache(each.db_key, each.db_category, each)
 
     def _load(self) -> None:
-        links = self.obj.db_attributes.through.objects.filter(
-            scriptdb__id=self._objid, attribute__db_attrtype=self._attrtype
+        self.load_all([self])
+
+    @classmethod
+    def load_all(cls, several: Iterable[AllAtOnce]) -> None:
+        """Read all attributes of several, where they are not read yet, by one statement."""
+        unread = {each._objid: each for each in several if not each._is_loaded}
+        links = ScriptDB.db_attributes.through.objects.filter(
+            scriptdb__id__in=unread, attribute__db_attrtype=AttributeHandler._attrtype
         )
         for link in links.select_related("attribute"):
             attribute = link.attribute
             category = attribute.category.lower() if attribute.category else None
-            self._cache.setdefault(f"{attribute.key.lower()}-{category}", attribute)
-        self._is_loaded = True
+            key = f"{attribute.key.lower()}-{category}"
+            unread[link.scriptdb_id]._cache.setdefault(key, attribute)
+        for backend in unread.values():
+            backend._is_loaded = True
 
     def reset_cache(self) -> None:
         """Forget what was read."""
         super().reset_cache()
         self._is_loaded = False
+
+
+def load_together(scripts: Iterable[Assistant]) -> None:
+    """Read the attributes of several assistants by one statement, where they may be kept."""
+    if settings.TYPECLASS_AGGRESSIVE_CACHE:
+        AllAtOnce.load_all([each.attributes.backend for each in scripts])
 
 
 class WatchedAttributes(AttributeHandler):

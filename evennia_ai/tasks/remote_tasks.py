@@ -23,7 +23,7 @@ from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.models import RemoteTask
 from evennia_ai.models.keys import new_key
-from evennia_ai.models.statements import exists
+from evennia_ai.models.statements import select
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.tasks import delegations, peer_store
@@ -36,6 +36,7 @@ OVER_UNANSWERED = (FAILED, DROPPED)
 CALL_OFF_PAUSES = (2.0, 30.0, 300.0)
 CALL_OFF_SECONDS = 86_400.0
 UNFINISHED = (OPEN, ASKING)
+_OF_A_START = "assistant = %s AND state IN (%s, %s, %s)"
 MOST_PERSON = 64
 KEPT_SECONDS = 40 * 86_400.0  # more than any month
 CUT_OFF = "the game stopped in the middle of it"
@@ -285,12 +286,8 @@ def count_today(agent: str, now: float) -> int:
 
 def take_up(script: Assistant) -> None:
     """After a start: end what nobody waits for any more, and call it off at its agent."""
-    states = (*UNFINISHED, DROPPED)
     try:
-        # Nearly no assistant has any, and a thousand may start at once.
-        if not any(exists(RemoteTask, assistant=script.id, state=state) for state in states):
-            return
-        rows = list(RemoteTask.objects.filter(assistant=script.id, state__in=states))
+        rows = select(RemoteTask, _OF_A_START, (script.id, *UNFINISHED, DROPPED))
     except DatabaseError as error:  # the assistant starts all the same
         logger.log_warn(f"[assistant] {script.key}: remote tasks could not be looked at: {error}")
         return

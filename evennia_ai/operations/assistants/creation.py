@@ -20,9 +20,10 @@ from evennia.utils.search import search_object
 from evennia.utils.utils import class_from_module
 
 from evennia_ai import audit
+from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
 from evennia_ai.assistant_account import AssistantAccount
 from evennia_ai.assistant_character import AssistantMixin
-from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript, tag_of
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.errors import ConfigurationError

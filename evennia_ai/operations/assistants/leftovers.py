@@ -23,9 +23,10 @@ from evennia.server.models import ServerConfig
 from evennia.typeclasses.attributes import Attribute
 from evennia.typeclasses.tags import Tag
 
+from evennia_ai.agent.starting import TAG_CATEGORY
 from evennia_ai.approvals.store import COUNTER
 from evennia_ai.assistant_account import HearsPagesForAssistant
-from evennia_ai.assistant_script import TAG_CATEGORY, AssistantScript
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.memory.arriving import ARRIVING
 from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT

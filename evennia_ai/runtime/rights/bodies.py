@@ -99,6 +99,12 @@ def locks_for(maker: Being | None) -> str:
     return f"tool_move:false();{Right.CONTROL}:perm(Builder);{own}"
 
 
+def has_own_lock(body: GameObject) -> bool:
+    """True where a body has the lock `ai_control`; its locks need not be parsed for that."""
+    kinds = (lock.partition(":")[0].strip() for lock in body.lock_storage.split(";"))
+    return str(Right.CONTROL) in kinds
+
+
 def sort_locks(body: GameObject) -> bool:
     """Give a body of an older game the lock `ai_control`; whether it had none and needed one.
 
