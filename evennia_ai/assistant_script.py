@@ -35,6 +35,7 @@ from evennia_ai.agent import (
 )
 from evennia_ai.agent.failure_notices import notify_failure
 from evennia_ai.agent.holders import InMemory, NearBody, Settings
+from evennia_ai.agent.starting import AmongMany
 from evennia_ai.assistant_character import give_ears
 from evennia_ai.budget.metering import turn_model
 from evennia_ai.budget.spending import MeteredClient
@@ -67,7 +68,7 @@ STRAY = (
 )
 
 
-class AssistantScript(NearBody, DefaultScript):
+class AssistantScript(NearBody, AmongMany, DefaultScript):
     """Moves one character. Everything it keeps is described in `runtime.state.DEFAULTS`."""
 
     clock: Clock = reactor
@@ -100,11 +101,6 @@ class AssistantScript(NearBody, DefaultScript):
     def is_stray(self) -> bool:
         """True where it is not an assistant of the game, as of Evennia's `scripts` and `copy`."""
         return not starting.has_tag(self)
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save; what changes nothing, as at each start, begins no transaction of its own."""
-        if kwargs.get("update_fields") != []:
-            super().save(*args, **kwargs)
 
     def at_script_creation(self) -> None:
         """Set the timer; all other settings keep their defaults until somebody sets them."""

@@ -21,6 +21,7 @@ TAG_CATEGORY, TAG_PREFIX = "system", "ai_assistant:"
 # Few enough to be read in a moment, and for every database to take their numbers.
 PORTION = 200
 _TAGS = "tags_ahead"
+_Typeclass: Any = object  # where the class stands there is one behind it
 _OPENING: WeakSet[MemoryService] = WeakSet()
 
 
@@ -40,6 +41,20 @@ def read_ahead(script: Any) -> None:
     load_together(portion)
     tags = Tag.objects.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
     prefetch_related_objects(portion, "db_obj", Prefetch("db_tags", tags, to_attr=_TAGS))
+
+
+class AmongMany(_Typeclass):
+    """A script of which there may be a thousand, all with a timer; put it before the typeclass."""
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save; what changes nothing, as at each start, begins no transaction of its own."""
+        if kwargs.get("update_fields") != []:
+            super().save(*args, **kwargs)
+
+    def _step_task(self) -> Any:
+        """The timer fires. Where others wait for their turn it comes after them, else at once."""
+        beat, pacer = super()._step_task, services.pacer()
+        return pacer.turn().addCallback(lambda _: beat()) if pacer.is_busy else beat()
 
 
 def _waits(script: Any) -> bool:

@@ -20,7 +20,7 @@ from evennia_ai.core.turn import goals
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import Right, sort_locks
-from evennia_ai.runtime.rights.bodies import OF_EVENNIA, has_own_lock
+from evennia_ai.runtime.rights.bodies import OF_EVENNIA
 
 _SORTED = "[assistant] {name}: its lock {old!r} is {new!r} now, and Evennia's own is {own!r}"
 _USED = ("calls", "prompt_tokens", "completion_tokens")
@@ -39,10 +39,10 @@ def sort_out(script: Assistant) -> None:
     A being of the game that was adopted is locked as the game wants it.
     """
     body = script.obj
-    if state.read(script, "adopted") or body is None or has_own_lock(body):
+    if state.read(script, "adopted"):
         return
-    old = body.locks.get(OF_EVENNIA)
-    if sort_locks(body):
+    old = body.locks.get(OF_EVENNIA) if body is not None else ""
+    if body is not None and sort_locks(body):
         new, own = (body.locks.get(kind) for kind in (Right.CONTROL, OF_EVENNIA))
         logger.log_info(_SORTED.format(name=script.key, old=old, new=new, own=own))
 

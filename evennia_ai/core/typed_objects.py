@@ -55,7 +55,6 @@ class GameObject(Being, Protocol):
     """An object, a character, an exit or a room; its hooks are called as Evennia's commands do."""
 
     location: Any
-    lock_storage: str
     db_account_id: int | None
     home: Any
     contents: Any

@@ -230,7 +230,7 @@ def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferre
         several.held.enter_context(services.pool().held())
     _UNDER_WAY.append(several)
     if len(those) > CANCELS:
-        services.pacer().call(_go_on)
+        services.pacer().call_first(_go_on)
     else:
         several.cancel_some()
         _go_on()
@@ -242,7 +242,10 @@ def _go_on() -> None:
     try:
         _do_portion()
     finally:
-        if _UNDER_WAY:
+        # What waits is mostly void, and answers nobody; but to store all takes a while.
+        if _is_cancelling():
+            services.pacer().call_first(_go_on)
+        elif _UNDER_WAY:
             services.pacer().call(_go_on)
 
 

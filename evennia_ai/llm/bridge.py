@@ -41,6 +41,16 @@ class Pacer:
         self._waiting.append((function, arguments))
         self._schedule()
 
+    @property
+    def is_busy(self) -> bool:
+        """True where something waits for its turn."""
+        return bool(self._waiting)
+
+    def call_first(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Run soon, before all that waits; to be called in the reactor thread."""
+        self._waiting.appendleft((function, arguments))
+        self._schedule()
+
     def turn(self) -> Deferred[None]:
         """Fires soon, when it is the caller's turn. Cancelled, it is left out."""
         waiting: Deferred[None] = Deferred()
@@ -159,7 +169,7 @@ def all_at_once() -> Iterator[None]:
 
 @lru_cache(maxsize=4)
 def pacer_of(reactor: Reactor) -> Pacer:
-    """The queue of what comes from the asyncio lane into a reactor's thread."""
+    """The one queue of a reactor's thread: two would take two slices of each of its turns."""
     return Pacer(reactor)
 
 

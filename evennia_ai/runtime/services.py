@@ -30,7 +30,7 @@ from evennia_ai.core.settings.services import (
 )
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import endpoints
-from evennia_ai.llm.bridge import Pacer, as_deferred
+from evennia_ai.llm.bridge import Pacer, as_deferred, pacer_of
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback_models import NAME as FALLBACK_MODELS
 from evennia_ai.llm.fallback_models import distinct, read_fallbacks, read_own_fallbacks
@@ -94,10 +94,9 @@ def _whole_number(name: str) -> int:
     return int(number)
 
 
-@lru_cache(maxsize=1)
 def pacer() -> Pacer:
-    """The process's queue for beats."""
-    return Pacer(reactor)
+    """The process's queue, for beats and for what comes back from models."""
+    return pacer_of(reactor)
 
 
 def breaker_config() -> BreakerConfig:

@@ -12,6 +12,7 @@ from evennia_ai import audit
 from evennia_ai.approvals import checkpoints
 from evennia_ai.approvals.waits import WAITING
 from evennia_ai.budget import ledger
+from evennia_ai.llm.bridge import pacer_of
 from evennia_ai.models import ModelCall
 from evennia_ai.resilience import CircuitBreakerRegistry
 from evennia_ai.runtime import services
@@ -82,7 +83,7 @@ class Server:
         checkpoints._RAISED.clear()
         b15_tools.BEGUN.clear()
         services.pacer()._waiting.clear()
-        services.pacer.cache_clear()
+        pacer_of.cache_clear()
 
     def start_again(self) -> None:
         """A process begins with what is stored."""

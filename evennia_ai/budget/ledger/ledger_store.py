@@ -50,6 +50,7 @@ from evennia_ai.models import ModelCall
 from evennia_ai.resilience.clock import Clock
 
 FLUSH_SECONDS = 1.0
+PORTION = 100  # ends of calls that are written in one turn of the reactor
 UPKEEP_SECONDS = 600
 ExtraWrites = Callable[[], None]
 Later = Callable[[float, Callable[[], None]], Any]
@@ -141,13 +142,10 @@ class LedgerStore:
             model: where another answered than was asked first, "provider/model"; then with its
                 price.
         """
-        used = counted(usage, reservation.estimate.usage)
+        used, noted_at = counted(usage, reservation.estimate.usage), self._clock()
         price = price if model else reservation.estimate.price
-        cost, is_priced = cost_of(used, price), price is not None
-        noted_at = self._clock()
-        self._close(
-            Ending(reservation, CallState.SETTLED, used, cost, now, noted_at, model, is_priced)
-        )
+        cost, is_priced, state = cost_of(used, price), price is not None, CallState.SETTLED
+        self._close(Ending(reservation, state, used, cost, now, noted_at, model, is_priced))
 
     def release(self, reservation: Reservation, now: float) -> None:
         """Nothing was sent: nothing counts."""
@@ -173,9 +171,9 @@ class LedgerStore:
             if self._endings:
                 self._flush()
 
-    def _flush(self) -> None:
+    def _flush(self, most: int | None = None) -> None:
         try:
-            asked(partial(self._write, None, None), by_name=False)
+            asked(partial(self._write, None, None, most), by_name=False)
         except LedgerAwayError as error:
             if self._later is None:
                 raise
@@ -188,7 +186,11 @@ class LedgerStore:
 
     def _fire(self) -> None:
         self._timer = None  # it cannot be cancelled any more
-        self.flush()
+        with self._lock:
+            if self._endings:
+                self._flush(PORTION)
+            if self._endings:
+                self._set_timer(0.0)
 
     @contextmanager
     def riding(self) -> Iterator[ExtraWrites | None]:
@@ -227,11 +229,10 @@ class LedgerStore:
 
     def _close(self, ending: Ending) -> None:
         with self._lock:
-            if self._open.pop(ending.reservation.key, None) is None:
-                return
-            self._outage.note_ending(ending)
-            self._endings.append(ending)
-            self._set_timer(FLUSH_SECONDS)
+            if self._open.pop(ending.reservation.key, None) is not None:
+                self._outage.note_ending(ending)
+                self._endings.append(ending)
+                self._set_timer(FLUSH_SECONDS)
 
     def keep(self, config: BudgetConfig, now: float) -> str:
         """See to a shared ledger while nobody talks; what staff should be told of it, or "".
@@ -291,17 +292,17 @@ class LedgerStore:
             self._timer = None
 
     def _write(
-        self, reservation: Reservation | None, config: BudgetConfig | None
+        self, held: Reservation | None, config: BudgetConfig | None, most: int | None = None
     ) -> Reservation | None:
         if self._is_unsure:
             self._make_sure()
         self._tried = None, False
         try:
             try:
-                count, reservation = self._write_once(reservation, config)
+                count, held = self._write_once(held, config, most)
             except StaleRowsError:
                 self.totals.forget()
-                count, reservation = self._write_once(reservation, config)
+                count, held = self._write_once(held, config, most)
         except (OperationalError, InterfaceError, LedgerAwayError):
             # Nobody knows whether the database had committed it before it went away.
             self._is_unsure = True
@@ -310,15 +311,14 @@ class LedgerStore:
             self._outage.doubt(is_over=is_over)
             raise
         del self._endings[:count]
-        return reservation
+        return held
 
     def _make_sure(self) -> None:
         """See what came of a transaction that broke off, so that nothing is added twice."""
         keys = [ending.reservation.key for ending in self._endings]
         keys += [*(lost.key for lost in self._unsure), *self._outage.keys]
-        found = ModelCall.objects.filter(key__in=keys).values_list("key", "state")
         with tables_wanted:
-            told = dict(found)
+            told = dict(ModelCall.objects.filter(key__in=keys).values_list("key", "state"))
         self._endings = [
             ending for ending in self._endings if told.get(ending.reservation.key) != ending.state
         ]
@@ -331,15 +331,15 @@ class LedgerStore:
         self._unsure, self._is_unsure = [], False
 
     def _write_once(
-        self, reservation: Reservation | None, config: BudgetConfig | None
+        self, reservation: Reservation | None, config: BudgetConfig | None, most: int | None
     ) -> tuple[int, Reservation | None]:
         """One transaction: how earlier calls ended, and the new one, if there is room for it.
 
         Returns:
             How many endings were written, and the new call, as large as there is room for.
         """
-        count, over = len(self._endings), self._outage.over()
-        endings = [*self._endings, *over]
+        ended, over = self._endings[:most], self._outage.over()
+        endings = [*ended, *over]
         with together():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
@@ -357,7 +357,7 @@ class LedgerStore:
             self._tried = reservation, bool(over)  # as it is committed, heard or not
             write_calls(rows)
         self._outage.settle(over)
-        return count, reservation
+        return len(ended), reservation
 
     def _change(self, ending: Ending) -> TotalsChange:
         return upkeep.change_by(ending, self._clock() - ending.noted_at)

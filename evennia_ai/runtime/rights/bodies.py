@@ -29,10 +29,13 @@ def lock_of(body: TypedObject, right: Right) -> str:
     A lock of the body goes before one that the assistant has of its own, as one that was adopted
     has: the body of that is locked as the game had it.
     """
+    # Evennia parses the locks of a script when they are first asked for: not of a thousand here.
+    if lock := str(body.locks.get(right) or ""):
+        return lock
     script = getattr(body, "assistant_script", None)
-    own = str(script.locks.get(right) or "") if script is not None else ""
-    evennias = str(body.locks.get(OF_EVENNIA) or "") if right is Right.CONTROL else ""
-    return str(body.locks.get(right) or "") or own or evennias
+    if script is not None and (own := str(script.locks.get(right) or "")):
+        return own
+    return str(body.locks.get(OF_EVENNIA) or "") if right is Right.CONTROL else ""
 
 
 def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool) -> bool:
@@ -97,12 +100,6 @@ def locks_for(maker: Being | None) -> str:
         named = f"{kind}({account.id}) or "
     own = ";".join(f"{access}:{named}perm(Admin)" for access in (OF_EVENNIA, "delete"))
     return f"tool_move:false();{Right.CONTROL}:perm(Builder);{own}"
-
-
-def has_own_lock(body: GameObject) -> bool:
-    """True where a body has the lock `ai_control`; its locks need not be parsed for that."""
-    kinds = (lock.partition(":")[0].strip() for lock in body.lock_storage.split(";"))
-    return str(Right.CONTROL) in kinds
 
 
 def sort_locks(body: GameObject) -> bool:
