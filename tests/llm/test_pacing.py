@@ -40,6 +40,18 @@ def test_a_slice_ends_and_others_get_their_turn() -> None:
     assert [0, 1, 2, "somebody else", 3, 4] == done
 
 
+def test_what_goes_first_comes_before_all_that_waits() -> None:
+    """As an emergency stop does; also where it is asked for in the middle of a slice."""
+    clock, done = Clock(), []
+    pacer = Pacer(clock)
+    assert not pacer.is_busy
+    pacer.call(pacer.call_first, done.append, "first")
+    pacer.call(done.append, "waits")
+    assert pacer.is_busy
+    clock.advance(0)
+    assert ["first", "waits"] == done
+
+
 def test_whoever_waits_for_a_turn_goes_on_in_order_and_may_leave() -> None:
     """Work of 5 ms each goes on one a slice; whoever has left the queue is passed over."""
     clock, done = Clock(), []

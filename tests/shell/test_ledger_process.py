@@ -39,6 +39,25 @@ class TestProcess(LedgerTest):
         assert (15, 0) == (self.total().prompt_tokens, self.total().open_calls)
         assert [] == clock.getDelayedCalls()
 
+    def test_endings_of_many_are_written_in_portions(self) -> None:
+        """As after a stop of all: between two portions others have their turn."""
+        clock, seen = Clock(), []
+        self.store = LedgerStore(clock.callLater)
+        calls = [self.reserve() for _ in range(5)]
+        for call in calls:
+            self.store.cut_off(call, NOON)
+
+        def look() -> None:
+            seen.append(self.total().open_calls)
+            if seen[-1]:
+                clock.callLater(0, look)
+
+        with mock.patch.object(ledger_store, "PORTION", 2):
+            clock.callLater(1.0, look)
+            clock.advance(1.0)
+        assert [3, 1, 0] == seen
+        assert (300, []) == (self.total().prompt_tokens, clock.getDelayedCalls())
+
     def test_endings_are_written_at_shutdown(self) -> None:
         """No timer stays behind."""
         clock = Clock()
