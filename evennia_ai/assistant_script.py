@@ -262,7 +262,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if not (is_called or queueing.is_called(self)):
             return
         if after_seconds > 0:
-            self.clock.callLater(after_seconds, self._beat)
+            self.clock.callLater(after_seconds, services.pacer().call, self._beat)
         else:
             services.pacer().call(self._beat)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 from evennia.utils import logger
+from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import audit
@@ -242,11 +243,11 @@ def _go_on() -> None:
     try:
         _do_portion()
     finally:
-        # What waits is mostly void, and answers nobody; but to store all takes a while.
         if _is_cancelling():
             services.pacer().call_first(_go_on)
         elif _UNDER_WAY:
-            services.pacer().call(_go_on)
+            # Beside all that waits for its turn, and not in its place: to store all takes a while.
+            reactor.callLater(0, _go_on)
 
 
 def _do_portion() -> None:

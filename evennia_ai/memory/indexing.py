@@ -226,6 +226,11 @@ def _is_over(script: Assistant, work: Work) -> bool:
 
 
 def _begin(script: Assistant, work: Work) -> None:
+    """Begin when it is its turn: after a start the timers of all are over at the same moment."""
+    services.pacer().call(_begin_now, script, work)
+
+
+def _begin_now(script: Assistant, work: Work) -> None:
     if not _is_over(script, work):
         apply(script).addErrback(lambda failure: failure.trap(CancelledError))
 
