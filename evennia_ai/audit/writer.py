@@ -46,7 +46,8 @@ RETRY_SECONDS = 15.0
 # So many streams are written in one turn of the reactor.
 PORTION = 10
 TRIES = 3
-MOST_STREAMS = 1_000
+# One for each assistant: those of a game with more are forgotten, and read anew, by turns.
+MOST_STREAMS = 4_000
 MISSING = (
     "[assistant] nothing is recorded: the tables of evennia_ai are missing in the game's database; "
     "type: evennia migrate"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.runtime import state
+from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, pump, whispers
 
 
@@ -44,6 +44,17 @@ class TestTimer(ShellTest):
             self.ada_script.at_repeat()
         pump()
         assert 1 == len(self.model.bodies)
+
+    def test_a_beat_of_the_timer_comes_after_whoever_waits(self) -> None:
+        """Where many are due at one moment; else it comes at once."""
+        order: list[str] = []
+        pump()
+        assert self.ada_script._step_task().called
+        services.pacer().call(order.append, "others")
+        self.ada_script._step_task().addCallback(lambda _: order.append("beat"))
+        assert [] == order
+        pump()
+        assert ["others", "beat"] == order
 
     def test_a_paused_assistant_goes_on_when_it_is_unpaused(self) -> None:
         """What was under way is dropped at the pause and taken again afterwards."""
