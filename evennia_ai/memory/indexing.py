@@ -86,7 +86,7 @@ class Indexing:
 
 
 def soon(script: Assistant) -> None:
-    """Let the store be told in a moment of what waits."""
+    """Let the store be told in a moment of what waits; of many that start, one after the other."""
     _begin_in(script, 0.0)
 
 
@@ -104,11 +104,11 @@ def take(script: Assistant, entry: Recollection) -> None:
 
 
 def _begin_in(script: Assistant, seconds: float) -> None:
-    if script.work is None:
+    if (work := script.work) is None:
         return
-    known = _known(script)
+    known, turn = _known(script), services.pacer().call
     if known.due is None or not known.due.active():
-        known.due = script.clock.callLater(seconds, _begin, script, script.work)
+        known.due = script.clock.callLater(seconds, turn, _begin, script, work)
     elif not seconds:
         known.due.reset(0.0)
 
@@ -226,11 +226,6 @@ def _is_over(script: Assistant, work: Work) -> bool:
 
 
 def _begin(script: Assistant, work: Work) -> None:
-    """Begin when it is its turn: after a start the timers of all are over at the same moment."""
-    services.pacer().call(_begin_now, script, work)
-
-
-def _begin_now(script: Assistant, work: Work) -> None:
     if not _is_over(script, work):
         apply(script).addErrback(lambda failure: failure.trap(CancelledError))
 
