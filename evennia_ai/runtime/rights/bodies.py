@@ -29,7 +29,7 @@ def lock_of(body: TypedObject, right: Right) -> str:
     A lock of the body goes before one that the assistant has of its own, as one that was adopted
     has: the body of that is locked as the game had it.
     """
-    # Evennia parses the locks of a script when they are first asked for: not of a thousand here.
+    # Asked for each of a thousand in one turn of the reactor: the script's only where they count.
     if lock := str(body.locks.get(right) or ""):
         return lock
     script = getattr(body, "assistant_script", None)
