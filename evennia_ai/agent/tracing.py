@@ -13,7 +13,6 @@ from django.db.models import Q, QuerySet
 from django.db.utils import DatabaseError
 from evennia.utils import logger
 
-from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.core.settings.services import TraceConfig
@@ -23,7 +22,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import wants_no_words
 from evennia_ai.memory.episodes import answers_of
-from evennia_ai.models import TracedMessage, statements
+from evennia_ai.models import TracedMessage, missing_tables, statements
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.state import ExtraWrites
 
@@ -55,11 +54,6 @@ def check_settings() -> None:
     TraceConfig.from_stored(getattr(settings, TraceConfig.NAME, {}))
 
 
-def missing_tables() -> list[str]:
-    """The table, if the game's database has none."""
-    return models.missing_tables(TracedMessage)
-
-
 def _is_kept(config: TraceConfig) -> bool:
     return bool(config.keep_days) and _has_table()
 
@@ -67,7 +61,7 @@ def _is_kept(config: TraceConfig) -> bool:
 def _has_table() -> bool:
     """True where the game's database has the table; if not, the log is told, once."""
     if _Table.is_there is None:
-        _Table.is_there = not missing_tables()
+        _Table.is_there = not missing_tables(TracedMessage)
         if not _Table.is_there:
             logger.log_err(MISSING)
     return _Table.is_there

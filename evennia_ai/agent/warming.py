@@ -51,17 +51,12 @@ def begin(script: Assistant) -> Deferred[None] | None:
         is_small = script.endpoint().is_local
     except ConfigurationError:
         return None
-    if not is_small or not _is_here():
+    if not is_small or not (local.is_installed() and local.has_weights()):
         return None
     _warmed.add(script.pk)
     warming = Deferred.fromCoroutine(_warm(script))
     _going.append(warming)
     return warming.addErrback(_tell, script).addBoth(lambda _: _going.remove(warming))
-
-
-def is_under_way() -> bool:
-    """True while the demo brain reads ahead for any assistant."""
-    return bool(_going)
 
 
 def give_way() -> None:
@@ -104,11 +99,6 @@ async def _compare_ahead(script: Assistant) -> None:
                 break
         else:
             return
-
-
-def _is_here() -> bool:
-    """True where the model can be started without fetching anything; two looks at files."""
-    return local.is_installed() and local.has_weights()
 
 
 def _tell(failure: Failure, script: Assistant) -> None:

@@ -14,7 +14,6 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Q, Subquery, Window
 from django.db.models.functions import RowNumber
 
-from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask
 
@@ -30,13 +29,9 @@ MOST_MADE, LONGEST_MADE = 16, 100_000
 # When an address is told something next that was told the end of its task.
 NEVER = 1e18
 ACCOUNT = "*#"
+TABLES = (PeerTask, PeerEvent, PeerHook)
 # Told the id of a task of which something new is stored.
 CHANGED: list[Callable[[str], None]] = []
-
-
-def missing_tables() -> list[str]:
-    """The tables of these, if the game's database has none."""
-    return models.missing_tables(PeerTask, PeerEvent, PeerHook)
 
 
 # ---- tasks -------------------------------------------------------------------------------------

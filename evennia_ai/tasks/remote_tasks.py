@@ -15,7 +15,7 @@ from typing import Any
 from django.db import DatabaseError
 from evennia.utils import logger
 
-from evennia_ai import audit, models
+from evennia_ai import audit
 from evennia_ai.a2a_client.agents import RemoteSpecialist
 from evennia_ai.core.hearing.chain import claimed_chain, claimed_hops
 from evennia_ai.core.safety.budget import start_of
@@ -129,11 +129,6 @@ def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
 
 
 # ---- rows --------------------------------------------------------------------------------------
-
-
-def missing_tables() -> list[str]:
-    """The table, if the game's database has none."""
-    return models.missing_tables(RemoteTask)
 
 
 def begin(script: Assistant, agent: RemoteSpecialist, turn: Turn) -> RemoteWait:

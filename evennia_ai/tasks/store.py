@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from hashlib import sha256
 
-from evennia_ai import models
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.models import PendingTask
 from evennia_ai.tasks import peer_store, remote_tasks
@@ -17,11 +16,6 @@ from evennia_ai.tasks import peer_store, remote_tasks
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
 TALK = "talk"
 KEPT_SECONDS = 86_400.0
-
-
-def missing_tables() -> list[str]:
-    """The table, if the game's database has none."""
-    return models.missing_tables(PendingTask)
 
 
 def digest_of(words: str) -> str:

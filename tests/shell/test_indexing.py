@@ -26,6 +26,11 @@ class TestIndexing(MemoryTest):
         keeping.keep(self.ada_script, kept)
         return [memory.key for memory in kept]
 
+    def drop(self, key: str) -> None:
+        """Forget one, as everything does that forgets."""
+        rows.remove(self.ada_script.pk, [key])
+        indexing.soon(self.ada_script)
+
     def test_what_is_kept_is_read_soon_after(self) -> None:
         """In batches, and the table knows by which model."""
         keys = self.keep(2 * BATCH + 1)
@@ -65,7 +70,7 @@ class TestIndexing(MemoryTest):
         """Its words are gone at once, the rest of it as soon as the store says yes."""
         first, second = self.keep(2)
         self.catch_up()
-        keeping.remove(self.ada_script, [first])
+        self.drop(first)
         assert ["", "fact 1"] == list(Memory.objects.order_by("id").values_list("text", flat=True))
         self.catch_up()
         assert ({second}, 1) == (self.in_store(), Memory.objects.count())
@@ -93,7 +98,7 @@ class TestIndexing(MemoryTest):
         (key,) = self.keep(1)
         self.catch_up()
         self.store.is_down = True
-        keeping.remove(self.ada_script, [key])
+        self.drop(key)
         self.catch_up()
         assert ((0, 1), set()) == (self.waiting_rows(), self.in_store()), "its vector is gone"
         self.store.is_down = False
@@ -172,7 +177,7 @@ class TestIndexing(MemoryTest):
         self.keep(1)
         self.catch_up()
         assert [] == self.store.calls
-        keeping.remove(self.ada_script, [key])
+        self.drop(key)
         self.catch_up()
         assert (["remove"], set()) == (self.store.calls, self.in_store())
 

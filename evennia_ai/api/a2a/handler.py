@@ -62,7 +62,6 @@ TALK_SECONDS = 1.0
 BAD_PAGE = "A page has 1 to 100 tasks, not {size}."
 BAD_HISTORY = "historyLength is a number from 0 up, not {length}."
 BAD_TOKEN = "This pageToken is none of those that were given out."
-BAD_STATE = "No task is ever in that state here."
 NO_HOOK = "Task {task} tells no address by the name {key!r}."
 NO_CARD = "There is one card of each assistant, and everybody may have it."
 IS_OVER = "Task {task} is over; get it instead."

@@ -19,6 +19,7 @@ from twisted.internet.task import LoopingCall
 from evennia_ai import audit
 from evennia_ai.approvals import people
 from evennia_ai.core.settings.services import A2aConfig
+from evennia_ai.models import missing_tables
 from evennia_ai.operations.peers import tasks
 from evennia_ai.runtime import services
 from evennia_ai.runtime.side_servers import SideServer, Starter, log_from_lane, wanted
@@ -37,7 +38,7 @@ def start_plugin_services(server: MultiService) -> None:
     config = wanted(services.a2a_config)
     if config is None:
         return
-    if missing := peer_store.missing_tables():
+    if missing := missing_tables(*peer_store.TABLES):
         told = f"the A2A server needs the tables {', '.join(missing)}; type: evennia migrate"
         logger.log_err(f"[assistant] {told}")
         return

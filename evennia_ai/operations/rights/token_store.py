@@ -28,7 +28,7 @@ from rest_framework.settings import api_settings
 
 from evennia_ai.core.settings.services import NAME, ApiConfig
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.models import AccessToken, TokenScope
+from evennia_ai.models import AccessToken, TokenScope, missing_tables
 
 OLD_APP, OLD_TABLE = "authtoken", "authtoken_token"
 OLD_NAME = "from before"
@@ -153,13 +153,6 @@ def end(numbers: Iterable[int]) -> int:
     return int(count)
 
 
-def missing_tables() -> list[str]:
-    """The table, if the game's database has none."""
-    connection = connections[AccessToken.objects.db]
-    table = AccessToken._meta.db_table
-    return [] if table in connection.introspection.table_names() else [table]
-
-
 # ---- what happens elsewhere in the game ----------------------------------------------------
 
 
@@ -170,7 +163,7 @@ def on_saved(instance: Any) -> None:
     """
     is_account = isinstance(instance, AccountDB)
     is_other = isinstance(instance, ServerConfig) and instance.db_key != BANS
-    if is_other or (is_account and instance.is_active) or missing_tables():
+    if is_other or (is_account and instance.is_active) or missing_tables(AccessToken):
         return
     if isinstance(instance, ServerConfig):
         end(_of_banned(instance.value or ()))
@@ -193,14 +186,14 @@ def on_password_saving(account: AccountDB) -> None:
     stored = rows.values_list("password", flat=True).first() or ""
     if not _is_outdated(stored) or _is_outdated(account.password):
         return
-    if not missing_tables():
+    if not missing_tables(AccessToken):
         mine = AccessToken.objects.filter(account_id=account.pk, password=_mark(stored))
         mine.update(password=_mark(account.password))
 
 
 def on_old_deleted(instance: Any) -> None:
     """A token that is deleted where it came from is worth nothing here either."""
-    if not missing_tables():
+    if not missing_tables(AccessToken):
         mine = AccessToken.objects.filter(account_id=instance.user_id)
         mine.filter(digest=_digest(instance.key)).delete()
 
