@@ -52,6 +52,12 @@ def place_of(script: Assistant, heard: Heard) -> str:
     return room.dbref if room is not None else ""
 
 
+def overhear(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
+    """Keep in mind what is not answered."""
+    place, trust = place_of(script, heard), record.verdict.trust
+    state.overhear(script, Overheard.from_heard(heard, trust, place))
+
+
 def queue(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
     """Queue what triggers, unless the assistant may not answer or the sender asks too much.
 
@@ -95,8 +101,7 @@ def _is_silent(script: Assistant, record: DecisionTrace, heard: Heard) -> bool:
         return True
     if heard.source in SPOKEN and outgoing.is_hushed(script, script.obj.location):
         record.note("hushed", "somebody asked it to be quiet here")
-        place, trust = place_of(script, heard), record.verdict.trust
-        state.overhear(script, Overheard.from_heard(heard, trust, place))
+        overhear(script, record, heard)
         _turn_away(script, record, outgoing.HUSHED_LINE)
         return True
     return False
@@ -304,8 +309,7 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
         + denial_text(LimitKind.AGENT_HOPS, cap, hit.scope, decision.reason, has_partial=False),
     )
     audit.record("hop_limit", script, sender=heard.sender_name, hops=heard.hops, cap=cap)
-    place, trust = place_of(script, heard), record.verdict.trust
-    state.overhear(script, Overheard.from_heard(heard, trust, place))
+    overhear(script, record, heard)
 
 
 def _chain_of(script: Assistant, heard: Heard) -> str:

@@ -13,15 +13,14 @@ from itertools import count
 from evennia.utils import logger
 from twisted.internet import reactor
 
-from evennia_ai.agent.admission import place_of, queue
+from evennia_ai.agent.admission import overhear, place_of, queue
 from evennia_ai.core.hearing.calling import MOST_ANSWERS, Offer
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
-from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import CHANNEL, SPOKEN, Heard
 from evennia_ai.core.settings.model import read_value
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import has_assistant
 from evennia_ai.runtime.work import Work
@@ -129,8 +128,7 @@ def _leave(candidates: Sequence[Candidate], whom: str) -> None:
     """Let others answer; what was said is known all the same when these answer next."""
     for each in candidates:
         each.record.note(LEFT, whom)
-        place, trust = place_of(each.script, each.heard), each.record.verdict.trust
-        state.overhear(each.script, Overheard.from_heard(each.heard, trust, place))
+        overhear(each.script, each.record, each.heard)
 
 
 def _most(candidate: Candidate) -> int:

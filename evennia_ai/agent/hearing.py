@@ -12,12 +12,11 @@ from dataclasses import replace
 from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.agent import answerers
-from evennia_ai.agent.admission import end_or_extend, place_of, tell_of_mute
+from evennia_ai.agent.admission import end_or_extend, overhear, place_of, tell_of_mute
 from evennia_ai.agent.ear_settings import ear_for
 from evennia_ai.core.hearing.calling import is_for_another
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import talk_of
-from evennia_ai.core.hearing.overheard import Overheard
 from evennia_ai.core.hearing.perception import (
     CHANNEL,
     CONTEXT,
@@ -36,7 +35,7 @@ from evennia_ai.core.hearing.rules import classify, is_unsure
 from evennia_ai.core.hearing.unmarked import is_echo
 from evennia_ai.core.typed_objects import Channel, GameObject
 from evennia_ai.messages import incoming
-from evennia_ai.runtime import names, state
+from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant, Character
 from evennia_ai.runtime.rights import meets, meets_any
 
@@ -189,7 +188,6 @@ def _act(script: Assistant, record: DecisionTrace, heard: Heard) -> None:
     elif record.verdict.name == "hop_limit":
         end_or_extend(script, record, heard)
     elif outcome is CONTEXT:
-        place, trust = place_of(script, heard), record.verdict.trust
-        state.overhear(script, Overheard.from_heard(heard, trust, place))
+        overhear(script, record, heard)
     elif capture is not None and len(capture) < MOST_CAPTURED:
         capture.append(heard.body)

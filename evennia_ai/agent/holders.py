@@ -18,7 +18,7 @@ from evennia.typeclasses.attributes import DbHolder
 from evennia.utils.dbserialize import deserialize, from_pickle
 
 from evennia_ai.core.settings.assistant import GROUPS, AssistantSettings
-from evennia_ai.core.settings.model import SettingsGroup
+from evennia_ai.core.settings.model import SettingsGroup, merged
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import modes
 from evennia_ai.memory_store import rows
@@ -98,7 +98,7 @@ class Settings(DbHolder):
         if name in GROUPS and (stored is None or isinstance(stored, Mapping)):
             base = _held(GROUPS[name])
             return from_pickle(
-                _over(base, deserialize(stored) or {}), NotStored(script, name, base)
+                merged(base, deserialize(stored) or {}), NotStored(script, name, base)
             )
         if stored is not None or name not in state.DEFAULTS:
             return stored
@@ -129,7 +129,8 @@ def as_they_hold(stored: Mapping[str, object], others: Mapping[str, object]) -> 
     # Some defaults are the text of a choice, which a dump would warn of.
     held = AssistantSettings().model_dump(mode="json", warnings=False)
     held |= {name: _held(group) for name, group in GROUPS.items()}
-    return _over(_picked(held, others), stored)
+    told: dict[str, Any] = merged(_picked(held, others), stored)
+    return told
 
 
 def _picked(held: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,15 +148,6 @@ def _held(group: type[SettingsGroup]) -> dict[str, Any]:
     except ConfigurationError:
         held = group()
     return held.model_dump(mode="json")
-
-
-def _over(base: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with an assistant's own over them, group by group."""
-    nested = {
-        key: _over(base[key], value) if _is_nested(base.get(key), value) else value
-        for key, value in own.items()
-    }
-    return {**base, **nested}
 
 
 def _differing(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:

@@ -260,7 +260,7 @@ def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     if judged.locks is not None:
         why = _cause_to_lock(script, turn, stop)[1]
         why = why or f"Maximum consecutive errors reached ({judged.errors})"
-        people = " and ".join(map(_name_of, judged.people))
+        people = " and ".join(map(incoming.key_of, judged.people))
         whom = f", for {people}" if len(judged.people) > 1 else ""
         trigger_emergency_stop(script, f"{why.rstrip('.')}{whom}", cause=judged.locks)
     elif judged.cools:
@@ -269,7 +269,7 @@ def _follow(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
 
 def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None:
     """Tell everybody whom it concerns that somebody has to wait."""
-    name, account, wait = _waiting(turn), _name_of(turn.event.person), in_words(seconds)
+    name, account, wait = _waiting(turn), incoming.key_of(turn.event.person), in_words(seconds)
     whom = name if account == name else f"{name} ({account})"
     cause = _cause_to_lock(script, turn, stop)[0]
     note(script, turn, "cools off", f"{name} has to wait {wait}")
@@ -278,10 +278,6 @@ def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None
     if not stop.is_failure and turn.event.kind != TASK:
         notify_failure(script, turn.event, line=cooling_line(seconds))
     outgoing.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
-
-
-def _name_of(person: str) -> str:
-    return str(getattr(incoming.find_being(person), "key", person))
 
 
 def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dict[str, Any]]:

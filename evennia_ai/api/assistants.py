@@ -106,12 +106,12 @@ def _update(call: Call) -> Result:
     return updated.holding(MadeAssistant(str(call.script.key)))
 
 
-def ended(gone: Result[lifecycle.RecordFile], message: str) -> Result[Any]:
+def ended(gone: Result[str], message: str) -> Result[Any]:
     """The answer to a request that ended an assistant: the name of the file with its record."""
     if not gone.ok:
         return gone
     # Where the game's files are is nobody's business.
-    return Result(True, message, RemovedAssistant(PurePath(gone.data.archive).name or None))
+    return Result(True, message, RemovedAssistant(PurePath(gone.data).name or None))
 
 
 def _delete(call: Call) -> Result:

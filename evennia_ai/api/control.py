@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -19,7 +19,6 @@ from evennia_ai.operations.rights.callers import NOT_YOURS
 
 TAG, SAFETY = "Assistants", "Safety"
 T = TypeVar("T")
-Change = Callable[[list[Any]], Result[control.ChangedAll]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +54,20 @@ def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:
     reason = call.body.get("reason", f"all were stopped by {call.by}")
     stop = partial(control.stop_all, reason=reason, by=call.by)
     stopped, refused = _to_all(call, "emergency stop", stop)
-    return stopped.addCallback(lambda done: done.holding(AllStopped(done.data.stopped, refused)))
+    return stopped.addCallback(lambda done: done.holding(AllStopped(done.data, refused)))
 
 
 def _clear_all(call: Call) -> Deferred[Result[AllChanged]]:
     clear = partial(control.clear_all, by=call.by)
     cleared, refused = _to_all(call, "emergency clear", clear)
-    return cleared.addCallback(lambda done: done.holding(AllChanged(done.data.changed, refused)))
-
-
-def _change_all(call: Call, act: str, change: Change) -> Result[AllChanged]:
-    done, refused = _to_all(call, act, change)
-    return done.holding(AllChanged(done.data.changed, refused))
+    return cleared.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
 
 
 def _enable_all(call: Call, act: str, *, enabled: bool) -> Result[AllChanged]:
-    return _change_all(call, act, partial(control.set_all_enabled, enabled=enabled, by=call.by))
+    done, refused = _to_all(
+        call, act, partial(control.set_all_enabled, enabled=enabled, by=call.by)
+    )
+    return done.holding(AllChanged(done.data, refused))
 
 
 ROWS = (

@@ -14,7 +14,7 @@ from evennia_ai.api.problems import problem
 from evennia_ai.core.memory.recollection import safe_id
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.models import AccessToken
+from evennia_ai.models import AccessToken, missing_tables
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, token_store
 from evennia_ai.operations.rights.tokens import NOT_MIGRATED
@@ -58,7 +58,7 @@ class TokenAccess(TokenAuthentication):
         try:
             token = token_store.find(key)
         except (OperationalError, ProgrammingError):
-            if not token_store.missing_tables():
+            if not missing_tables(AccessToken):
                 raise
             raise problem(ProblemKind.UNAVAILABLE, NOT_MIGRATED) from None
         if token is None:

@@ -26,7 +26,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.checkpoint import Checkpoint, Extensions
 from evennia_ai.errors import ConfigurationError, LimitReachedError
-from evennia_ai.messages.incoming import find_being
+from evennia_ai.messages.incoming import key_of
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
@@ -159,7 +159,7 @@ def _whose(script: Assistant, hit: LimitReachedError) -> str:
         return NAMED_SO[account.scope]
     if account.scope is Scope.ASSISTANT:
         return str(script.key) if is_of(script, account) else account.key
-    return f"the player {getattr(find_being(account.key), 'key', account.key)}"
+    return f"the player {key_of(account.key)}"
 
 
 def _record(script: Assistant, name: str, facts: Mapping[str, object]) -> None:

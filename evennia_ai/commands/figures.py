@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evennia_ai.operations.models.choosing import Report
-from evennia_ai.operations.tools.running import ToolRow
+from evennia_ai.operations.tools.running import ToolRow, arms
 
 GAP = "  "
 CHECK_FAILED = "The check itself failed"
@@ -92,15 +92,6 @@ TYPES = {
 }
 
 
-def _types(schema: Mapping[str, Any]) -> set[str]:
-    """The types that a schema allows."""
-    given = schema.get("type", ())
-    kinds = {given} if isinstance(given, str) else set(given)
-    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        kinds |= _types(choice)
-    return kinds
-
-
 def takes(schema: Mapping[str, Any]) -> str:
     """The arguments of a tool, in a few words: the optional ones in brackets."""
     required = schema.get("required", ())
@@ -118,7 +109,8 @@ def explain(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _explain_one(schema: Mapping[str, Any], is_required: bool) -> str:
-    kinds = sorted(TYPES.get(kind, kind) for kind in _types(schema) if kind != "null")
+    allowed_types = {arm["type"] for arm in arms(schema)} - {"null"}
+    kinds = sorted(TYPES.get(kind, kind) for kind in allowed_types)
     parts = [" or ".join(kinds) or "anything"]
     if "enum" in schema:
         parts.append(f"one of {', '.join(map(str, schema['enum']))}")

@@ -77,7 +77,8 @@ def trigger_emergency_stop(
     stopping = fence(script, Lockout(cause, reason, now(script), by))
     cancel(stopping)
     # An earlier stop of several may wait to be stored, and has the first word on the cause.
-    _finish_earlier(script)
+    with whatever_happens("earlier stops could not be ended"):
+        finish(script)
     judge(stopping)
     store(stopping)
     dropped = settle(stopping)
@@ -283,11 +284,6 @@ def finish(script: Assistant | None = None) -> None:
             several.store_one(script)
         while script is None and several.waiting and not several.is_busy:
             several.store_some()
-
-
-def _finish_earlier(script: Assistant) -> None:
-    with whatever_happens("earlier stops could not be ended"):
-        finish(script)
 
 
 def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]:

@@ -146,6 +146,12 @@ def find_being(being_id: str) -> Any:
     return known if known is not None else model.objects.filter(id=number).first()
 
 
+def key_of(being_id: str, gone: str | None = None) -> str:
+    """The key of whoever has an id; `gone`, or else the id, where nobody has it any more."""
+    being = find_being(being_id)
+    return str(being.key) if being is not None else being_id if gone is None else gone
+
+
 def _as_hops(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 

@@ -16,10 +16,10 @@ from evennia_ai.agent import model_outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
-from evennia_ai.core.safety.lockout import Lockout, State
+from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.messages.incoming import find_being
+from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.budget.caps import today_of
 from evennia_ai.operations.memory.upkeep import MemorySummary, summary_of
 from evennia_ai.operations.models.endpoints import EndpointUse, uses_of
@@ -199,20 +199,6 @@ class Stopped:
     untold: Annotated[int, note("Waiting messages whose senders could not be told.")]
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedAll:
-    """The number of running assistants that a stop of several found."""
-
-    stopped: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedAll:
-    """The number of assistants that were changed."""
-
-    changed: int
-
-
 def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Result:
     """Let an assistant answer, or keep it silent until it is started again.
 
@@ -234,15 +220,15 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
 
 def set_all_enabled(
     scripts: Iterable[AssistantScript], enabled: bool, *, by: str = ""
-) -> Result[ChangedAll]:
+) -> Result[int]:
     """Let several assistants answer, or keep them silent until they are started again."""
     count = sum(set_enabled(script, enabled, by=by).ok for script in list(scripts))
     mood = "awake" if enabled else "silent"
     if not count:
-        return Result(True, f"All of them are {mood} already; nothing is changed.", ChangedAll(0))
+        return Result(True, f"All of them are {mood} already; nothing is changed.", 0)
     if enabled:
-        return Result(True, f"{_some(count)} awake.", ChangedAll(count))
-    told = Result(True, f"{_some(count)} silent", ChangedAll(count))
+        return Result(True, f"{_some(count)} awake.", count)
+    told = Result(True, f"{_some(count)} silent", count)
     return told.with_typed(", until: assistant start all")
 
 
@@ -260,20 +246,20 @@ def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stoppe
 
 def stop_all(
     scripts: Iterable[AssistantScript], reason: str, *, by: str = ""
-) -> Deferred[Result[StoppedAll]]:
+) -> Deferred[Result[int]]:
     """Emergency stop of several assistants: all are cancelled before anything else is done.
 
     Returns:
-        What was done, when it is stored for all of them.
+        How many were running, when that is stored for all of them.
     """
-    stopped: Deferred[Result[StoppedAll]] = emergency.stop_all(list(scripts), reason, by)
+    stopped: Deferred[Result[int]] = emergency.stop_all(list(scripts), reason, by)
     return stopped.addCallback(_all_stopped)
 
 
-def _all_stopped(count: int) -> Result[StoppedAll]:
+def _all_stopped(count: int) -> Result[int]:
     if not count:
-        return Result(True, "None of them was running; nothing is changed.", StoppedAll(0))
-    told = Result(True, f"{_some(count)} stopped, over restarts too", StoppedAll(count))
+        return Result(True, "None of them was running; nothing is changed.", 0)
+    told = Result(True, f"{_some(count)} stopped, over restarts too", count)
     return told.with_typed(", until: assistant emergency clear <name>")
 
 
@@ -284,20 +270,20 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
     return Result(ok, f"{script.key}: {message}.")
 
 
-def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[ChangedAll]]:
+def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[int]]:
     """Clear the stops and lockouts of several assistants, and let those back who have to wait.
 
     Returns:
-        What was done, when it is stored for all of them.
+        For how many that did something, when it is stored for all of them.
     """
     return emergency.clear_all(scripts, by=by).addCallback(_all_cleared)
 
 
-def _all_cleared(count: int) -> Result[ChangedAll]:
+def _all_cleared(count: int) -> Result[int]:
     if not count:
         told = "None of them was stopped, and nobody has to wait; nothing is changed."
-        return Result(True, told, ChangedAll(0))
-    return Result(True, f"{_some(count)} cleared, to go on with the next beat.", ChangedAll(count))
+        return Result(True, told, 0)
+    return Result(True, f"{_some(count)} cleared, to go on with the next beat.", count)
 
 
 def _some(count: int) -> str:
@@ -317,7 +303,8 @@ def reset_history(script: AssistantScript, *, by: str = "") -> Result:
 def status(script: AssistantScript) -> Result[Status]:
     """An assistant as a whole."""
     work = script.work or Work()
-    lockout = emergency.lockout_of(script)
+    found = emergency.lockout_of(script)
+    lock: Any = found.as_stored() if found is not None else None
     try:
         brain, has_brain = script.endpoint().describe(), True
         endpoints = uses_of(script.endpoint())
@@ -330,7 +317,7 @@ def status(script: AssistantScript) -> Result[Status]:
         enabled=bool(state.read(script, "enabled")),
         emergency_stop=bool(state.read(script, "emergency_stop")),
         state=emergency.state_of(script),
-        lockout=_lock(lockout),
+        lockout=lock,
         consecutive_errors=state.read(script, "consecutive_errors"),
         max_consecutive_errors=state.read(script, "max_consecutive_errors"),
         is_ticking=work.is_ticking,
@@ -359,27 +346,13 @@ def status(script: AssistantScript) -> Result[Status]:
     return Result(True, f"{script.key}: {data.mood}", data)
 
 
-def _lock(lockout: Lockout | None) -> Lock | None:
-    if lockout is None:
-        return None
-    return {
-        "cause": lockout.cause.value,
-        "reason": lockout.reason,
-        "at": lockout.at,
-        "by": lockout.by,
-    }
-
-
 def _cooling(script: AssistantScript) -> list[str]:
     """The people who have to wait for what came of earlier requests, and for how long."""
     if script.work is None or not script.work.blame.people:
         return []
     config = state.safety_config(script).cooling
     waiting = script.work.blame.waiting(script.clock.seconds(), config)
-    return [
-        f"{getattr(find_being(person), 'key', person)} waits {in_words(seconds)}"
-        for person, seconds in waiting.items()
-    ]
+    return [f"{key_of(person)} waits {in_words(seconds)}" for person, seconds in waiting.items()]
 
 
 def _mood(data: Status, *, is_resting: bool) -> str:

@@ -94,18 +94,21 @@ def list_assistants() -> list[AssistantScript]:
 
 def names_of(script: AssistantScript) -> list[str]:
     """All that an assistant is called, its proper name first."""
-    body = script.obj
-    if body is None:
-        return [str(script.key)]
-    tags = body.aliases.all(return_objs=True)
-    aliases = [str(tag.db_key) for tag in tags if tag.db_category != PLURAL]
-    return list(dict.fromkeys((str(script.key), str(body.key), *aliases)))
+    names = names_of_body(script.obj) if script.obj is not None else ()
+    return list(dict.fromkeys((str(script.key), *names)))
+
+
+def names_of_body(body: GameObject) -> Iterator[str]:
+    """Names of a being: its key, and its aliases but those that Evennia makes itself."""
+    yield str(body.key)
+    for tag in body.aliases.all(return_objs=True):
+        if tag.db_category != PLURAL:
+            yield str(tag.db_key)
 
 
 def assistant_called(name: str) -> AssistantScript | None:
     """The assistant that has a name, be it an alias, in any case; its proper name goes first."""
-    wanted = name.strip().casefold()
-    own = next(iter(search_script_tag(tag_of(wanted), category=TAG_CATEGORY)), None)
+    wanted, own = name.strip().casefold(), find_assistant(name)
     if own is not None or not wanted:
         return own
     for script in list_assistants():
@@ -140,14 +143,16 @@ def assistant_for(
     return next((script for script in here if [script.obj] == seen), None)
 
 
-def owner_of_name(name: str, body: GameObject | None = None) -> tuple[AssistantScript, str] | None:
+def owner_of_name(
+    name: str, body: GameObject | None = None, own: AssistantScript | None = None
+) -> tuple[AssistantScript, str] | None:
     """The assistant that people would take the bearer of a name for, and its name that is like it.
 
     Args:
-        body: of an assistant whose own names do not count.
+        body, own: of an assistant whose own names do not count.
     """
     for script in list_assistants():
-        is_own = body is not None and script.obj == body
+        is_own = script == own or (body is not None and script.obj == body)
         if not is_own and (found := mistaken_for(plain(name), map(plain, names_of(script)))):
             return script, found
     return None
@@ -172,10 +177,8 @@ def problem_of_renown(name: str, body: GameObject, own: AssistantScript | None =
     Args:
         own: an assistant whose names do not count.
     """
-    others = (script for script in list_assistants() if script != own and script.obj != body)
-    for script in others:
-        if found := mistaken_for(plain(name), map(plain, names_of(script))):
-            return _taken(name, "an assistant", found)
+    if (owner := owner_of_name(name, body, own)) is not None:
+        return _taken(name, "an assistant", owner[1])
     return _problem_of_account(name)
 
 

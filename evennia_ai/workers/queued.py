@@ -294,12 +294,6 @@ class Queued:
         LOG.warning("the board of workers' jobs cannot be used: %s", self._problem)
         renew()
 
-    def _clean(self, drop: Callable[[], object]) -> None:
-        try:
-            drop()
-        except DatabaseError as error:
-            self._trouble(error)
-
     def _living(self) -> int:
         """Number of living workers, as it was a moment ago."""
         looked, count = self._workers
@@ -337,7 +331,10 @@ class Queued:
             self._timer.cancel()
         for key, each in list(self._open.items()):
             self._end(key, StaleEpochError(each.run.epoch, each.run.epoch))
-        self._clean(partial(board.drop_run, self._run))
+        try:
+            board.drop_run(self._run)
+        except DatabaseError as error:
+            self._trouble(error)
         return succeed(None)
 
 

@@ -212,7 +212,7 @@ class TestMany(SafetyTest):
         assert (PORTION + 1, State.STOPPED) == (stopped.result, state_of(crowd[-1]))
         cleared = operations.clear_all(crowd)
         pump()
-        assert PORTION + 1 == cleared.result.data.changed
+        assert PORTION + 1 == cleared.result.data
         stopped = stop_all(crowd, "a fire", "Tom")
         assert operations.clear(crowd[-1]).ok
         assert (PORTION + 1, State.WAITING_FOR_EVENT) == (stopped.result, state_of(crowd[-1]))
@@ -344,7 +344,7 @@ class TestPortions(SafetyTest):
             look()
             pump()
         assert [0, 1, 2] == sorted(set(seen))
-        assert 3 == cleared.result.data.changed
+        assert 3 == cleared.result.data
         states = [state_of(script) is State.STOPPED for script in self.crowd if script.pk]
         assert [True, False, False, True] == states
 

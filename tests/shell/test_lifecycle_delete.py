@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
-from django.test.utils import override_settings
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
 from evennia.objects.models import ObjectDB
@@ -26,7 +23,7 @@ from evennia_ai.operations.assistants import lifecycle
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
 from tests.shell.stopping import RETURNED, SafetyTest
-from tests.shell.support import pump
+from tests.shell.support import archive_folder, pump
 
 
 class Stubborn(AssistantCharacter):
@@ -49,9 +46,7 @@ class DeleteTest(SafetyTest):
     def setUp(self) -> None:
         """A folder for archives."""
         super().setUp()
-        self.folder = Path(self.enterContext(TemporaryDirectory()))
-        policy = {"archive_folder": str(self.folder)}
-        self.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))
+        self.folder = archive_folder(self)
 
     def delete(self, script: Any = None, **options: Any) -> Any:
         """Tom deletes an assistant."""
@@ -86,7 +81,7 @@ class TestDelete(DeleteTest):
         result = self.delete(reason="she was a test")
         assert result.ok, result.message
         assert result.message.startswith("Ada is deleted")
-        assert {"archive"} == {each.name for each in fields(result.data)}
+        assert result.data.endswith(".jsonl.gz")
         assert None is operations.find_assistant("Ada")
         assert not ObjectDB.objects.filter(db_key="Ada").exists()
         assert not ScriptDB.objects.filter(db_key="Ada").exists()
@@ -114,7 +109,7 @@ class TestDelete(DeleteTest):
         """Her settings, that she was deleted, by whom and why; and none of it is in the game."""
         operations.set_enabled(self.ada_script, False)
         result = self.delete(reason="she was a test")
-        lines = gzip.decompress(Path(result.data.archive).read_bytes()).decode().splitlines()
+        lines = gzip.decompress(Path(result.data).read_bytes()).decode().splitlines()
         text = "\n".join(lines)
         assert "AssistantCreated" in text
         assert "she was a test" in text

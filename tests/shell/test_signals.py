@@ -157,7 +157,7 @@ class TestFromTheRecord(SignalTest):
         assert result.ok, result.message
         (told,) = gone
         assert (None, None, "Brass") == (told["sender"], told["assistant"], told["name"])
-        assert ("the tide", result.data.archive) == (told["reason"], told["archive_path"])
+        assert ("the tide", result.data) == (told["reason"], told["archive_path"])
 
     def test_tools_and_ticks(self) -> None:
         """Each call, whether it worked, and the tick when it is over."""

@@ -6,7 +6,7 @@ fits: numbers of entries that were shown, an importance from 1 to 10, plain shor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, TypeVar
@@ -177,7 +177,7 @@ def read_scores(text: str, count: int) -> dict[int, int] | None:
     if found is None:
         return None
     scores = {}
-    for item in _mappings(found):
+    for item in (item for item in found if isinstance(item, dict)):
         number, importance = _whole(item.get("entry"), count), _whole(item.get("importance"), 10)
         if number is not None and importance is not None:
             scores[number - 1] = importance
@@ -236,10 +236,6 @@ def plain_text(value: object) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _mappings(found: Sequence[object]) -> Iterator[Mapping[str, Any]]:
-    return (item for item in found if isinstance(item, dict))
 
 
 def _whole(value: object, most: int) -> int | None:

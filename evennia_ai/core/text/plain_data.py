@@ -65,7 +65,10 @@ def _plain(value: object, path: str, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return _plain_number(value, path)
+        # Compared with its ends a whole number of any size is judged, and NaN is within none.
+        if -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
+            return value
+        raise ConfigurationError(f"{path} is not a number of ordinary size; it must be one")
     if isinstance(value, str):
         return _plain_text(value, path)
     if not depth:
@@ -81,13 +84,6 @@ def _plain(value: object, path: str, depth: int) -> Any:
         f"{path} holds something of type {type(value).__name__}; texts, numbers, lists and "
         "mappings can be kept"
     )
-
-
-def _plain_number(value: float, path: str) -> float:
-    # Compared with its ends a whole number of any size is judged, and NaN is within none.
-    if -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
-        return value
-    raise ConfigurationError(f"{path} is not a number of ordinary size; it must be one")
 
 
 def _plain_text(value: str, path: str) -> str:

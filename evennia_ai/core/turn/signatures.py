@@ -129,12 +129,6 @@ def _argument_texts(lines: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def _split_docstring(doc: str) -> tuple[str, dict[str, str]]:
-    """The first paragraph, and the texts of the arguments."""
-    head, _, rest = inspect.cleandoc(doc).partition("\n\n")
-    return " ".join(head.split()), _argument_texts(rest.splitlines())
-
-
 # ---- the spec ----------------------------------------------------------------------------------
 
 
@@ -178,7 +172,8 @@ def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec
             missing.
     """
     name = function.__name__
-    description, texts = _split_docstring(function.__doc__ or "")
+    head, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+    description, texts = " ".join(head.split()), _argument_texts(rest.splitlines())
     if not description:
         raise TypeError(f"tool {name!r} needs a docstring: the model reads it")
     hints = hints_of(function)

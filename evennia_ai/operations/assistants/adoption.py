@@ -7,7 +7,7 @@ command sets. All that an assistant adds is kept on its script.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -29,14 +29,13 @@ from evennia_ai.operations.assistants.creation import (
 )
 from evennia_ai.operations.assistants.lifecycle import (
     FIRST_CHARACTER,
-    RecordFile,
     channels_of,
     end_assistant,
 )
 from evennia_ai.operations.naming import (
-    PLURAL,
     find_assistant,
     list_assistants,
+    names_of_body,
     problem_of_name,
     problem_of_owner,
     problem_of_renown,
@@ -135,14 +134,6 @@ def _owners_of(npc: GameObject) -> list[Any]:
     return list(AccountDB.objects.filter(named).distinct())
 
 
-def _names_beside(npc: GameObject) -> Iterator[str]:
-    """Its names in the game: its key, and its aliases but those that Evennia makes itself."""
-    yield str(npc.key)
-    for tag in npc.aliases.all(return_objs=True):
-        if tag.db_category != PLURAL:
-            yield str(tag.db_key)
-
-
 # ---- giving ------------------------------------------------------------------------------------
 
 
@@ -195,7 +186,7 @@ def _problem_of_names(name: str, npc: GameObject, lost: AssistantScript | None) 
             return Result.invalid(f"{problem}{how}")
         if problem := problem_of_owner(name, npc):
             return Result.conflict(problem)
-    for other in _names_beside(npc):
+    for other in names_of_body(npc):
         if problem := problem_of_renown(other, npc, lost):
             return Result.conflict(f"{npc.key} is not adopted. {problem}")
     return None
@@ -241,7 +232,7 @@ def refuse_release(script: AssistantScript) -> Result | None:
     )
 
 
-def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[RecordFile]:
+def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[str]:
     """Take the mind of a being of the game away, and leave the being as it was before.
 
     What the assistant knew, said and was told is lost, as when one is deleted; its record is put

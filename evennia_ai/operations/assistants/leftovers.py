@@ -25,10 +25,10 @@ from evennia.typeclasses.tags import Tag
 
 from evennia_ai.agent.starting import TAG_CATEGORY
 from evennia_ai.approvals.store import COUNTER
-from evennia_ai.assistant_account import HearsPagesForAssistant
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account, Being
 from evennia_ai.memory.arriving import ARRIVING
+from evennia_ai.operations.assistants.lifecycle import let_go
 from evennia_ai.operations.naming import ANY_TAG, BODY_OF_ACCOUNT
 
 PACKAGE = "evennia_ai"
@@ -155,11 +155,8 @@ def _sources(root: Path) -> Iterator[Path]:
 def clear_accounts(account: Account) -> None:
     """End an account that is only an assistant's; one that somebody can log in to is the game's."""
     is_ours = account.db_typeclass_path.startswith(PATHS)
-    if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
-        account.delete()
-        return
-    account.attributes.remove(BODY_OF_ACCOUNT)
-    if is_ours:
+    let_go(account)
+    if is_ours and account.pk is not None:
         account.swap_typeclass(settings.BASE_ACCOUNT_TYPECLASS, run_start_hooks=None)
 
 

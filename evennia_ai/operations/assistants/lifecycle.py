@@ -58,13 +58,6 @@ class Described:
     created_at: Annotated[str, note("When it was made (ISO 8601).")]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFile:
-    """The path of the file that a record was put into, "" where there was none."""
-
-    archive: str
-
-
 def describe(script: AssistantScript) -> Result[Described]:
     """An assistant as it is now."""
     body = script.obj
@@ -282,9 +275,7 @@ def channels_of(body: GameObject) -> list[Any]:
 # ---- deleting ----------------------------------------------------------------------------------
 
 
-def delete_assistant(
-    script: AssistantScript, *, by: str = "", reason: str = ""
-) -> Result[RecordFile]:
+def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "") -> Result[str]:
     """Delete an assistant, its body and its account. Its record is put away in a file before.
 
     It is stopped first: what is under way is dropped, and waiting messages are given back. All else
@@ -302,11 +293,12 @@ def delete_assistant(
 
 def end_assistant(
     script: AssistantScript, why: str, *, by: str = "", keeps_body: bool = False
-) -> Result[RecordFile]:
+) -> Result[str]:
     """End an assistant, and its body with it unless that is to stay, as a being of the game does.
 
     Returns:
-        Where its record is, as the end of a sentence, with the path; or why it goes on.
+        Where its record is, as the end of a sentence, with the path, "" where it has none; or why
+        it goes on.
     """
     name, body, number = str(script.key), script.obj, script.pk
     with signed(by):
@@ -327,7 +319,7 @@ def end_assistant(
         assistant_character.take_ears(body)
     services.memory().drop(number)
     told = f"; its record is in {archive}" if archive else ""
-    return Result(True, told, RecordFile(str(archive or "")))
+    return Result(True, told, str(archive or ""))
 
 
 def _problem_of_deleting(script: AssistantScript) -> str:
@@ -362,7 +354,7 @@ def _remove(script: AssistantScript, body: GameObject, *, keeps_body: bool) -> N
     if body is not None:
         body.assistant_script = None
         for account in _accounts_of(body):
-            _let_go(account)
+            let_go(account)
         for channel in channels_of(body):
             if channel.pk not in before:
                 channel.disconnect(body)
@@ -377,7 +369,7 @@ def _accounts_of(body: GameObject) -> list[Any]:
     return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
 
 
-def _let_go(account: Account) -> None:
+def let_go(account: Account) -> None:
     """Delete an account that is only the assistant's; one that somebody can log in to stays."""
     if isinstance(account, HearsPagesForAssistant) and not account.has_usable_password():
         account.delete()

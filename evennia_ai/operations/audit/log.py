@@ -267,7 +267,8 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[
     key, record = str(script.key), audit.application() if fresh else complete_record()
     stored = stored_values(script, is_fresh=fresh)
     count = len(stored["execution_log"])
-    calls = _last_calls(script, count)
+    found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
+    calls = [entry.details for entry in found]
     # The oldest may be archived by now, and there is an end to what is read at once: then the log
     # may go back further than what is known of the record.
     has_all = bool(record.page(script, before=2, limit=1)) and count <= MOST_CALLS
@@ -288,12 +289,6 @@ def _newest(script: AssistantScript) -> dict[str, Any]:
         known = begin(subject, {}, datetime.now(UTC))
     data: dict[str, Any] = known.as_data()
     return data
-
-
-def _last_calls(script: AssistantScript, count: int) -> list[Mapping[str, Any]]:
-    """The details of the newest tool calls in the record."""
-    found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
-    return [entry.details for entry in found]
 
 
 # ---- in words ----------------------------------------------------------------------------------

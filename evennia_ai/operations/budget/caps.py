@@ -29,7 +29,7 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
 from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.messages.incoming import find_being
+from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
@@ -193,15 +193,9 @@ def _resets(span: BudgetSpan, now: float) -> str:
 
 
 def _by_player(shares: Mapping[str, float]) -> str:
-    parts = [f"{_name_of(person)} {share:.0%}" for person, share in shares.items()]
+    named = ((person and key_of(person), share) for person, share in shares.items())
+    parts = [f"{name or 'nobody (autonomous)'} {share:.0%}" for name, share in named]
     return "   ".join(part.replace("%", " %") for part in parts) or "nobody yet"
-
-
-def _name_of(person: str) -> str:
-    if not person:
-        return "nobody (autonomous)"
-    being = find_being(person)
-    return str(being.key) if being is not None else person
 
 
 def _as_data(standing: CapStanding, report: ledger.UsageReport, now: float) -> CapRow:
@@ -370,12 +364,10 @@ def _totals(script: AssistantScript, budget: BudgetReport) -> dict[str, Spent]:
 
 
 def _player_rows(shares: Mapping[str, float]) -> list[Share]:
-    rows: list[Share] = []
-    for person, share in shares.items():
-        being = find_being(person) if person else None
-        name = str(being.key) if being is not None else ""
-        rows.append({"person": person, "name": name, "share": round(share, 4)})
-    return rows
+    return [
+        {"person": person, "name": person and key_of(person, gone=""), "share": round(share, 4)}
+        for person, share in shares.items()
+    ]
 
 
 def _tools(metrics: Mapping[str, Any]) -> dict[str, dict[str, int]]:

@@ -53,7 +53,8 @@ class Numbers:
         """The number of a person ("*#3"), None for nobody."""
         if not person:
             return None
-        audience = self._away_audience(person, "person") or person_audience(person)
+        away = person.startswith(AWAY)
+        audience = f"person:{person[1:]}" if away else person_audience(person)
         return None if audience == NOBODY else self._number(audience, person)
 
     def place(self, place: str) -> int | None:
@@ -83,9 +84,6 @@ class Numbers:
         self.person(person)
         self.place(place)
         return f"{audience.partition(':')[0]}:{self._number(audience, '')}"
-
-    def _away_audience(self, given: str, kind: str) -> str:
-        return f"{kind}:{given[1:]}" if given.startswith(AWAY) else ""
 
     def _number(self, audience: str, given: str) -> int:
         if audience not in self._numbers:

@@ -105,7 +105,7 @@ def _judged(
     name, head = " ".join((key or bundle.manifest.name).split()), bundle.manifest
     same, problems = _same_people(bundle, people)
     problems += [problem_of_name(name) or problem_of_owner(name)]
-    problems += _settings_of(bundle).errors.values()
+    problems += prepare(_taken(bundle), lambda _: UNSET).errors.values()
     problems = list(filter(None, problems))
     # What stands in a file shall not look like words of ours.
     shown = BundleShown(
@@ -185,10 +185,6 @@ def _taken(bundle: Bundle) -> dict[str, Any]:
         for name, value in bundle.settings.items()
         if name not in LEFT_OUT
     }
-
-
-def _settings_of(bundle: Bundle) -> Any:
-    return prepare(_taken(bundle), lambda _: UNSET)
 
 
 # ---- bringing in -------------------------------------------------------------------------------

@@ -91,14 +91,18 @@ def hearing_of(script: AssistantScript) -> Result[Ears]:
     now = script.clock.seconds()
     data = Ears(
         settings=settings_of(script),
-        muted=sorted(map(_name_of, work.muted)),
+        muted=sorted(map(incoming.key_of, work.muted)),
         talking=[
-            {"person": _name_of(person), "where": _place(where), "seconds": round(until - now)}
+            {
+                "person": incoming.key_of(person),
+                "where": _place(where),
+                "seconds": round(until - now),
+            }
             for where, (person, _, until) in work.conversations.by_place.items()
             if until > now
         ],
         hushed=[
-            {"room": _name_of(room), "seconds": round(until - now)}
+            {"room": incoming.key_of(room), "seconds": round(until - now)}
             for room, until in work.hushed.items()
             if until > now
         ],
@@ -112,14 +116,9 @@ def _not_running(script: AssistantScript) -> Result:
     return Result.conflict(f"{script.key} is not running, so it hears nothing.")
 
 
-def _name_of(being_id: str) -> str:
-    being = incoming.find_being(being_id)
-    return str(being.key) if being is not None else being_id
-
-
 def _place(talk: str) -> str:
     kind, _, place = talk.partition(" ")
-    return f"the channel {place}" if kind == "channel" else _name_of(place)
+    return f"the channel {place}" if kind == "channel" else incoming.key_of(place)
 
 
 class Judged(TypedDict):

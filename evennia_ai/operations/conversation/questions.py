@@ -79,7 +79,8 @@ def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
     lines: list[str] = []
     shown: list[AskedQuestion] = []
     for script, question in found:
-        is_stalled = _is_stalled(question, person)
+        is_asked = person_of(person) in question.people
+        is_stalled = not (is_asked or approvals.asked_are_here(question.people))
         question = approvals.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
@@ -119,11 +120,6 @@ def _because(question: Question) -> str:
     if event is None or not event.sender_name:
         return ""
     return f"{event.sender_name}, by {event.source}"
-
-
-def _is_stalled(question: Question, person: Being) -> bool:
-    is_asked = person_of(person) in question.people
-    return not (is_asked or approvals.asked_are_here(question.people))
 
 
 def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred[Result]:

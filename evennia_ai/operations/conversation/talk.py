@@ -22,7 +22,7 @@ from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.messages.incoming import find_being
+from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import iso
@@ -194,8 +194,7 @@ def _line(row: Mapping[str, Any]) -> str:
 def _privacy(person: str | None) -> str:
     if person is None:
         return ""
-    being = find_being(person)
-    return f"   (private to {being.key if being is not None else 'somebody who is gone'})"
+    return f"   (private to {key_of(person, gone='somebody who is gone')})"
 
 
 PROBLEMS = {

@@ -19,7 +19,6 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.limits import LIMITS, MONEY, DecisionReason, LimitKind
 from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.turn.execution import ExecutionPattern
-from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine import tick
@@ -100,16 +99,11 @@ async def run(
         DryLimits(stand_in),
         partial(shown, stand_in.obj, turn),
     )
-    ring = stand_in.work.recorded
-    running = partial(_run, turn, pattern)
+    ring, seconds = stand_in.work.recorded, stand_in.clock.seconds
     try:
-        await ring.run(turn, ports, running, stand_in.clock.seconds)
+        await ring.run(turn, ports, lambda recorded: tick.run(turn, recorded, pattern), seconds)
     finally:
         dry.record = next(iter(ring.newest()), None)
-
-
-async def _run(turn: Turn, pattern: ExecutionPattern, ports: Ports) -> Stop:
-    return await tick.run(turn, ports, pattern)
 
 
 def _note(stand_in: Assistant, turn: Turn, step: str, detail: str) -> None:

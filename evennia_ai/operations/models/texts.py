@@ -15,7 +15,7 @@ from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.outgoing import FAILURE_LINE, THINKING_LINES
 from evennia_ai.operations.models import prompts
-from evennia_ai.operations.result import Result
+from evennia_ai.operations.result import Result, number_of
 from evennia_ai.operations.settings.changing import update_settings
 from evennia_ai.prompts.registry import PromptRegistry
 from evennia_ai.runtime import state
@@ -162,18 +162,15 @@ def _problem(what: str, key: str) -> Result | None:
     if what not in TEXTS:
         return Result.invalid(f"There is no text {what!r} to edit; there are: {', '.join(TEXTS)}.")
     words = key.split()
+    numbered = [number_of(word, 9) is not None for word in words]
     is_right = {
         TEMPLATE: len(words) == 1,
-        COMPONENT: len(words) in (1, 2) and _is_number(words[0]),
-        OVERRIDE: len(words) == 2 and words[0] in tuple(ContextType) and _is_number(words[1]),
+        COMPONENT: len(words) in (1, 2) and numbered[0],
+        OVERRIDE: len(words) == 2 and words[0] in tuple(ContextType) and numbered[1],
     }
     if is_right.get(what, True):
         return None
     return Result.invalid(f"{key!r} will not do: {HOW[what]}.")
-
-
-def _is_number(word: str) -> bool:
-    return word.isdecimal() and len(word) <= 9
 
 
 def _as_stored(what: str, text: str) -> Any:

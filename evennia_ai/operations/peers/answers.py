@@ -13,7 +13,7 @@ from evennia_ai.operations.conversation.questions import answer as answer_questi
 from evennia_ai.operations.peers import states
 from evennia_ai.operations.peers.tasks import Given, follow
 from evennia_ai.operations.result import ProblemKind, Result
-from evennia_ai.operations.rights.acts import is_staff
+from evennia_ai.runtime.rights import is_staff
 from evennia_ai.tasks import peer_store, programs, task_waits
 from evennia_ai.tasks.programs import Reason
 

@@ -19,7 +19,7 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
 from evennia_ai.core.text.words import number
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.models import PeerTask
+from evennia_ai.models import PeerTask, missing_tables
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.peers.specialists import RemoteRow, remote_rows
 from evennia_ai.operations.result import Result, note
@@ -78,7 +78,7 @@ def list_peers(name: str = "") -> Result[Peers]:
     Args:
         name: of one account; "": all.
     """
-    if peer_store.missing_tables():
+    if missing_tables(*peer_store.TABLES):
         return Result.unavailable(NOT_MIGRATED)
     tasks = list(PeerTask.objects.defer("words", "answer").order_by("-made_at"))
     names = _names({task.account for task in tasks})

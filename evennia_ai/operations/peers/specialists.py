@@ -14,7 +14,7 @@ from evennia_ai.core.safety.budget import start_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.text.words import number
-from evennia_ai.models import RemoteTask
+from evennia_ai.models import RemoteTask, missing_tables
 from evennia_ai.operations.result import Result, note
 from evennia_ai.runtime import services
 from evennia_ai.tasks import remote_tasks
@@ -46,7 +46,7 @@ def list_remotes() -> Result[Remotes]:
     """The agents elsewhere that assistants may give tasks."""
     if not services.remote_specialists().status():
         return Result(True, NONE, Remotes(agents=[]))
-    if remote_tasks.missing_tables():
+    if missing_tables(RemoteTask):
         return Result.unavailable(NOT_MIGRATED)
     rows = remote_rows()
     return Result(True, "\n".join(map(_line, rows)), Remotes(agents=rows))
@@ -55,7 +55,7 @@ def list_remotes() -> Result[Remotes]:
 def remote_rows() -> list[RemoteRow]:
     """The same as plain values; none where their table is missing."""
     known = services.remote_specialists().status()
-    if not known or remote_tasks.missing_tables():
+    if not known or missing_tables(RemoteTask):
         return []
     now = time.time()
     return [_row(status, now) for status in known]

@@ -36,8 +36,8 @@ from evennia_ai.operations.peers import states
 from evennia_ai.operations.peers.overview import used_today
 from evennia_ai.operations.peers.states import no_further
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.rights.acts import is_staff, refusal
-from evennia_ai.runtime.rights import forms_of
+from evennia_ai.operations.rights.acts import refusal
+from evennia_ai.runtime.rights import forms_of, is_staff
 from evennia_ai.tasks import peer_parts, peer_store, programs, remote_tasks, store, task_waits
 
 LOCK = "peer"

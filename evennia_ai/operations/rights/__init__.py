@@ -5,15 +5,12 @@ What a game's own code asks is given on here.
 
 from evennia_ai.operations.rights.acts import (
     ACTS,
-    OF_THE_BODY,
-    Right,
     is_allowed,
-    is_staff,
     may_control,
     refusal,
     refuse_control,
-    seen,
 )
+from evennia_ai.runtime.rights import OF_THE_BODY, Right, is_staff, seen
 
 __all__ = [
     "ACTS",

@@ -16,21 +16,8 @@ from evennia_ai.runtime.rights import (
     is_staff,
     lacking,
     name_before,
-    seen,
     wanted,
 )
-
-__all__ = [
-    "ACTS",
-    "OF_THE_BODY",
-    "Right",
-    "is_allowed",
-    "is_staff",
-    "may_control",
-    "refusal",
-    "refuse_control",
-    "seen",
-]
 
 # What anybody may do for himself (why, mute, questions, answer, hush, and what is remembered of
 # him) stands in its operation.

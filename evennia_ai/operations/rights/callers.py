@@ -9,7 +9,8 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.rights.acts import ACTS, OF_THE_BODY, is_staff, refusal
+from evennia_ai.operations.rights.acts import ACTS, refusal
+from evennia_ai.runtime.rights import OF_THE_BODY, is_staff
 
 LONGEST_KEY = 200
 NOT_YOURS = "You may not do that: it needs a right that you do not have."

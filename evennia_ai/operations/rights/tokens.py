@@ -11,7 +11,7 @@ from evennia.utils import logger
 from typing_extensions import TypedDict
 
 from evennia_ai.core.typed_objects import Account
-from evennia_ai.models import AccessToken, TokenScope
+from evennia_ai.models import AccessToken, TokenScope, missing_tables
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.rights import token_store
 
@@ -69,7 +69,7 @@ def refusal_of(account: Account) -> Result | None:
     """None where an account may have tokens; else why not."""
     if not token_store.config().token_days:
         return Result.missing(NO_TOKENS)
-    if token_store.missing_tables():
+    if missing_tables(AccessToken):
         return Result.unavailable(NOT_MIGRATED)
     if isinstance(account, DefaultGuest):
         return Result.forbidden("Guests have no tokens.")
@@ -110,7 +110,7 @@ def list_tokens(account: Account, *, current: int | None = None) -> Result[Token
     Args:
         current: the number of the one that asks.
     """
-    if token_store.missing_tables():
+    if missing_tables(AccessToken):
         return Result.unavailable(NOT_MIGRATED)
     rows = [_row(row, current) for row in token_store.of_account(account).order_by("-pk")]
     lines = [_line(row) for row in rows]

@@ -339,10 +339,10 @@ def _unquoted(value: str) -> str:
 
 def _coerced(schema: object, value: str) -> Any:
     """A typed value as its schema wants it; what cannot be made so stays text."""
-    arms = list(_arms(schema))
-    if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in arms):
+    allowed = list(arms(schema))
+    if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in allowed):
         return None
-    for arm in arms:
+    for arm in allowed:
         made = _typed(arm, value)
         if not isinstance(made, str):
             return made
@@ -359,11 +359,11 @@ def _typed(arm: Mapping[str, object], value: str) -> Any:
     return parse({"type": kind}, _BITS.get(value, value) if kind == "boolean" else value)
 
 
-def _arms(schema: object) -> Iterator[dict[str, Any]]:
+def arms(schema: object) -> Iterator[dict[str, Any]]:
     """The types that a schema allows, a schema for each."""
     if not isinstance(schema, Mapping):
         return
     kinds = schema.get("type", ())
     yield from ({**schema, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds))
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        yield from _arms(choice)
+        yield from arms(choice)
