@@ -8,7 +8,7 @@ from evennia.accounts.accounts import DefaultAccount
 from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
-from evennia_ai.commands.base import number_of
+from evennia_ai.commands.base import first_word, number_of
 from evennia_ai.commands.words import Subcommand, WordCommand
 
 NEW, REVOKE, OF, ALL = "new", "revoke", "of", "all"
@@ -20,8 +20,7 @@ class TokenWords(WordCommand):
 
     def _token(self, rest: str) -> None:
         """`token`, `token new backup = read`, `token revoke 3`, `token revoke all of Tom`."""
-        word, _, more = rest.partition(" ")
-        word, more = word.casefold(), more.strip()
+        word, more = first_word(rest)
         if word == NEW:
             self._new(more)
         elif word == REVOKE:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from evennia_ai.commands.base import number_of
+from evennia_ai.commands.base import first_word, number_of
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
@@ -59,8 +59,7 @@ class CmdAiAudit(StaffCommand):
         script, rest = self.whose(self.line(), ("at", "diff", "before", *alone))
         if script is None:
             return
-        word, _, more = rest.partition(" ")
-        word, more = word.casefold(), more.strip()
+        word, more = first_word(rest)
         if word == "at":
             self._at(script, more)
         elif word == "diff":

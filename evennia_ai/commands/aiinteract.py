@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from evennia_ai.commands.base import first_word
 from evennia_ai.commands.staff_command import StaffCommand, shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
@@ -45,12 +46,15 @@ class CmdAiInteract(StaffCommand):
         script, rest = self.whose(self.line(), (*SWITCHES, TEST))
         if script is None:
             return
-        word, _, more = rest.partition(" ")
-        word, more = word.casefold(), more.strip()
+        word, more = first_word(rest)
         if word == TEST:
             self._test(script, more)
         elif word in SWITCHES and not more:
-            self._switch(script, SWITCHES[word])
+            if self.may("configure", script):
+                changed = changing.update_settings(
+                    script, {"interaction_enabled": SWITCHES[word]}, by=self.by
+                )
+                self.show(changed)
         elif word:
             self.show_how(f"aiinteract knows no {rest!r}.")
         else:
@@ -65,11 +69,6 @@ class CmdAiInteract(StaffCommand):
         else:
             result = hearing.judge(script, self.caller, words)
         self.show(result)
-
-    def _switch(self, script: AssistantScript, is_on: bool) -> None:
-        if self.may("configure", script):
-            changed = changing.update_settings(script, {"interaction_enabled": is_on}, by=self.by)
-            self.show(changed)
 
     def _show(self, script: AssistantScript) -> None:
         if not self.may("events", script):

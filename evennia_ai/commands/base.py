@@ -17,7 +17,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.naming import called, knows_key, name_before
 from evennia_ai.operations.result import number_of as whole_number
-from evennia_ai.operations.rights import ACTS, Right, acts, seen
+from evennia_ai.operations.rights import ACTS, Right, is_staff, refusal, seen
 from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.names import wording
 
@@ -37,6 +37,12 @@ T = TypeVar("T")
 def number_of(text: str) -> int | None:
     """A whole number as it was typed, or None."""
     return whole_number(text, MOST_DIGITS)
+
+
+def first_word(line: str) -> tuple[str, str]:
+    """The first word of a line, in lower case, and what follows."""
+    word, _, rest = line.strip().partition(" ")
+    return word.casefold(), rest.strip()
 
 
 class AssistantCommand(default_cmds.MuxCommand):
@@ -116,9 +122,7 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def word_and_rest(self) -> tuple[str, str]:
         """The first word, in lower case, and what follows. Switches count as the first words."""
-        line = " ".join([*self.switches, self.args.strip()])
-        word, _, rest = line.strip().partition(" ")
-        return word.casefold(), rest.strip()
+        return first_word(" ".join([*self.switches, self.args.strip()]))
 
     def show(self, result: Result) -> None:
         """Tell the caller how it went."""
@@ -177,7 +181,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         """
         if self._own_staff_lock:
             return bool(self.access(seen(person), "staff"))
-        return acts.is_staff(person)
+        return is_staff(person)
 
     @property
     def _own_staff_lock(self) -> str:
@@ -196,7 +200,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             told = f"You may not do that: {act} needs the lock {lock}."
             return None if self.is_staff else Result.forbidden(told)
         counts = self.is_staff if is_staff is None and self._own_staff_lock else is_staff
-        return acts.refusal(act, self.caller, script, counts_as_staff=counts)
+        return refusal(act, self.caller, script, counts_as_staff=counts)
 
     def may(self, act: str, script: AssistantScript | None = None) -> bool:
         """True where the caller may do an act; else the caller is told what is missing."""

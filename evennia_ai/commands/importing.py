@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from evennia_ai.commands.base import Steps
+from evennia_ai.commands.base import Steps, first_word
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
@@ -156,8 +156,7 @@ class ImportingWords(WordCommand):
             self.show(cards.save_card(script, kind))
 
     def _lore(self, rest: str) -> Steps | None:
-        verb, _, rest = rest.partition(" ")
-        verb, rest = verb.casefold(), rest.strip()
+        verb, rest = first_word(rest)
         if verb == IMPORT and rest:
             return self._import_pack(rest) if self.may(CHANGE) else None
         if verb == EXPORT:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.base import Steps
+from evennia_ai.commands.base import Steps, first_word
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript, Result
@@ -139,8 +139,7 @@ class LifecycleWords(WordCommand):
             self.show(removing.remove_all(by=self.by, and_records=and_records))
 
     def _emergency(self, rest: str) -> None:
-        word, _, name = rest.partition(" ")
-        word, name = word.casefold(), name.strip()
+        word, name = first_word(rest)
         if word not in (STOP, CLEAR):
             self.show_how()
         elif name.casefold() == ALL:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands.base import AssistantCommand
+from evennia_ai.commands.base import AssistantCommand, first_word
 from evennia_ai.core.memory.recollection import WORLD
 
 LORE = "lore"
@@ -24,8 +24,7 @@ def do_lore(command: AssistantCommand, line: str) -> None:
     """
     command.how = HOW
     head, is_text, text = line.partition("=")
-    word, _, rest = head.strip().partition(" ")
-    word, rest, by = word.casefold(), rest.strip(), str(command.caller.key)
+    (word, rest), by = first_word(head), str(command.caller.key)
     if not word and not is_text:
         if command.may(LOOK):
             command.show_long(operations.list_lore().message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
+from evennia_ai.commands.base import first_word
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.hearing.perception import AddressedBy
 from evennia_ai.operations import AssistantScript
@@ -41,8 +42,7 @@ class ReachingWords(WordCommand):
         script, rest = self.whose(rest, VERBS)
         if script is None:
             return
-        verb, _, value = rest.partition(" ")
-        verb, value = verb.casefold(), value.strip()
+        verb, value = first_word(rest)
         if not verb:
             if self.may("show configuration", script):
                 self._show_ways(script)
