@@ -30,6 +30,7 @@ from evennia_ai.web.pages import (
     turns,
 )
 from evennia_ai.web.rows import Action, Download, Page, Visit, page_address
+from evennia_ai.web.typed import FieldError, wrong
 
 _MODULES = (
     *(now, questions, money, make, lore, records, health, own),
@@ -37,11 +38,17 @@ _MODULES = (
 )
 
 
-def _without_commands(action: Action) -> Action:
-    """A button whose sentence names no command to type: a page has a button for each."""
+def _on_a_page(action: Action) -> Action:
+    """A button that tells of a field which was typed wrongly.
+
+    Its sentence names no command to type: a page has a button for each.
+    """
 
     def do(visit: Visit) -> Result | Deferred[Result]:
-        outcome = action.do(visit)
+        try:
+            outcome = action.do(visit)
+        except FieldError as error:
+            return wrong(error)
         if isinstance(outcome, Deferred):
             return outcome.addCallback(Result.untyped)
         return outcome.untyped()
@@ -51,7 +58,7 @@ def _without_commands(action: Action) -> Action:
 
 PAGES: tuple[Page, ...] = tuple(page for module in _MODULES for page in module.PAGES)
 ACTIONS: tuple[Action, ...] = tuple(
-    _without_commands(action) for module in _MODULES for action in module.ACTIONS
+    _on_a_page(action) for module in _MODULES for action in module.ACTIONS
 )
 DOWNLOADS: tuple[Download, ...] = tuple(
     each for module in _MODULES for each in getattr(module, "DOWNLOADS", ())

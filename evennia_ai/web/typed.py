@@ -30,11 +30,15 @@ class DiffPart:
     text: str
 
 
+class FieldError(ValueError):
+    """A field that was typed wrongly; the text says which, and what would be right."""
+
+
 def number_in(form: Mapping[str, str], name: str) -> float | None:
     """A number that was typed; None where the field is empty.
 
     Raises:
-        ValueError: it is none; the text says what would be right.
+        FieldError: it is none.
     """
     text = form.get(name, "").strip().replace(",", ".")
     if not text:
@@ -44,7 +48,7 @@ def number_in(form: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise ValueError(f"{text[:40]!r} is not a number; a number is like 5 or 0.5")
+        raise FieldError(f"{name}: {text[:40]!r} is not a number; a number is like 5 or 0.5")
     return found
 
 
@@ -52,11 +56,11 @@ def whole_in(form: Mapping[str, str], name: str) -> int | None:
     """The same of a whole number.
 
     Raises:
-        ValueError: it is none; the text says what would be right.
+        FieldError: it is none.
     """
     found = number_in(form, name)
     if found is not None and (found != int(found) or abs(found) > MOST_WHOLE):
-        raise ValueError(f"{form[name][:40]!r} is not a whole number; one is like 5")
+        raise FieldError(f"{name}: {form[name][:40]!r} is not a whole number; one is like 5")
     return None if found is None else int(found)
 
 
@@ -64,14 +68,14 @@ def after_in(visit: Visit) -> int:
     """The number of rows that are left out, as `after` in the address says; what is none is 0."""
     try:
         return max(0, whole_in(visit.query, "after") or 0)
-    except ValueError as error:
-        visit.said = wrong("after", error)
+    except FieldError as error:
+        visit.said = wrong(error)
         return 0
 
 
-def wrong(name: str, error: Exception) -> Result:
+def wrong(error: FieldError) -> Result:
     """The refusal of a field, with what would be right."""
-    return Result.invalid(f"Nothing is done: {name}: {error}.")
+    return Result.invalid(f"Nothing is done: {error}.")
 
 
 def unsure(visit: Visit, what: str) -> Result | None:

@@ -30,6 +30,7 @@ from evennia_ai.operations import Result
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.operations.rights.private_words import Look
+from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime.game_thread import ANY, LONG, GameBusyError, run
 from evennia_ai.runtime.web_requests import address_of, api_config
 from evennia_ai.web.menu import BY_NAME, Menu, menu_of
@@ -173,7 +174,9 @@ def _is_revealing(request: HttpRequest) -> bool:
 
 def _reveal(visit: Visit) -> None:
     """Let a visitor see private words, who has the right to."""
-    _require("reveal", visit)
+    refused = callers.find_allowed("reveal", visit.account, visit.path.get("key"))
+    if not refused.ok:
+        raise PageRefusedError(refused)
     visit.look = Look.of(visit.account, is_revealing=True)
 
 
@@ -181,16 +184,16 @@ def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
     """The contents of a page, with the menu, and what was said to an action that was refused."""
 
     def with_menu(shown: Shown) -> Seen:
-        return menu_of(visit, page.name), {"said": visit.said, "form": visit.form, **shown}
+        given = {
+            "said": visit.said,
+            "form": visit.form,
+            "zone": zone_name(),
+            "may_reveal": is_allowed("reveal", visit.account, visit.script),
+        }
+        return menu_of(visit, page.name), {**given, **shown}
 
     shown = page.show(visit)
     return shown.addCallback(with_menu) if isinstance(shown, Deferred) else with_menu(shown)
-
-
-def _require(act: str, visit: Visit) -> None:
-    refused = callers.find_allowed(act, visit.account, visit.path.get("key"))
-    if not refused.ok:
-        raise PageRefusedError(refused)
 
 
 def _in_the_game(

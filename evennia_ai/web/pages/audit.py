@@ -11,7 +11,6 @@ from evennia_ai.operations.audit.check import Unlike
 from evennia_ai.operations.files import exports
 from evennia_ai.operations.files.exports import file_name
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.times import zone_name
 from evennia_ai.web import edits
 from evennia_ai.web.edits import change_of
 from evennia_ai.web.pages.records import timeline
@@ -31,7 +30,6 @@ def _show(visit: Visit) -> Shown:
         checked = log.check_audit(script).data
     return {
         **timeline(visit, script),
-        "zone": zone_name(),
         **edits.edits_of(visit, None),
         "may_export": is_allowed("export audit", account, script),
         "checked": checked,
@@ -52,7 +50,7 @@ def _show_state(visit: Visit) -> Shown:
         found: Result[Any] = version
     else:
         found = log.audit_state(visit.assistant, version)
-    shown = {"asked": asked, "told": found.message, "groups": [], "zone": zone_name()}
+    shown = {"asked": asked, "told": found.message, "groups": []}
     if not found.ok:
         visit.said = found
         return shown
@@ -81,7 +79,7 @@ def _is_group(value: object) -> TypeGuard[Mapping[str, object]]:
 def _show_difference(visit: Visit) -> Shown:
     """The difference of two moments, where both are named, or the first alone."""
     a, b = visit.query.get("a", ""), visit.query.get("b", "")
-    shown: dict[str, Any] = {"a": a, "b": b, "changes": None, "zone": zone_name()}
+    shown: dict[str, Any] = {"a": a, "b": b, "changes": None}
     if not a.strip():
         return shown
     found = _difference(visit.assistant, a, b)

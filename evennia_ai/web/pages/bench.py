@@ -13,7 +13,6 @@ from evennia_ai.operations.dry_runs.changes import Variant, texts_of
 from evennia_ai.operations.dry_runs.running import DryRun, Trial, try_message, ways
 from evennia_ai.operations.models.choosing import known_models
 from evennia_ai.operations.rights import is_allowed
-from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime import state
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.web.fields import clean
@@ -65,7 +64,6 @@ def _shown(
             for each in (models.data if models.ok else ())
             if each.provider
         ],
-        "zone": zone_name(),
         "purse": today_of(None),
         "may_reveal": all(map(may, ("show memories", "reveal"))),
         "may_configure": may("configure"),

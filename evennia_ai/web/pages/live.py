@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.turns import latest
 from evennia_ai.web.pages.now import card_of, clear, stop
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
@@ -20,7 +19,6 @@ def _show(visit: Visit) -> Shown:
         "turns": [shown_turn(turn) for turn in recent.turns],
         "is_recorded": recent.is_recorded,
         "stream": stream,
-        "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
 

@@ -116,7 +116,7 @@ def _end(visit: Visit, *, is_release: bool) -> Result:
     if not gone.ok:
         return gone
     # Where the game's files are is nobody's business.
-    file = PurePath(gone.data.archive).name
+    file = PurePath(gone.data).name
     what = "released, and the being is as it was before" if is_release else "deleted"
     where = f" Its record is in the file {file}." if file else ""
     return Result(True, f"{name} is {what}.{where}")

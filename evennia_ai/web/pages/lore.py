@@ -17,7 +17,7 @@ from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.pages.memory import nobody, somebody
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import AT_ONCE, after_in, more_than, unsure, whole_in, wrong
+from evennia_ai.web.typed import AT_ONCE, after_in, more_than, unsure, whole_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,10 @@ def _show_one(visit: Visit) -> Shown:
 # ---- buttons -----------------------------------------------------------------------------------
 
 
-def _fields(visit: Visit) -> dict[str, Any] | Result:
+def _fields(visit: Visit) -> dict[str, Any]:
     """The fields of a piece of lore as they were typed."""
     form = visit.form
-    try:
-        importance = whole_in(form, "importance")
-    except ValueError as error:
-        return wrong("importance", error)
+    importance = whole_in(form, "importance")
     return {
         "text": form.get("text", ""),
         "keywords": form.get("keywords", "").split(","),
@@ -123,15 +120,11 @@ def _fields(visit: Visit) -> dict[str, Any] | Result:
 
 
 def _add(visit: Visit) -> Result:
-    given = _fields(visit)
-    return given if isinstance(given, Result) else operations.add_lore(**given)
+    return operations.add_lore(**_fields(visit))
 
 
 def _change(visit: Visit) -> Result:
-    given = _fields(visit)
-    if isinstance(given, Result):
-        return given
-    return operations.change_lore(visit.path["number"], **given)
+    return operations.change_lore(visit.path["number"], **_fields(visit))
 
 
 def _remove(visit: Visit) -> Result:

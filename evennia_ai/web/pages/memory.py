@@ -19,6 +19,7 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
 from evennia_ai.web.typed import (
     AT_ONCE,
+    FieldError,
     address_with,
     number_in,
     time_shown,
@@ -96,7 +97,6 @@ def _show(visit: Visit) -> Shown | Deferred[Shown]:
         "added": [str(kind) for kind in ADDED],
         "tried": {name: visit.query.get(name, "") for name in TRIED},
         "may_change": is_allowed("change memories", account, script),
-        "may_reveal": is_allowed("reveal", account, script),
     }
     if not visit.query.get("q", "").strip():
         return shown
@@ -115,8 +115,8 @@ def _listed(visit: Visit) -> dict[str, Any]:
             return shown
     try:
         before = whole_in(visit.query, "before")
-    except ValueError as error:
-        visit.said = wrong("before", error)
+    except FieldError as error:
+        visit.said = wrong(error)
         return shown
     found = operations.list_memories(
         visit.assistant,
@@ -218,7 +218,6 @@ def _show_one(visit: Visit) -> Shown:
         "cites": [line_of(row) for row in data.cites],
         "cited_by": [line_of(row) for row in data.cited_by],
         "may_change": is_allowed("change memories", visit.account, script),
-        "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
 
@@ -227,14 +226,7 @@ def _show_one(visit: Visit) -> Shown:
 
 def _add(visit: Visit) -> Result:
     form = visit.form
-    try:
-        importance = whole_in(form, "importance")
-    except ValueError as error:
-        return wrong("importance", error)
-    try:
-        trust = number_in(form, "trust")
-    except ValueError as error:
-        return wrong("trust", error)
+    importance, trust = whole_in(form, "importance"), number_in(form, "trust")
     return operations.add_memory(
         visit.assistant,
         form.get("text", ""),

@@ -225,7 +225,7 @@ def _caps(
         key=key,
         name=name,
         address=address,
-        rows=tuple(sorted(map(_cap, budget.data.standings), key=_place)) if budget.ok else (),
+        rows=tuple(sorted(map(cap_shown, budget.data.standings), key=_place)) if budget.ok else (),
         may_raise=is_allowed(act, visit.account, script),
         problem="" if budget.ok else budget.message,
         typed=typed if is_meant else {},
@@ -235,7 +235,7 @@ def _caps(
 def _caps_of_all(budget: Result[BudgetReport]) -> list[ShownCaps]:
     """Those of all games that share a ledger, which no game's page raises."""
     rows = budget.data.all_games if budget.ok else ()
-    shown = tuple(sorted(map(_cap, rows), key=_place))
+    shown = tuple(sorted(map(cap_shown, rows), key=_place))
     whole = ShownCaps(ALL, ALL_NAME, address="", rows=shown, may_raise=False, problem="", typed={})
     return [whole] if rows else []
 
@@ -244,7 +244,8 @@ def _place(cap: ShownCap) -> int:
     return tuple(CAP_NAMES).index(cap.name)
 
 
-def _cap(row: CapRow) -> ShownCap:
+def cap_shown(row: CapRow) -> ShownCap:
+    """A cap as pages show it."""
     form = _dollars if row["name"].startswith("cost") else "{:,.0f}".format
     unpriced = row.get("unpriced_calls", 0)
     return ShownCap(

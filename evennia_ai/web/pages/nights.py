@@ -12,7 +12,7 @@ from evennia_ai.operations.memory.nights import MOST_NIGHTS, Night, list_nights
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.pages.memory import ShownMemory, line_of
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
-from evennia_ai.web.typed import number_in, time_shown, value_shown, wrong
+from evennia_ai.web.typed import number_in, time_shown, value_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,6 @@ def _show(visit: Visit) -> Shown:
         "progress": _figures(data.night) if data.mode == "sleep" else [],
         "nights": [_night(night) for night in found.nights],
         "may_sleep": is_allowed("sleep", account, script),
-        "may_reveal": is_allowed("reveal", account, script),
     }
 
 
@@ -70,10 +69,7 @@ def _night(night: Night) -> ShownNight:
 
 
 def _sleep(visit: Visit) -> Result:
-    try:
-        hours = number_in(visit.form, "hours")
-    except ValueError as error:
-        return wrong("hours", error)
+    hours = number_in(visit.form, "hours")
     return upkeep.put_to_sleep(visit.assistant, hours=hours, by=visit.by)
 
 

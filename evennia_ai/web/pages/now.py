@@ -11,28 +11,14 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.operations import AssistantScript, Result, control
-from evennia_ai.operations.budget.caps import known_cost
 from evennia_ai.operations.control import Status
 from evennia_ai.operations.rights import callers, is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.traces import brief
 from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.pages.money import ShownCap, cap_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """A cap of today, in words and as a share.
-
-    Attributes:
-        percent: of the cap, 0 to 100; None where there is no cap.
-    """
-
-    what: str
-    used: str
-    cap: str
-    percent: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +40,7 @@ class AssistantCard:
     brain: str
     waiting: int
     questions: int
-    used: tuple[Used, ...]
+    used: tuple[ShownCap, ...]
     degraded: tuple[str, ...]
     wrong: tuple[str, ...]
     last: str
@@ -74,23 +60,11 @@ def _level(data: Status) -> str:
     return "busy" if data.is_ticking else "good"
 
 
-def _used(script: AssistantScript | None) -> tuple[Used, ...]:
+def _used(script: AssistantScript | None) -> tuple[ShownCap, ...]:
     """Tokens and money of today beside their caps."""
     budget = operations.budget_of(script)
-    if not budget.ok:
-        return ()
-    rows = {row["name"]: row for row in budget.data.standings}
-    shown = []
-    for name, what, form in (
-        ("tokens_per_day", "tokens today", "{:,.0f}"),
-        ("cost_per_day", "cost today", "${:,.4f}"),
-    ):
-        row = rows[name]
-        used, cap = form.format(row["used"]), form.format(row["cap"]) if row["cap"] else ""
-        used = known_cost(used, row["used"], row.get("unpriced_calls", 0))
-        percent = min(100, round(100 * row["used"] / row["cap"])) if row["cap"] else None
-        shown.append(Used(what, used, cap, percent))
-    return tuple(shown)
+    rows = {row["name"]: row for row in budget.data.standings} if budget.ok else {}
+    return tuple(cap_shown(rows[name]) for name in ("tokens_per_day", "cost_per_day") if rows)
 
 
 def _wrong(data: Status) -> tuple[str, ...]:

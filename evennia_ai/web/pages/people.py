@@ -52,7 +52,6 @@ def _show(visit: Visit) -> Shown:
         "who": _who(visit),
         "one": None,
         "may_change": is_allowed("change memories", account, script),
-        "may_reveal": is_allowed("reveal", account, script),
     }
     return {**shown, **_shown_one(visit)} if _who(visit) else shown
 

@@ -11,7 +11,7 @@ from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit.log import FactEntry
 from evennia_ai.web.rows import Page, Shown, Visit
-from evennia_ai.web.typed import AT_ONCE, address_with, time_shown, whole_in, wrong
+from evennia_ai.web.typed import AT_ONCE, FieldError, address_with, time_shown, whole_in, wrong
 
 FILTERS = ("event", "by", "day")
 
@@ -44,8 +44,8 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     }
     try:
         before = whole_in(visit.query, "before")
-    except ValueError as error:
-        visit.said = wrong("before", error)
+    except FieldError as error:
+        visit.said = wrong(error)
         return shown
     found = operations.audit_log(
         script,

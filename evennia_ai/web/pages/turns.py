@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights import is_allowed
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
 from evennia_ai.operations.turns.traces import NOBODY, Traced, cost_of
@@ -93,7 +92,6 @@ def _show_list(visit: Visit) -> Shown:
         "newest": urlencode(named) if before is not None else None,
         "key": str(script.key),
         "stream": stream,
-        "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
 
@@ -108,7 +106,6 @@ def _show_one(visit: Visit) -> Shown:
         "turns": [shown_turn(turn) for turn in data.recorded],
         "is_missing": found.ok and not data.recorded,
         "key": str(script.key),
-        "may_reveal": is_allowed("reveal", visit.account, script),
     }
 
 
