@@ -11,15 +11,12 @@ from urllib.parse import quote
 from django.conf import settings
 from django.test import Client
 from django.test.utils import override_settings
-from evennia.utils import create, logger
+from evennia.utils import logger
 
 from evennia_ai.api.limits import cache
 from evennia_ai.operations.rights import token_store
 from tests.api import stock
-from tests.shell.support import ShellTest
-
-PASSWORD = "lanterns-are-bright"
-
+from tests.shell.support import ShellTest, account_with
 
 # As the game has it: Evennia's test classes bring a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
@@ -40,21 +37,14 @@ class ApiTest(ShellTest):
         self.addCleanup(cache().clear)
         self.people = {
             "superuser": self.account,
-            "admin": self.person("Astrid", "Admin"),
-            "builder with control": self.person("Berit", "Builder"),
-            "builder": self.person("Bo", "Builder"),
-            "player": self.person("Pia", "Player"),
-            "guest": self.person("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
+            "admin": account_with("Astrid", "Admin"),
+            "builder with control": account_with("Berit", "Builder"),
+            "builder": account_with("Bo", "Builder"),
+            "player": account_with("Pia", "Player"),
+            "guest": account_with("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
         }
         self.clients: dict[Any, Client] = {}
         self.lock(self.ada)
-
-    def person(self, name: str, permission: str, kind: str | None = None) -> Any:
-        """An account with one permission."""
-        account = create.create_account(name, "", PASSWORD, typeclass=kind)
-        account.permissions.clear()
-        account.permissions.add(permission)
-        return account
 
     def lock(self, body: Any) -> None:
         """Let Berit and whoever is at least an admin have a say over an assistant."""

@@ -11,7 +11,8 @@ from evennia.server.models import ServerConfig
 
 from evennia_ai.models import AccessToken
 from evennia_ai.runtime import state
-from tests.api.support import PASSWORD, ApiTest
+from tests.api.support import ApiTest
+from tests.shell.support import PASSWORD, account_with
 
 LOGIN = {"username": "berit", "password": PASSWORD}
 GOAL = {"text": "Find the lost atlas."}
@@ -103,7 +104,7 @@ class TestTokens(ApiTest):
 
     def test_an_assistant_gets_none(self) -> None:
         """Its account has no password, and with a token of somebody's making it may not either."""
-        account = self.person("Adas", "Developer")
+        account = account_with("Adas", "Developer")
         account.attributes.add("assistant_body", self.ada)
         error = self.sent(self.token_of(account)).told["error"]
         assert "Assistants may not do this from the web." == error["message"]

@@ -18,7 +18,8 @@ from twisted.web.test.requesthelper import DummyChannel
 
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.web_requests import address_of
-from tests.api.support import PASSWORD, ApiTest
+from tests.api.support import ApiTest
+from tests.shell.support import PASSWORD
 
 # As the game has them: Evennia's test classes bring a list of their own.
 PORTAL_PARTS = list(settings.PORTAL_SERVICES_PLUGIN_MODULES)

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.test.utils import override_settings
 
-from tests.api.support import PASSWORD, ApiTest
+from tests.api.support import ApiTest
+from tests.shell.support import PASSWORD
 
 
 class TestRecord(ApiTest):

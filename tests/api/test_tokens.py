@@ -17,7 +17,8 @@ from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.models import AccessToken
 from evennia_ai.operations.rights import token_store
 from evennia_ai.runtime import state
-from tests.api.support import PASSWORD, ApiTest
+from tests.api.support import ApiTest
+from tests.shell.support import PASSWORD
 
 BERIT = "builder with control"
 # What a newer Django stores passwords with; those of before can still be read.

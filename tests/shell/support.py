@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import unittest
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 from unittest import mock
 
 import evennia
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext, override_settings
+from evennia.utils import create
 from evennia.utils.test_resources import BaseEvenniaCommandTest
 
 from evennia_ai import operations
@@ -32,8 +37,20 @@ from tests.shell.people import Person
 from tests.standing_world import StandingWorld
 from tests.wording import machine_words
 
-__all__ = ["ShellTest", "as_data", "one_by_one", "pump", "says", "whispers"]
+__all__ = [
+    "PASSWORD",
+    "ShellTest",
+    "account_with",
+    "archive_folder",
+    "as_data",
+    "one_by_one",
+    "plain_data",
+    "pump",
+    "says",
+    "whispers",
+]
 
+PASSWORD = "lanterns-are-bright"
 NOT_A_COMPLETION = b"{}"
 # Caps for a test of very many turns, which is no matter of what a day may cost.
 ANY_TOKENS = {scope: {"tokens_per_day": 0} for scope in ("game", "assistant", "player")}
@@ -42,6 +59,31 @@ ANY_TOKENS = {scope: {"tokens_per_day": 0} for scope in ("game", "assistant", "p
 def as_data(result: Result[Any]) -> Any:
     """A result's value as mappings and lists, as a program gets it."""
     return asdict(result.data) if is_dataclass(result.data) else result.data
+
+
+def plain_data(result: Result[Any]) -> dict[str, Any]:
+    """The same of a result that is well, and which is plain JSON."""
+    assert result.ok, result.message
+    data = as_data(result)
+    plain: dict[str, Any] = json.loads(json.dumps(data))
+    assert plain == data
+    return plain
+
+
+def account_with(name: str, permission: str, kind: str | None = None) -> Any:
+    """An account with one permission."""
+    account = create.create_account(name, "", PASSWORD, typeclass=kind)
+    account.permissions.clear()
+    account.permissions.add(permission)
+    return account
+
+
+def archive_folder(test: unittest.TestCase) -> Path:
+    """A new folder where the archives of a test go."""
+    folder: str = test.enterContext(TemporaryDirectory())
+    policy = {"archive_folder": folder}
+    test.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))
+    return Path(folder)
 
 
 def one_by_one() -> AbstractContextManager[None]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.db import connection
-from django.test.utils import override_settings
 from evennia.contrib.tutorials.tutorial_world.mob import Mob
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultObject
@@ -25,7 +22,7 @@ from evennia_ai.runtime import state
 from tests.shell.ai_case import StaffCommandTest
 from tests.shell.game_npcs import Guard, GuardCmdSet, Patrol
 from tests.shell.listening import OPEN
-from tests.shell.support import pump, says, whispers
+from tests.shell.support import archive_folder, pump, says, whispers
 
 RETURNED = RETURNED_LINE.replace("{name}", "Bram")
 LINKED = {
@@ -59,10 +56,7 @@ class AdoptingTest(StaffCommandTest):
         super().setUp()
         for person in (self.tom, self.mira):
             person.cmdset.add(AssistantCmdSet)
-        folder = self.enterContext(TemporaryDirectory())
-        self.folder = Path(folder)
-        policy = {"archive_folder": folder}
-        self.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))
+        self.folder = archive_folder(self)
         self.bram = self.guard("Bram")
 
     def guard(self, name: str) -> Any:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
@@ -18,7 +17,7 @@ from evennia_ai import audit, operations
 from evennia_ai.operations import times
 from evennia_ai.operations.audit import log as auditing
 from evennia_ai.operations.result import ProblemKind, Result
-from tests.shell.support import ShellTest, as_data, whispers
+from tests.shell.support import ShellTest, archive_folder, plain_data, whispers
 
 NOW = datetime(2026, 11, 21, 17, 0, tzinfo=UTC)
 
@@ -116,28 +115,15 @@ class AuditingTest(ShellTest):
     def setUp(self) -> None:
         """Archives go where nobody misses them."""
         super().setUp()
-        folder = TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        keeps = override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": str(self.folder)})
-        keeps.enable()
-        self.addCleanup(keeps.disable)
-
-    def data(self, result: Result) -> dict[str, Any]:
-        """What a program reads: it is plain JSON."""
-        assert result.ok, result.message
-        data = as_data(result)
-        plain: dict[str, Any] = json.loads(json.dumps(data))
-        assert plain == data
-        return plain
+        self.folder = archive_folder(self)
 
     def log(self, **options: Any) -> dict[str, Any]:
         """A page of Ada's record."""
-        return self.data(auditing.audit_log(self.ada_script, **options))
+        return plain_data(auditing.audit_log(self.ada_script, **options))
 
     def state(self, *version: int, **at: str) -> dict[str, Any]:
         """What Ada was like."""
-        return self.data(auditing.audit_state(self.ada_script, *version, **at))
+        return plain_data(auditing.audit_state(self.ada_script, *version, **at))
 
     def newest(self) -> int:
         """The version of Ada's record."""
@@ -220,7 +206,7 @@ class TestLog(AuditingTest):
     def test_the_games_own(self) -> None:
         """What concerns no single assistant."""
         operations.add_lore("The mill is old.", keywords=["mill"], by="Tom")
-        entry = self.data(auditing.audit_log(None))["entries"][0]
+        entry = plain_data(auditing.audit_log(None))["entries"][0]
         assert ("lore_changed", "Tom") == (entry["event"], entry["details"]["by"])
         assert "of the game" in auditing.audit_log(None).message
 
@@ -294,7 +280,7 @@ class TestState(AuditingTest):
         operations.clear(self.ada_script, by="Tom")
         last = self.newest()
         result = auditing.audit_difference(self.ada_script, first, last)
-        changes = {row["path"]: row for row in self.data(result)["changes"]}
+        changes = {row["path"]: row for row in plain_data(result)["changes"]}
         path = "settings.execution_config.calls_per_reply"
         assert (2, 3) == (changes[path]["before"], changes[path]["after"])
         assert (True, False) == (changes["is_stopped"]["before"], changes["is_stopped"]["after"])
@@ -309,12 +295,13 @@ class TestState(AuditingTest):
         self.ada_script.db.interaction_enabled = False
         self.ada_script.db.memory_config = {"recall_limit": 3}
         result = auditing.audit_difference(self.ada_script, first, self.newest())
-        found = {row["path"]: (row["before"], row["after"]) for row in self.data(result)["changes"]}
+        changes = plain_data(result)["changes"]
+        found = {row["path"]: (row["before"], row["after"]) for row in changes}
         assert found == {
             "settings.interaction_enabled": (True, False),
             "settings.memory_config.recall_limit": (7, 3),
         }
-        then = self.data(auditing.audit_state(self.ada_script, first))["state"]["settings"]
+        then = plain_data(auditing.audit_state(self.ada_script, first))["state"]["settings"]
         assert (True, {"recall_limit": 7}) == (then["interaction_enabled"], then["memory_config"])
 
     def test_backwards_and_nothing(self) -> None:
@@ -322,7 +309,7 @@ class TestState(AuditingTest):
         first = self.newest()
         self.ada_script.db.persona = "a pirate"
         last = self.newest()
-        rows = self.data(auditing.audit_difference(self.ada_script, last, first))["changes"]
+        rows = plain_data(auditing.audit_difference(self.ada_script, last, first))["changes"]
         assert ["settings.persona"] == [row["path"] for row in rows]
         assert "a pirate" == rows[0]["before"]
         result = auditing.audit_difference(self.ada_script, last, last)
@@ -348,7 +335,7 @@ class TestFiles(AuditingTest):
         """Every event, a line each; the record stays as it is."""
         self.ask("whisper Ada = hello", whispers("Good evening."))
         before = self.newest()
-        found = self.data(operations.export_audit(self.ada_script))
+        found = plain_data(operations.export_audit(self.ada_script))
         path = Path(found["path"])
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         assert found["count"] == before
@@ -360,7 +347,7 @@ class TestFiles(AuditingTest):
     def test_two_exports_do_not_meet(self) -> None:
         """However alike two names are, each has its file."""
         scripts = [self.make(name)[0] for name in ("Old Edda", "Old-Eda")]
-        paths = [self.data(operations.export_audit(script))["path"] for script in scripts]
+        paths = [plain_data(operations.export_audit(script))["path"] for script in scripts]
         assert 2 == len(set(paths))
         for path in paths:
             assert self.folder.resolve() in Path(path).resolve().parents
@@ -390,7 +377,7 @@ class TestFiles(AuditingTest):
         self.ask("whisper Ada = hello", whispers("Good evening again."))
         keeps = {"archive_folder": str(self.folder), "keep_events": 5}
         with override_settings(EVENNIA_AI_AUDIT_CONFIG=keeps):
-            found = self.data(operations.archive_audit(self.ada_script, by="Tom"))
+            found = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
         assert 100 == found["count"]
         assert self.folder in Path(found["path"]).parents
         entry = self.log()["entries"][0]
@@ -404,5 +391,5 @@ class TestFiles(AuditingTest):
 
     def test_nothing_to_archive(self) -> None:
         """Is no mistake."""
-        found = self.data(operations.archive_audit(self.ada_script, by="Tom"))
+        found = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
         assert ("", 0) == (found["path"], found["count"])

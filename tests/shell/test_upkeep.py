@@ -17,7 +17,7 @@ from evennia_ai.operations.turns import explaining
 from evennia_ai.runtime import services, state
 from tests.recorded import record_of
 from tests.shell.listening import HearingTest
-from tests.shell.support import as_data, whispers
+from tests.shell.support import as_data, plain_data, whispers
 
 NOOP = completion(None, ("noop", {}))
 FLAKY = RuntimeError("no route to 10.0.0.1")
@@ -30,14 +30,6 @@ class UpkeepTest(HearingTest):
         """Nothing is on record yet."""
         super().setUp()
         self.recorded = record_of(self)
-
-    def data(self, result: Any) -> dict[str, Any]:
-        """What a program reads: it is plain JSON."""
-        assert result.ok, result.message
-        data = as_data(result)
-        plain: dict[str, Any] = json.loads(json.dumps(data))
-        assert plain == data
-        return plain
 
     def game_breaker(self) -> Any:
         """The breaker of the model."""
@@ -60,7 +52,7 @@ class TestBreakers(UpkeepTest):
     def rows(self) -> dict[str, dict[str, Any]]:
         """All breakers, by name."""
         return {
-            row["name"]: row for row in self.data(control.breakers(self.ada_script))["breakers"]
+            row["name"]: row for row in plain_data(control.breakers(self.ada_script))["breakers"]
         }
 
     def test_they_say_whose_they_are(self) -> None:
@@ -68,7 +60,7 @@ class TestBreakers(UpkeepTest):
         assert {"tool:look": "assistant", "llm:scripted": "game"} == {
             name: row["scope"] for name, row in self.rows().items()
         }
-        game = self.data(control.breakers(None))["breakers"]
+        game = plain_data(control.breakers(None))["breakers"]
         assert ["llm:scripted"] == [row["name"] for row in game]
 
     def test_an_open_one(self) -> None:
@@ -116,7 +108,7 @@ class TestBreakers(UpkeepTest):
 
     def test_it_can_be_looked_up_first(self) -> None:
         """To know which right a reset needs."""
-        assert "game" == self.data(control.find_breaker(self.ada_script, "LLM:scripted"))["scope"]
+        assert "game" == plain_data(control.find_breaker(self.ada_script, "LLM:scripted"))["scope"]
 
     def test_an_unknown_name(self) -> None:
         """Those that are near are named, else some; none is made by asking."""
@@ -138,7 +130,7 @@ class TestUsage(UpkeepTest):
 
     def test_nothing_yet(self) -> None:
         """All is 0."""
-        found = self.data(caps.usage(self.ada_script))
+        found = plain_data(caps.usage(self.ada_script))
         assert ({}, [], []) == (found["tools"], found["executions"], found["by_player"])
         assert {0} == {n for total in found["totals"].values() for n in total.values()}
         assert {"attempted": 0, "completed": 0, "failed": 0} == found["tasks"]
@@ -149,7 +141,7 @@ class TestUsage(UpkeepTest):
         body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
         self.ask("whisper Ada = hello", json.dumps(body).encode())
         result = caps.usage(self.ada_script)
-        found = self.data(result)
+        found = plain_data(result)
         for span in ("today", "month", "ever"):
             total = found["totals"][span]
             assert (1, 0, 70, 30, 100) == tuple(
@@ -167,7 +159,7 @@ class TestUsage(UpkeepTest):
 
     def test_caps(self) -> None:
         """How each stands, and when it begins anew."""
-        rows = self.data(caps.usage(self.ada_script))["budget"]["standings"]
+        rows = plain_data(caps.usage(self.ada_script))["budget"]["standings"]
         found = {row["name"]: row for row in rows}
         assert 1_500_000 == found["tokens_per_day"]["cap"]
         assert "1970-01-02T00:00:00+00:00" == found["tokens_per_day"]["resets_at"]
@@ -185,7 +177,7 @@ class TestUsage(UpkeepTest):
             "tasks_failed": 1,
         }
         state.write(self.ada_script, metrics=metrics, execution_log=calls)
-        found = self.data(caps.usage(self.ada_script))
+        found = plain_data(caps.usage(self.ada_script))
         assert {"calls": 3, "errors": 0, "ms": 40} == found["tools"]["say"]
         assert {"calls": 1, "errors": 1, "ms": 7} == found["tools"]["look"]
         assert {"attempted": 2, "completed": 1, "failed": 1} == found["tasks"]
@@ -207,7 +199,7 @@ class TestHeard(UpkeepTest):
 
     def heard_rows(self, **options: Any) -> dict[str, Any]:
         """What a program reads."""
-        return self.data(explaining.heard(self.ada_script, **options))
+        return plain_data(explaining.heard(self.ada_script, **options))
 
     def test_a_message(self) -> None:
         """The same facts as `assistant why` tells."""

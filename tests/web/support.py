@@ -13,12 +13,10 @@ from django.test import Client
 from django.test.utils import override_settings
 from django.urls import reverse
 from evennia.accounts.models import AccountDB
-from evennia.utils import create
 
 from evennia_ai.web.rows import APP_NAME
-from tests.shell.support import ShellTest
+from tests.shell.support import ShellTest, account_with
 
-PASSWORD = "lanterns-are-bright"
 BACKEND = "evennia.web.utils.backends.CaseInsensitiveModelBackend"
 # As the game has it: Evennia's test classes bring a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
@@ -36,7 +34,6 @@ class WebTest(ShellTest):
         people: accounts by what they may: "owner", "controller", "builder", "player", "guest".
     """
 
-    built_by = (*ShellTest.built_by, "person")
     _people: ClassVar[dict[str, int]]
 
     @classmethod
@@ -44,11 +41,11 @@ class WebTest(ShellTest):
         """Accounts of every right."""
         super().build_once(builder)
         made = {
-            "owner": builder.person("Astrid", "Admin"),
-            "controller": builder.person("Berit", "Builder"),
-            "builder": builder.person("Bo", "Builder"),
-            "player": builder.person("Pia", "Player"),
-            "guest": builder.person("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
+            "owner": account_with("Astrid", "Admin"),
+            "controller": account_with("Berit", "Builder"),
+            "builder": account_with("Bo", "Builder"),
+            "player": account_with("Pia", "Player"),
+            "guest": account_with("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
         }
         cls._people = {who: account.pk for who, account in made.items()}
 
@@ -59,13 +56,6 @@ class WebTest(ShellTest):
         self.clients: dict[str, Client] = {}
         berit = self.people["controller"]
         self.ada.locks.add(f"ai_control:perm(Admin) or pid({berit.id}) or id({berit.id})")
-
-    def person(self, name: str, permission: str, kind: str | None = None) -> Any:
-        """An account with one permission."""
-        account = create.create_account(name, "", PASSWORD, typeclass=kind)
-        account.permissions.clear()
-        account.permissions.add(permission)
-        return account
 
     def client_of(self, who: str) -> Client:
         """The one browser of somebody; "anonymous" is nobody."""

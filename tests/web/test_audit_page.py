@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
@@ -19,6 +17,7 @@ from evennia_ai.operations.files import exports
 from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
+from tests.shell.support import archive_folder
 from tests.web.support import WebTest, intruders, text_of
 
 
@@ -28,12 +27,7 @@ class AuditPages(WebTest):
     def setUp(self) -> None:
         """Archives go where nobody misses them."""
         super().setUp()
-        folder = TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        keeps = override_settings(EVENNIA_AI_AUDIT_CONFIG={"archive_folder": folder.name})
-        keeps.enable()
-        self.addCleanup(keeps.disable)
+        self.folder = archive_folder(self)
 
     def change(self, by: str, **values: Any) -> None:
         """Somebody sets something."""

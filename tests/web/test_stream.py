@@ -22,8 +22,8 @@ from evennia_ai.web.stream import (
     MOST_OF_AN_ACCOUNT,
     Streams,
 )
-from tests.shell.support import whispers
-from tests.web.support import PASSWORD, WebTest
+from tests.shell.support import PASSWORD, whispers
+from tests.web.support import WebTest
 
 TURNS = 30
 # As the game has it: Evennia's test classes bring a list of their own.
