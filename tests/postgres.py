@@ -26,6 +26,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.profiles import IS_THOROUGH
+
 # A server whose user may create databases, as JSON: {"HOST": ..., "PORT": ..., "USER": ...}.
 NAMED = "EVENNIA_AI_TEST_POSTGRES"
 # "postgresql": the database of every test is on that server.
@@ -50,7 +52,7 @@ def is_default() -> bool:
 
 def is_sampled() -> bool:
     """True where PostgreSQL is asked once of each kind what it has no part in; not in `proof`."""
-    return is_default() and os.environ.get("EVENNIA_AI_TEST_PROFILE") != "thorough"
+    return is_default() and not IS_THOROUGH
 
 
 def is_installed() -> bool:

@@ -81,17 +81,18 @@ def components(rows: Iterable[Row]) -> dict[str, Any]:
     wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
     wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds if kind is not None]
     _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
+    return {**_sentences(), **made.get("$defs", {})}
+
+
+def _sentences() -> dict[str, Any]:
     return {
-        **{
-            name: {
-                "type": "object",
-                "description": whole,
-                "properties": {field: {"type": "string", "description": told}},
-                "required": [field],
-            }
-            for field, (name, whole, told) in SENTENCES.items()
-        },
-        **made.get("$defs", {}),
+        name: {
+            "type": "object",
+            "description": whole,
+            "properties": {field: {"type": "string", "description": told}},
+            "required": [field],
+        }
+        for field, (name, whole, told) in SENTENCES.items()
     }
 
 

@@ -50,11 +50,7 @@ class CmdAiInteract(StaffCommand):
         if word == TEST:
             self._test(script, more)
         elif word in SWITCHES and not more:
-            if self.may("configure", script):
-                changed = changing.update_settings(
-                    script, {"interaction_enabled": SWITCHES[word]}, by=self.by
-                )
-                self.show(changed)
+            self._switch(script, SWITCHES[word])
         elif word:
             self.show_how(f"aiinteract knows no {rest!r}.")
         else:
@@ -69,6 +65,11 @@ class CmdAiInteract(StaffCommand):
         else:
             result = hearing.judge(script, self.caller, words)
         self.show(result)
+
+    def _switch(self, script: AssistantScript, is_on: bool) -> None:
+        if self.may("configure", script):
+            changed = changing.update_settings(script, {"interaction_enabled": is_on}, by=self.by)
+            self.show(changed)
 
     def _show(self, script: AssistantScript) -> None:
         if not self.may("events", script):

@@ -189,13 +189,16 @@ class OverviewWords(WordCommand):
         if self.is_staff:
             self._list("")
         else:
-            here = [s for s in operations.list_assistants() if self.is_here(s)]
-            if not here:
-                self.msg("No assistant is here. More: help assistant")
-            for name in (literal(self.name_of(script)) for script in here):
-                self.msg(
-                    f"{name} is here, an AI. To talk: whisper {name} = hello, or say @{name} hello"
-                )
+            self._who_is_here()
+
+    def _who_is_here(self) -> None:
+        here = [s for s in operations.list_assistants() if self.is_here(s)]
+        if not here:
+            self.msg("No assistant is here. More: help assistant")
+        for name in (literal(self.name_of(script)) for script in here):
+            self.msg(
+                f"{name} is here, an AI. To talk: whisper {name} = hello, or say @{name} hello"
+            )
 
     def _list(self, rest: str) -> None:
         if not (self.may("list") and self.nothing_more(rest)):

@@ -110,14 +110,17 @@ class UpkeepWords(WordCommand):
         verb, _, name = rest.partition(" ")
         if not verb:
             if self.may("show breakers", script):
-                rows = control.breakers(script).data.breakers
-                head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
-                table = aligned(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
-                self.show_long(table if rows else f"{script.key} has used no service yet.")
+                self._show_breakers(script)
         elif verb.casefold() == RESET and name.strip():
             self._reset_breaker(script, name.strip())
         else:
             self.show_how()
+
+    def _show_breakers(self, script: AssistantScript) -> None:
+        rows = control.breakers(script).data.breakers
+        head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
+        table = aligned(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
+        self.show_long(table if rows else f"{script.key} has used no service yet.")
 
     def _reset_breaker(self, script: AssistantScript, name: str) -> None:
         found = control.find_breaker(script, name)

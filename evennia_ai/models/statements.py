@@ -14,7 +14,7 @@ from threading import local
 from typing import Any
 
 from django.db import connections, transaction
-from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX
+from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.models import (
     BigIntegerField,
@@ -99,16 +99,16 @@ def _opened(using: str) -> CursorWrapper:
 
 
 @lru_cache(maxsize=512)
-def _with_question_marks(sql: str, *, param_names: Sequence[str] | None = None) -> str:
+def _with_question_marks(sql: str, *, param_names: None) -> str:
     """A statement with SQLite's marks, as Django makes it.
 
     Of a statement of 800 characters that takes longer than SQLite needs to run it.
 
     Args:
-        param_names: None: here all values stand in order.
+        param_names: none: here all values stand in order.
     """
-    marked: str = FORMAT_QMARK_REGEX.sub("?", sql)
-    return marked.replace("%%", "%")
+    marked: str = SQLiteCursorWrapper.convert_query(None, sql, param_names=param_names)
+    return marked
 
 
 @contextmanager

@@ -31,9 +31,9 @@ from typing import Any
 
 from tests import postgres
 from tests.crash import databases
+from tests.profiles import IS_THOROUGH
 
 LANES = 2
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 # By which moments are of one kind: before an UPDATE of a table, before a COMMIT.
 KIND_WORDS = 4
 # Later than any moment: a scene that is played whole, however many moments it has this time.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from evennia_ai.llm.check import PROBE
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
 from tests.endpoints.conftest import Caller
+from tests.profiles import IS_THOROUGH
 from tests.real_model import NEEDS_MODEL
 
 # It reads a long prompt on a processor that does other things as well.
@@ -49,7 +49,7 @@ def door(model: local.LocalModel, key: str = "", mode: str = "json") -> Endpoint
 
 
 @pytest.mark.skipif(
-    os.environ.get("EVENNIA_AI_TEST_PROFILE") != "thorough",
+    not IS_THOROUGH,
     reason="two thousand words are read for minutes: `make proof` does",
 )
 def test_check_finds_nothing_wrong(patient: Caller, model: local.LocalModel) -> None:

@@ -16,6 +16,7 @@ from tests.journeys.clients import Player
 from tests.journeys.game import UNHURRIED, Game
 from tests.journeys.lines import FAILURE
 from tests.journeys.staging import run
+from tests.profiles import IS_THOROUGH
 from tests.real_model import NEEDS_MODEL
 
 STATE_DIR = "server/.local_model"
@@ -51,7 +52,6 @@ asked.addCallbacks(end, lambda failure: speak("failed: %s" % failure.value))
 """
 
 pytestmark = [*NEEDS_MODEL]
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.schema_run import Seen, Walk, walk
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 from tests.journeys.web import API, Web
+from tests.profiles import IS_THOROUGH
 
 # No request waits for another minute; a model that hangs is none of this.
 API_CONFIG = {
@@ -67,7 +67,6 @@ EVERYBODY = OPEN | {
     ("DELETE", f"{ME}{{id}}/"),
 }
 WORKED_OUT = ("examples", "coverage")
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 
 
 @dataclass(frozen=True)

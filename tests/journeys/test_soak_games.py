@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 
 from tests import postgres
 from tests.journeys.game import ROOT
+from tests.profiles import IS_THOROUGH
 
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 # A worker that starts costs more than all that it does here; each kind of kill is there anyhow.
 MESSAGES, STARTS, KILL_EVERY_SECONDS = (120, 2, 2) if IS_THOROUGH else (60, 2, 8)
 

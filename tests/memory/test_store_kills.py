@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.memory.store_support import python
+from tests.profiles import IS_THOROUGH
 
 ROOT = Path(__file__).resolve().parents[2]
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 MOMENTS = 400 if IS_THOROUGH else 20
 # The last commit whose games have a folder of vectors.
 OLD = "1431d35f9d0829c28de4eb49425c4a3935778e55"

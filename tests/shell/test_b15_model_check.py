@@ -22,12 +22,12 @@ from hypothesis.stateful import (
 
 from evennia_ai import emergency, operations
 from tests import postgres
+from tests.profiles import IS_THOROUGH
 from tests.shell import b15_tools
 from tests.shell.b15_accounts import Listener
 from tests.shell.b15_case import WalkedCase
 from tests.shell.b15_model import BAD, EVERY, FAULTS, GOOD, STEPS
 
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 USUAL_WALKS = 400 if IS_THOROUGH else 12 if postgres.is_sampled() else 40
 WALKS = int(os.environ.get("EVENNIA_AI_WALKS", USUAL_WALKS))
 USUAL_SEED = 859_799_840  # whose walks once met a server killed while a task was waited for

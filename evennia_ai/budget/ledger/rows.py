@@ -7,7 +7,7 @@ always writes: SQLite then gives the lock at once or makes it wait, and never re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
@@ -15,6 +15,7 @@ from operator import add
 from typing import Any
 
 from django.db import connections
+from django.db.backends.utils import CursorWrapper
 from django.db.models.constants import OnConflict
 from django.db.utils import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 
@@ -159,7 +160,8 @@ class Totals:
         """
         self._learn(changes)
         if _gives_back(place.alias()):
-            read = self._change_at_once(changes)
+            told = self._change_at_once(changes, _returning_sql)
+            read = [row for run, _ in told for row in run.fetchall()]
         else:
             read = self._read(self._change_in_order(changes))
         found = {row[:5]: row[5:] for row in read}
@@ -179,24 +181,28 @@ class Totals:
         if not _gives_back(place.alias()):
             self._change_in_order(changes)
             return
+        for run, count in self._change_at_once(changes, _adding_sql):
+            if run.rowcount != count:
+                raise StaleRowsError
+
+    def _change_at_once(
+        self, changes: Changes, sql_for: Callable[[int], str]
+    ) -> Iterator[tuple[CursorWrapper, int]]:
+        """Add to rows by one statement for all that get the same, as one call's do.
+
+        In whatever order, which matters only where somebody else may lock some of them meanwhile.
+
+        Args:
+            sql_for: the statement for so many rows.
+
+        Yields:
+            The cursor after each statement, and for how many rows that was.
+        """
         run = cursor(place.alias())
         for change, accounts in changes.items():
             numbers = [self._heads[account][0] for account in accounts]
-            run.execute(_adding_sql(len(numbers)), [*change, *numbers])
-            if run.rowcount != len(numbers):
-                raise StaleRowsError
-
-    def _change_at_once(self, changes: Changes) -> list[tuple[Any, ...]]:
-        """Add to rows and read them: one statement for all that get the same, as one call's do.
-
-        In whatever order, which matters only where somebody else may lock some of them meanwhile.
-        """
-        run, read = cursor(place.alias()), []
-        for change, accounts in changes.items():
-            numbers = [self._heads[account][0] for account in accounts]
-            run.execute(_returning_sql(len(numbers)), [*change, *numbers])
-            read += run.fetchall()
-        return read
+            run.execute(sql_for(len(numbers)), [*change, *numbers])
+            yield run, len(numbers)
 
     def _change_in_order(self, changes: Changes) -> list[int]:
         """Add to rows one by one, in the order of their numbers, which it returns."""

@@ -21,8 +21,8 @@ from tests.journeys.games.table import (
     write_down,
 )
 from tests.journeys.games.visit import Kind, Visit
+from tests.profiles import IS_THOROUGH
 
-IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"
 IS_WRITING = "EVENNIA_AI_WRITE_TABLES" in os.environ
 PLAYED = [kind for kind in all_kinds() if kind.is_quick or IS_THOROUGH]
 by_name = pytest.mark.parametrize("kind", PLAYED, ids=lambda kind: kind.name)
