@@ -35,10 +35,12 @@ from evennia_ai.errors import (
     StoppedError,
 )
 from evennia_ai.llm.answer_limits import PLAIN
+from evennia_ai.llm.bridge import Bridged
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.work import ModelRequest
 
 # What a prompt may come out longer than it was estimated, before the window is full.
 WINDOW_MARGIN = 1.1
@@ -63,6 +65,7 @@ class Charged:
         name: the assistant's; "" for the game itself.
         shares: for each player who caused them ("*#3", or "" for nobody) how much is theirs.
         is_stopped: whether nothing is sent for it any more.
+        under_way: where each of its calls stands until it has ended.
     """
 
     name: str
@@ -70,9 +73,10 @@ class Charged:
     config: BudgetConfig
     clock: Callable[[], float]
     is_stopped: Callable[[], bool]
+    under_way: set[ModelRequest] = field(default_factory=set)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class MeteredPayment:
     """One call of an account, attempt by attempt.
 
@@ -89,6 +93,7 @@ class MeteredPayment:
     spent: MoneySpent = field(default_factory=MoneySpent)
     _held: list[ledger.Reservation] = field(default_factory=list)
     _sent_to: str | None = None
+    _answer: Deferred[bytes] | None = None
 
     def hold(self) -> None:
         """Reserve what an attempt may need, if that is not done.
@@ -121,6 +126,15 @@ class MeteredPayment:
         self.hold()
         self._sent_to = model
         return sum(reservation.estimate.usage.completion_tokens for reservation in self._held)
+
+    def sent(self, answer: Deferred[bytes]) -> None:
+        """See `llm.payments.Payment`."""
+        self._answer = answer
+
+    def drop(self) -> None:
+        """Close the socket of the attempt that is under way."""
+        if isinstance(self._answer, Bridged):
+            self._answer.drop()
 
     def spoil(self, error: BaseException) -> None:
         """See `llm.payments.Payment`."""
@@ -242,6 +256,8 @@ class MeteredClient:
     ) -> Reply:
         payment = self._payment(purpose, tokens, extra)
         payment.hold()
+        under_way = payment.account.under_way
+        under_way.add(payment)
         try:
             reply: Reply = await self.client.chat_completion(
                 messages, tools, payment=payment, **extra
@@ -249,6 +265,8 @@ class MeteredClient:
         except BaseException as error:
             payment.fail(error)
             raise
+        finally:
+            under_way.discard(payment)
         self._counter.note_surplus(tokens, reply.usage.prompt_tokens)
         payment.close(reply)
         return reply
@@ -274,13 +292,12 @@ class MeteredClient:
             return state.is_stopped(script)
 
         # One that was not started has no caps in memory: those that are stored are read.
-        is_running = script.work is not None
-        config = (
-            state.budget_config(script)
-            if is_running
-            else ledger.config_for(state.read(script, "budget_config"))
-        )
-        return Charged(script.key, shares, config, script.clock.seconds, is_stopped)
+        work = script.work
+        if work is None:
+            config = ledger.config_for(state.read(script, "budget_config"))
+            return Charged(script.key, shares, config, script.clock.seconds, is_stopped)
+        config, clock = state.budget_config(script), script.clock.seconds
+        return Charged(script.key, shares, config, clock, is_stopped, work.requests)
 
     def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> MeteredPayment:
         account = self._charged()

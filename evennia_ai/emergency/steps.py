@@ -99,6 +99,14 @@ def fence(script: Assistant, lockout: Lockout) -> Stopping:
     return Stopping(script, lockout)
 
 
+def hang_up(stopping: Stopping) -> None:
+    """Close the sockets of its model calls; what waits for them is cancelled by `cancel`."""
+    if (work := work_of(stopping.script)) is not None:
+        with whatever_happens("what was under way could not be broken off"):
+            for request in tuple(work.requests):
+                request.drop()
+
+
 def cancel(stopping: Stopping) -> None:
     """Cancel everything under way, in memory only."""
     script, work = stopping.script, work_of(stopping.script)

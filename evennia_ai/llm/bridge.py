@@ -173,27 +173,48 @@ def pacer_of(reactor: Reactor) -> Pacer:
     return Pacer(reactor)
 
 
-def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Deferred[T]:
+class Bridged(Deferred[T]):
+    """The outcome of a task on the asyncio loop. Cancelling it cancels the task.
+
+    Args:
+        end: cancels the task.
+    """
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        super().__init__(lambda _: end())
+        self._end = end
+        self._is_dropped = False
+
+    def drop(self) -> None:
+        """End the task now; whoever waits for its outcome is cancelled later, by the caller.
+
+        To cancel whoever waits takes many times as long, and the socket would be open meanwhile.
+        """
+        self._is_dropped = True
+        self._end()
+
+    def settle(self, done: asyncio.Task[T]) -> None:
+        """Take the outcome of the task, in the reactor thread."""
+        if self.called or self._is_dropped:  # while the outcome was on its way
+            return
+        error = CancelledError() if done.cancelled() else done.exception()
+        if error is not None:
+            self.errback(Failure(error))
+        else:
+            self.callback(done.result())
+
+
+def as_deferred(coroutine: Coroutine[Any, Any, T], reactor: Reactor) -> Bridged[T]:
     """Run a coroutine on the asyncio loop; its outcome comes back in the reactor thread."""
     tasks: list[asyncio.Task[T]] = []
     # Over the lane and in its order, so that by then there is a task to cancel.
-    deferred: Deferred[T] = Deferred(lambda _: lane().call(lambda: tasks[0].cancel()))
+    bridged: Bridged[T] = Bridged(lambda: lane().call(lambda: tasks[0].cancel()))
     pacer = pacer_of(reactor)
 
     def start() -> None:
         task = lane().task(coroutine)
         tasks.append(task)
-        task.add_done_callback(lambda done: pacer.call_from_thread(_settle, deferred, done))
+        task.add_done_callback(lambda done: pacer.call_from_thread(bridged.settle, done))
 
     lane().call(start)
-    return deferred
-
-
-def _settle(deferred: Deferred[T], done: asyncio.Task[T]) -> None:
-    error = CancelledError() if done.cancelled() else done.exception()
-    if deferred.called:  # cancelled while the outcome was on its way
-        return
-    if error is not None:
-        deferred.errback(Failure(error))
-    else:
-        deferred.callback(done.result())
+    return bridged

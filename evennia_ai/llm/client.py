@@ -339,14 +339,14 @@ class UnifiedLLMClient:
             raise NoFreeSlotError("no time was left when its turn came")
         tokens = min(call.tokens, call.payment.begin(call.name))
         try:
-            answer = await self._fitted(call.body, tokens, seconds)
+            answer = await self._fitted(call, tokens, seconds)
             return parse_reply(answer, self.tool_mode)
         # Also one that was cancelled: it was sent, and may be charged for.
         except BaseException as error:
             call.payment.spoil(error)
             raise
 
-    async def _fitted(self, body: Mapping[str, object], tokens: int, seconds: float) -> bytes:
+    async def _fitted(self, call: _Call, tokens: int, seconds: float) -> bytes:
         """Post a request; where the endpoint wants to be told the length otherwise, once more.
 
         What it refuses costs nothing.
@@ -357,7 +357,8 @@ class UnifiedLLMClient:
             sent = limit.as_body(tokens)
             left = max(0.0, ends_at - self._reactor.seconds())
             try:
-                posted = self.transport.post({**body, **sent})
+                posted = self.transport.post({**call.body, **sent})
+                call.payment.sent(posted)
                 answer: bytes = await posted.addTimeout(left, self._reactor)
                 return answer
             except DeadlineError:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred
+
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 
@@ -28,6 +30,9 @@ class Payment(Protocol):
             StoppedError: nothing is sent for the assistant any more.
         """
 
+    def sent(self, answer: Deferred[bytes]) -> None:
+        """The attempt that began last is on its way; this is its answer."""
+
     def spoil(self, error: BaseException) -> None:
         """The attempt that began last brought nothing that can be used."""
 
@@ -38,6 +43,9 @@ class Unpaid:
     def begin(self, model: str) -> int:
         """As many as the client wants."""
         return sys.maxsize
+
+    def sent(self, answer: Deferred[bytes]) -> None:
+        """Nobody ends it but whoever asked."""
 
     def spoil(self, error: BaseException) -> None:
         """There is nothing to be counted."""
@@ -62,6 +70,10 @@ class Counted:
         most = self.payment.begin(model)
         self.count()
         return most
+
+    def sent(self, answer: Deferred[bytes]) -> None:
+        """Tell the payer."""
+        self.payment.sent(answer)
 
     def spoil(self, error: BaseException) -> None:
         """Tell the payer."""

@@ -29,6 +29,7 @@ from evennia_ai.errors import NameTakenError
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations.naming import (
+    ALIAS,
     BODY_OF_ACCOUNT,
     list_assistants,
     names_of,
@@ -40,7 +41,6 @@ from evennia_ai.operations.naming import (
 )
 from evennia_ai.runtime.audience import has_assistant
 
-ALIAS = "alias"
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
 _Claims = dict[str, str]  # whose name it is, by its outline
 

@@ -11,6 +11,7 @@ from evennia.accounts.models import AccountDB
 from evennia.commands.cmdsethandler import import_cmdset
 from evennia.objects.models import ObjectDB
 from evennia.objects.objects import DefaultCharacter
+from evennia.scripts.models import ScriptDB
 from evennia.utils.search import search_script_tag
 
 from evennia_ai.agent.starting import TAG_CATEGORY, tag_of
@@ -33,6 +34,7 @@ from evennia_ai.runtime.rights import name_before as name_before
 
 ANY_TAG = "ai_assistant"
 BODY_OF_ACCOUNT = "assistant_body"
+ALIAS = "alias"  # as Evennia calls the tags that are other names
 # Aliases that Evennia makes by itself when it counts things: "two Adas".
 PLURAL = "plural_key"
 LONGEST_NAME = 60
@@ -151,11 +153,38 @@ def owner_of_name(
     Args:
         body, own: of an assistant whose own names do not count.
     """
-    for script in list_assistants():
-        is_own = script == own or (body is not None and script.obj == body)
-        if not is_own and (found := mistaken_for(plain(name), map(plain, names_of(script)))):
-            return script, found
+    seen = outline(name)
+    those = _names_by_assistant() if seen else {}
+    for number, (whose, known) in those.items():
+        is_own = (own is not None and own.pk == number) or (body is not None and body.pk == whose)
+        if not is_own and (found := next((one for one in known if outline(one) == seen), "")):
+            script = AssistantScript.objects.filter(pk=number).first()
+            if script is not None:
+                return script, plain(found)
     return None
+
+
+def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
+    """By the numbers of all assistants, in the order of their names: body and all names of each.
+
+    As rows, and two statements however many there are: each new character of a game asks.
+    """
+    tagged = {"db_tags__db_key": ANY_TAG, "db_tags__db_category": TAG_CATEGORY}
+    scripts = ScriptDB.objects.filter(**tagged)
+    rows = scripts.values_list("pk", "db_key", "db_obj_id", "db_obj__db_key")
+    found: dict[int, tuple[int | None, list[str]]] = {}
+    of_bodies: dict[int, list[str]] = {}
+    for number, key, body, of_body in sorted(rows, key=lambda row: row[1].casefold()):
+        found[number] = (body, [key])
+        if body is not None:
+            of_bodies[body] = found[number][1]
+            of_bodies[body].append(of_body)
+    bodies = ObjectDB.objects.filter(pk__in=scripts.values("db_obj_id"), db_tags__db_tagtype=ALIAS)
+    aliases = bodies.values_list("pk", "db_tags__db_key", "db_tags__db_category")
+    for body, alias, category in aliases.order_by("db_tags__id"):
+        if category != PLURAL:
+            of_bodies[body].append(alias)
+    return found
 
 
 def problem_of_owner(name: str, body: GameObject | None = None) -> str:
@@ -228,6 +257,7 @@ def _keys_like(name: str, rows: Iterable[tuple[int, str]]) -> list[int]:
     return [key for key, other in rows if seen and outline(other) == seen]
 
 
+@lru_cache(maxsize=10_000)
 def outline(name: str) -> str:
     """The outline of a name as clients show it: colours and links of the game are no part of it."""
     return skeleton(plain(name))

@@ -63,6 +63,13 @@ class Unanswered(Protocol):
         """Call it off there: the turn is void."""
 
 
+class ModelRequest(Protocol):
+    """A model call that is under way, whoever waits for it."""
+
+    def drop(self) -> None:
+        """Close its socket; who waits for it is cancelled afterwards."""
+
+
 @dataclass(slots=True)
 class Work:
     """Runtime state, rebuilt at every start.
@@ -72,6 +79,7 @@ class Work:
         stops: how many emergency stops there were, of one that was stopped already too.
         is_stopping: an emergency stop is not stored yet, or could not be; see `state.is_stopped`.
         in_flight: the Deferred of the running tick, or None.
+        requests: its model calls that are under way, of turns and of all else.
         compacting: the Deferred of a summary that is being made beside it, or None.
         running: ids of the events that the running tick answers.
         seat: the running of that tick's turn, or None.
@@ -132,6 +140,7 @@ class Work:
     given_up: set[str] = field(default_factory=set)
     epoch: int = 0
     in_flight: Any = None
+    requests: set[ModelRequest] = field(default_factory=set)
     compacting: Any = None
     is_ticking: bool = False
     stops: int = 0

@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred, gatherResults
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
-from evennia_ai.llm.bridge import all_at_once, as_deferred
+from evennia_ai.llm.bridge import Bridged, all_at_once, as_deferred
 
 
 async def _give(value: Any) -> Any:
@@ -138,3 +138,28 @@ def test_many_are_cancelled_at_once_and_have_ended_then(running_reactor: SelectR
         assert begun.acquire(timeout=10)
     blockingCallFromThread(running_reactor, cancel_all)
     assert [0, 50] == seen
+
+
+def test_a_dropped_task_has_ended_before_who_waits_for_it(running_reactor: SelectReactor) -> None:
+    """Whoever waits hears nothing of it until somebody cancels, however long that takes."""
+    begun, ended = threading.Event(), threading.Event()
+    outcomes: list[Any] = []
+    held: list[Bridged[None]] = []
+
+    def begin() -> None:
+        held.append(as_deferred(_wait(begun, ended), running_reactor))
+        held[0].addBoth(outcomes.append)
+
+    def drop() -> None:
+        with all_at_once():
+            held[0].drop()
+        assert ended.is_set()
+
+    blockingCallFromThread(running_reactor, begin)
+    assert begun.wait(10)
+    blockingCallFromThread(running_reactor, drop)
+    # What another task gives comes back after all that the first had to tell.
+    blockingCallFromThread(running_reactor, as_deferred, _give(1), running_reactor)
+    assert [] == outcomes
+    blockingCallFromThread(running_reactor, held[0].cancel)
+    assert outcomes[0].check(CancelledError)

@@ -53,6 +53,9 @@ class Counting:
         self.begun += 1
         return 1000
 
+    def sent(self, answer: Deferred[bytes]) -> None:
+        """It is on its way."""
+
     def spoil(self, error: BaseException) -> None:
         """It came to nothing."""
         self.spoilt += 1

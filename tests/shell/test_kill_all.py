@@ -61,6 +61,27 @@ class TestAll(SafetyTest):
             stop_all([self.ada_script, brass_script], "test", "Tom")
         assert {2} == set(seen)
 
+    def test_every_socket_is_closed_before_any_turn_is_unwound(self) -> None:
+        """Of all, whoever stands first: what waits behind a call takes many times as long."""
+        brass_script, _ = self.make("Brass")
+        scripts, closed = [self.ada_script, brass_script], []
+        for script in scripts:
+            self.type(self.tom, f"whisper {script.obj.key} = hello")
+            noting = mock.Mock(drop=lambda: closed.append(self.model.cancelled))
+            script.work.requests.add(noting)
+        stop_all(scripts, "test", "Tom")
+        assert [0, 0] == closed
+        assert 2 == self.model.cancelled
+
+    def test_a_call_that_ended_is_no_longer_under_way(self) -> None:
+        """Answered, failed or cancelled."""
+        self.ask("whisper Ada = hello", whispers("Hello."))
+        assert set() == self.ada_script.work.requests
+        self.type(self.tom, "whisper Ada = again")
+        assert 1 == len(self.ada_script.work.requests)
+        stop_all([self.ada_script], "test", "Tom")
+        assert set() == self.ada_script.work.requests
+
     def test_a_slot_that_is_freed_starts_nobody_who_is_stopped_next(self) -> None:
         """One call may be in flight; whoever waits for that and is not stopped has it then."""
         with mock.patch.dict(os.environ, {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1"}):

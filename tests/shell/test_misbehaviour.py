@@ -10,12 +10,14 @@ from dataclasses import replace
 
 from django.test.utils import override_settings
 
+from evennia_ai import operations
 from evennia_ai.runtime import state
 from tests.fakes.acceptance import acts, complaints
 from tests.fakes.handle import FakeModel
 from tests.shell.misbehaviour import CALLS, HEARD, SORRY, Row, does, look, said, whisper
 from tests.shell.misbehaviour_case import ASK, MisbehaviourTest
 from tests.shell.misbehaviour_texts import BODIES, BUSY, SMALL, TEXTS, TOO_LONG, WIRE, refused
+from tests.shell.support import pump
 
 
 class TestNative(MisbehaviourTest):
@@ -154,6 +156,25 @@ class TestFallback(MisbehaviourTest):
         self.other.queue(refused(403, "closed"))
         row = Row("", (refused(401, "no key"),), "llm_error", (SORRY,), "", 1, detail="closed")
         self.check(replace(row, detail="401"))
+
+
+class TestHangingUp(MisbehaviourTest):
+    """A request whose socket is closed before the turn behind it is cancelled."""
+
+    def test_the_server_sees_the_client_go_while_the_turn_waits(self) -> None:
+        """The attempt that is under way, be it the second; then a stop, and all is as ever."""
+        self.begin({"kind": "status", "status": 503, "body": "busy"}, {"kind": "hang"})
+        self.type(self.tom, ASK)
+        self.run_until(lambda: self.server.count_calls() == 2)
+        (request,) = self.ada_script.work.requests
+        request.drop()
+        (_, call) = self.server.wait_for_calls(2, closed=2)
+        assert call["is_abandoned"]
+        pump()
+        assert self.ada_script.work.in_flight is not None
+        operations.stop(self.ada_script, "test")
+        assert (None, set()) == (self.ada_script.work.in_flight, self.ada_script.work.requests)
+        self.expect_well()
 
 
 class TestTwo(MisbehaviourTest):

@@ -23,7 +23,7 @@ from evennia_ai import operations
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.errors import NameTakenError
-from evennia_ai.operations import guarding
+from evennia_ai.operations import guarding, naming
 from evennia_ai.operations.assistants.lifecycle import update_assistant
 from evennia_ai.operations.result import ProblemKind
 from tests.shell.listening import HearingTest
@@ -167,6 +167,19 @@ class TestPlayers(NamesTest):
         with self.statements() as taken:
             self.mira.location = self.room2
         assert not [query for query in taken if "ai_assistant" in query["sql"]]
+
+    def test_a_new_name_is_compared_with_all_at_once(self) -> None:
+        """Two statements, however many assistants there are, and one more for whom it is like."""
+        _, brass = self.make("Brass")
+        brass.aliases.add("The Smith")
+        self.make("Edda")
+        with self.assertNumQueries(2):
+            assert naming.owner_of_name("Zoe") is None
+        with self.assertNumQueries(3):
+            owner = naming.owner_of_name("the-5mith")
+        assert owner is not None
+        assert ("Brass", "the smith") == (owner[0].key, owner[1])
+        assert naming.owner_of_name("the-5mith", brass) is None
 
     def test_the_validator_is_in_the_list_once(self) -> None:
         """However often the app is made ready."""
