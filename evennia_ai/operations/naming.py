@@ -179,10 +179,11 @@ def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
         if body is not None:
             of_bodies[body] = found[number][1]
             of_bodies[body].append(of_body)
-    bodies = ObjectDB.objects.filter(pk__in=scripts.values("db_obj_id"), db_tags__db_tagtype=ALIAS)
-    aliases = bodies.values_list("pk", "db_tags__db_key", "db_tags__db_category")
-    for body, alias, category in aliases.order_by("db_tags__id"):
-        if category != PLURAL:
+    # All tags of them: asked for aliases, SQLite would try each alias of the game with each body.
+    tags = ObjectDB.db_tags.through.objects.filter(objectdb__in=of_bodies).order_by("pk")
+    told = ("objectdb", "tag__db_tagtype", "tag__db_category", "tag__db_key")
+    for body, kind, category, alias in tags.values_list(*told):
+        if kind == ALIAS and category != PLURAL:
             of_bodies[body].append(alias)
     return found
 
