@@ -10,7 +10,7 @@ from typing import Any
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.chain import Chain
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.monitor import SafetyMonitor
