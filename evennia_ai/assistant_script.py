@@ -128,7 +128,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             programs.take_up(self)
             remote_tasks.take_up(self)
             if state.memory_config(self).enabled and not paying.is_held(self):
-                starting.open_memory()
+                services.memory().open()  # so that no turn waits for it
             indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
