@@ -21,18 +21,17 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "4": ("a2a_client", "workers"),
     "5": ("runtime",),
     "6": ("messages", "prompts"),
-    "7": ("budget",),
+    "7": ("budget", "tasks"),
     "8": ("memory",),
     "9": ("tools",),
-    "10": ("tasks",),
-    "11": ("approvals",),
-    "12": ("emergency", "tool_execution"),
-    "13": ("agent",),
-    "14": ("assistant_account", "assistant_character", "consolidation"),
-    "15": ("assistant_script",),
-    "16": ("operations",),
-    "17": ("api", "apps", "commands", "testing", "web"),
-    "18": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+    "10": ("approvals",),
+    "11": ("emergency", "tool_execution"),
+    "12": ("agent",),
+    "13": ("assistant_account", "assistant_character", "consolidation"),
+    "14": ("assistant_script",),
+    "15": ("operations",),
+    "16": ("api", "apps", "commands", "testing", "web"),
+    "17": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
 }
 # Django finds these folders by their names: each is part of the room that it serves.
 FOUND_BY_NAME = {"management": "apps", "migrations": "models"}

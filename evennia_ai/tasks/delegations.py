@@ -14,17 +14,15 @@ from typing import Any
 from evennia_ai import audit
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.safety.limits import LimitKind
-from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
 from evennia_ai.models.keys import new_key
-from evennia_ai.runtime import audience, names, services, state
+from evennia_ai.runtime import audience, names, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import task_waits
-from evennia_ai.tasks.task_waits import REPORT, TaskWait
-from evennia_ai.tools.registry import SPECS
+from evennia_ai.tasks.task_waits import TaskWait
 
 DELEGATE = "delegate_task"
 
@@ -194,19 +192,3 @@ def is_awaited(script: Assistant, event: Event) -> bool:
     # By page and channel the player is reached, whichever character is played by now.
     asker = find_being((is_elsewhere and event.person) or event.sender_id)
     return audience.is_there(script.obj, event, asker)
-
-
-def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
-    """The tools that a turn has no use for, or must not use.
-
-    Handing on is for a pattern that allows it, reporting for a task; where nobody may notice
-    anything of a task, all that others would notice is left out.
-    """
-    may_hand_on, has_task = pattern.allows_sub_agents, turn.event.kind == TASK
-    hidden = frozenset([DELEGATE] * (not may_hand_on) + [REPORT] * (not has_task))
-    return hidden | _noticed() if task_waits.is_quiet(turn.event) else hidden
-
-
-def _noticed() -> frozenset[str]:
-    specs = services.remote_servers().beside(SPECS)
-    return frozenset(name for name, spec in specs.items() if spec.is_noticed and name != REPORT)
