@@ -184,11 +184,12 @@ def is_heard(script: Assistant, event: Event) -> bool:
 
 def is_awaited(script: Assistant, event: Event) -> bool:
     """True where whoever asked is there to hear the answer."""
-    if event.kind == OWN or script.obj is None:
+    body = script.obj
+    if event.kind == OWN or body is None:
         return True
     if event.kind == TASK:
         return is_heard(script, event)
     is_elsewhere = event.source in audience.ELSEWHERE
     # By page and channel the player is reached, whichever character is played by now.
     asker = find_being((is_elsewhere and event.person) or event.sender_id)
-    return audience.is_there(script.obj, event, asker)
+    return audience.is_there(body, event, asker)

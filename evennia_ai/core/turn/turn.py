@@ -55,6 +55,9 @@ class MoneySpent:
         self.unpriced += not is_priced
 
 
+_USUAL_CHECKS = Checks()
+
+
 def scope_of(event: str) -> str:
     """The scope of a turn, over which its limits are counted, by the id of its first event."""
     return f"task {event}"
@@ -132,7 +135,7 @@ class Turn:
     earlier_tokens: int = 0
     delegations: int = 0
     grants: dict[str, float] = field(default_factory=dict)
-    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(Checks()))
+    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(_USUAL_CHECKS))
     stopped_by: str = ""
     tick: int = 0
     began_seconds: float = 0.0
