@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
@@ -74,19 +73,6 @@ class CharacterTools:
             raise ToolError("an assistant does not act while a superuser is in its body")
         if not may(self.character, self.character, f"tool_{name}", turn, default=True):
             raise ToolError(f"you are not allowed to {name}")
-
-
-def useful(character: Character, turn: Turn, specs: Specs) -> Specs:
-    """Those of some tools that the model is to be shown now; a tool that cannot tell is shown."""
-    idle = set()
-    for name in specs:
-        tool = TOOL_REGISTRY.get(name)
-        try:
-            if not (tool is None or tool.is_always_useful or tool.is_useful(character, turn)):
-                idle.add(name)
-        except Exception:
-            logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
-    return {name: spec for name, spec in specs.items() if name not in idle}
 
 
 def _limit(spec: ToolSpec, call: ToolCall) -> float:
