@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
 
-from evennia_ai.core.hearing.mention import folded_name
+from evennia_ai.core.hearing.calling import folded_name
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.model import Part, SettingsGroup, setting
 
