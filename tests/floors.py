@@ -87,8 +87,8 @@ SMALL: dict[str, tuple[str, ...]] = {
         "operations.monitoring.database_files",
     ),
     "a noun of its own, for two who need not know each other": (
-        *("agent.specialists", "memory.keeping", "memory.notebook", "memory.projects"),
-        *("messages.thinking", "operations.monitoring.workers"),
+        *("memory.keeping", "memory.notebook", "memory.projects", "messages.thinking"),
+        "operations.monitoring.workers",
     ),
 }
 

@@ -6,7 +6,6 @@ from functools import partial
 
 from django.conf import settings
 
-from evennia_ai.agent import specialists
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.phrasing import split_persona
@@ -40,6 +39,7 @@ from evennia_ai.runtime import game_functions, services, state
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import pronouns
+from evennia_ai.tasks.delegations import told_specialists
 
 
 def context_of(turn: Turn) -> ContextType:
@@ -98,7 +98,7 @@ def scene_of(
         hears_history=not is_small(client),
         hint=hint,
         text=split_persona(text)[0] if hint else text,
-        specialists=() if is_small(client) else specialists.told(script),
+        specialists=() if is_small(client) else told_specialists(script),
         goals=tuple(goals.told(goal) for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),

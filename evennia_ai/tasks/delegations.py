@@ -1,4 +1,4 @@
-"""Tasks that are with other assistants: who waits for whom.
+"""Tasks that are with other assistants: whom they may be handed to, and who waits for whom.
 
 How such a wait ends is in `tasks.task_waits`. After a restart nobody waits: the requester's own
 event is taken again, and it decides anew.
@@ -6,25 +6,80 @@ event is taken again, and it decides anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from evennia.scripts.models import ScriptDB
+
 from evennia_ai import audit
+from evennia_ai.a2a_client.agents import RemoteSpecialist
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.safety.limits import LimitKind
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
 from evennia_ai.models.keys import new_key
-from evennia_ai.runtime import audience, names, state
+from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import task_waits
 from evennia_ai.tasks.task_waits import TaskWait
 
 DELEGATE = "delegate_task"
+MOST_TOLD, LONGEST_NAME = 20, 60
+
+
+# ---- specialists, whom tasks may be handed to --------------------------------------------------
+
+
+def specialists_here(script: Assistant, tag: str) -> list[Any]:
+    """The other assistants with a tag, of whatever category, by name."""
+    found = ScriptDB.objects.filter(
+        db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
+    ).distinct()
+    others = [other for other in found if hasattr(other, "enqueue") and other is not script]
+    return sorted(others, key=lambda other: str(other.key).casefold())
+
+
+def specialists_elsewhere(script: Assistant) -> list[RemoteSpecialist]:
+    """The agents outside the game that an assistant may ask, by name."""
+    return services.remote_specialists().of(str(script.key))
+
+
+def find_elsewhere(
+    script: Assistant, known: Sequence[Assistant], name: str | None
+) -> RemoteSpecialist | None:
+    """The agent elsewhere of a name, where the assistant may ask it and nobody here has that name.
+
+    Args:
+        known: the specialists in the game.
+    """
+    wanted = (name or "").strip().casefold()
+    if not wanted or any(str(other.key).casefold() == wanted for other in known):
+        return None
+    return next(
+        (each for each in specialists_elsewhere(script) if each.name.casefold() == wanted), None
+    )
+
+
+def told_specialists(script: Assistant) -> tuple[str, ...]:
+    """All specialists of an assistant, a line each for a model; none where it hands no tasks on."""
+    config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
+    return tuple(_lines(script, config)) if config.sub_agents_enabled else ()
+
+
+def _lines(script: Assistant, config: ExecutionConfig) -> Iterator[str]:
+    for other in specialists_here(script, config.delegate_assistant_tag)[:MOST_TOLD]:
+        yield one_line(str(other.key), LONGEST_NAME)
+    for agent in specialists_elsewhere(script)[:MOST_TOLD]:
+        yield agent.told()
+
+
+# ---- who waits for whom ------------------------------------------------------------------------
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
