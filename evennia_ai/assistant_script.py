@@ -45,7 +45,6 @@ from evennia_ai.core.turn.autonomy import Skip, may_tick
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError, NobodyListensError, StaleEpochError
-from evennia_ai.llm.client import Generation
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
@@ -128,7 +127,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             programs.take_up(self)
             remote_tasks.take_up(self)
             if state.memory_config(self).enabled and not paying.is_held(self):
-                starting.open_memory()
+                services.memory().open()  # so that no turn waits for it
             indexing.soon(self)
         self.ndb.circuit_breaker_registry = self.work.breakers
         self.ndb.tool_cache = self.work.tool_cache
@@ -287,16 +286,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         Raises:
             ConfigurationError: what is set does not fit together.
         """
-        generation = Generation(
-            temperature=state.read(self, "llm_temperature"),
-            top_p=state.read(self, "llm_top_p"),
-            max_tokens=state.read(self, "llm_max_tokens"),
-            reasoning_effort=state.read(self, "llm_reasoning_effort"),
-            extra=state.read(self, "llm_extra_params"),
-        )
-        game, own = services.endpoint(), state.read(self, "llm_fallback_models")
-        first = preparation.endpoint_of(self, game)
-        return services.pool().client(first, generation, services.fallbacks(own, first, game))
+        return preparation.client_of(self)
 
     def _skips(self) -> Skip | None:
         work = self.work

@@ -17,6 +17,7 @@ from evennia_ai import approvals
 from evennia_ai.approvals.checkpoints import TurnLimits
 from evennia_ai.budget.metering import TurnModel
 from evennia_ai.core.hearing.audience import WAYS, may_leave
+from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.staleness import PAGE
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.react import Stop
@@ -44,10 +45,11 @@ from evennia_ai.resilience import RetryConfig
 from evennia_ai.runtime import ability, services, signals, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import kinds_of_locks
-from evennia_ai.tasks import delegations
+from evennia_ai.tasks import delegations, task_waits
 from evennia_ai.tools import REGISTRY, CharacterTools
 from evennia_ai.tools.leaving import Guard
 from evennia_ai.tools.moments import Moments, can_be_paged
+from evennia_ai.tools.registry import SPECS
 from evennia_ai.tools.running import RemoteTools
 from evennia_ai.tools.schema import arguments_problem
 from evennia_ai.tools.showing import is_by_need, shown
@@ -168,7 +170,7 @@ def offered(
     is_grounded: bool,
 ) -> Toolbox:
     """Those of some tools that one turn has, behind the gate; the arguments are `toolbox`'s."""
-    hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
+    hidden = _hidden(script, turn, pattern)
     # Stage directions in what it says are posed only where it may pose.
     turn.may_emote = "emote" not in hidden and pattern.offers(REGISTRY["emote"].spec)
     tools = Offered(tools, pattern, hidden)
@@ -183,8 +185,26 @@ def offered(
 
 def _offers(script: Assistant, turn: Turn, pattern: ExecutionPattern, name: str) -> bool:
     """True where a tool is on offer in a turn, whether the model is shown it or not."""
-    hidden = _forbidden(script.obj) | delegations.unavailable(turn, pattern)
+    hidden = _hidden(script, turn, pattern)
     return name not in hidden and pattern.offers(REGISTRY[name].spec)
+
+
+def _hidden(script: Assistant, turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
+    """The tools that a turn has no use for, or must not use.
+
+    Handing on is for a pattern that allows it, reporting for a task; where nobody may notice
+    anything of a task, all that others would notice is left out.
+    """
+    hidden = set(_forbidden(script.obj))
+    if not pattern.allows_sub_agents:
+        hidden.add(delegations.DELEGATE)
+    if turn.event.kind != TASK:
+        hidden.add(task_waits.REPORT)
+    elif task_waits.is_quiet(turn.event):
+        every = services.remote_servers().beside(SPECS)
+        hidden |= {name for name, spec in every.items() if spec.is_noticed}
+        hidden.discard(task_waits.REPORT)
+    return frozenset(hidden)
 
 
 def _forbidden(body: GameObject) -> frozenset[str]:

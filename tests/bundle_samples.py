@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai.operations.bundles import file
 from evennia_ai.operations.bundles import parts as bundle_parts
-from evennia_ai.runtime.portions import finish
+from evennia_ai.runtime.game_thread import finish
 
 
 def empty(name: str = "Edda") -> bytes:

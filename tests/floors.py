@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,18 +21,17 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "4": ("a2a_client", "workers"),
     "5": ("runtime",),
     "6": ("messages", "prompts"),
-    "7": ("budget",),
+    "7": ("budget", "tasks"),
     "8": ("memory",),
     "9": ("tools",),
-    "10": ("tasks",),
-    "11": ("approvals",),
-    "12": ("emergency", "tool_execution"),
-    "13": ("agent",),
-    "14": ("assistant_account", "assistant_character", "consolidation"),
-    "15": ("assistant_script",),
-    "16": ("operations",),
-    "17": ("api", "apps", "commands", "testing", "web"),
-    "18": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
+    "10": ("approvals",),
+    "11": ("emergency", "tool_execution"),
+    "12": ("agent",),
+    "13": ("assistant_account", "assistant_character", "consolidation"),
+    "14": ("assistant_script",),
+    "15": ("operations",),
+    "16": ("api", "apps", "commands", "testing", "web"),
+    "17": (PACKAGE,),  # the front door, for other games; nobody inside goes through it
 }
 # Django finds these folders by their names: each is part of the room that it serves.
 FOUND_BY_NAME = {"management": "apps", "migrations": "models"}
@@ -63,6 +62,35 @@ LOCAL_IMPORTS = {
 }
 OPTIONAL_THIRD_PARTIES = ("mcp", "tiktoken", "xllamacpp")
 OUTSIDE = ("benchmarks", "server", "tests", "world")  # not installed with the package
+
+# Modules of so few lines are read faster in their neighbour, unless there is a reason. Packages are
+# doors to what is in them, and need none.
+FEW_LINES = 60
+SMALL: dict[str, tuple[str, ...]] = {
+    "Django, Evennia or a setting finds it by its name": (
+        *("api.mcp.service", "api.sessions", "assistant_account", "management.commands.ai_ledger"),
+        *("memory_store.qdrant_server", "tools.sleep", "web.site", "web.urls"),
+    ),
+    "a program, which is run by its path": ("mcp.tether",),
+    "a table, each of which says who fills it": (
+        *("models.access_token", "models.card_file", "models.question", "models.tool_pin"),
+    ),
+    "a page, a command, a night's step: one of many alike": (
+        *("commands.address", "consolidation.scoring", "web.pages.live", "web.pages.questions"),
+    ),
+    "rooms or packages that must not know each other share it": (
+        *("core.hearing.staleness", "core.text.web_addresses", "core.text.words", "models.keys"),
+        *("runtime.ability", "runtime.asked", "runtime.assistant", "runtime.fence"),
+    ),
+    "the one that touches a database, a disk or the system, beside those that do not": (
+        *("budget.ledger.processes", "llm.local.logfile", "mcp.pin_store"),
+        "operations.monitoring.database_files",
+    ),
+    "a noun of its own, for two who need not know each other": (
+        *("memory.keeping", "memory.notebook", "memory.projects", "messages.thinking"),
+        "operations.monitoring.workers",
+    ),
+}
 
 UNPLACED = "a new room is placed on a floor before it is furnished"
 
@@ -136,6 +164,22 @@ def find_unplaced(modules: Mapping[str, str]) -> list[str]:
     """Rooms that stand on no floor."""
     rooms = {room_of(module) for module in modules}
     return [f"{room}: {UNPLACED}" for room in sorted(rooms - set(LEVELS))]
+
+
+def find_small(sources: Mapping[str, str], packages: Collection[str]) -> list[str]:
+    """Modules of few lines that have no reason for it, and reasons that nobody needs any more."""
+    small = {
+        module.removeprefix(f"{PACKAGE}.")
+        for module, source in sources.items()
+        if len(source.splitlines()) < FEW_LINES
+        and module not in packages
+        and ".migrations." not in module
+    }
+    given = [name for names in SMALL.values() for name in names]
+    return [
+        *(f"{name} is small: put it into its neighbour" for name in sorted(small - set(given))),
+        *(f"{name} is not small, or not there" for name in sorted(set(given) - small)),
+    ]
 
 
 def find_climbs(modules: Mapping[str, str]) -> list[str]:

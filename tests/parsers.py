@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from evennia_ai.core.hearing import calling, mention
+from evennia_ai.core.hearing import calling
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory import extraction, forgetting, importance, journal, portraits
 from evennia_ai.core.safety import audit_events, guidelines, persona
@@ -203,11 +203,11 @@ PARSERS: dict[str, Parser] = {
     "core.forgetting.summary_without": lambda t: forgetting.summary_without(
         t[: compaction.LONGEST_SUMMARY] + " Ada", _NAME
     ),
-    "core.mention.is_addressed": lambda t: mention.is_addressed(t, ("Ada",)),
+    "core.calling.is_addressed": lambda t: calling.is_addressed(t, ("Ada",)),
     "core.calling.call_of": lambda t: calling.call_of(t, ("Ada",)),
     "core.calling.is_named": lambda t: calling.is_named(t, ("Ada",)),
     "core.calling.is_for_another": lambda t: calling.is_for_another(t, ("Ada",), ("Tom",)),
-    "core.mention.without_address": lambda t: mention.without_address(t, ("Ada",)),
+    "core.calling.without_address": lambda t: calling.without_address(t, ("Ada",)),
     "core.tokens.estimate": tokens.estimate,
     "core.audit_events.storable": lambda t: audit_events.storable({"text": t}),
     "core.projects.key_of": projects.key_of,

@@ -136,6 +136,15 @@ def test_every_room_has_one_place() -> None:
     assert sorted(set(rooms)) == sorted(rooms)
 
 
+def test_a_small_module_has_a_reason() -> None:
+    """What has few lines stands in its neighbour, or the table says why it does not."""
+    packages = {name.rpartition(".")[0] for name in MODULES}
+    assert [] == floors.find_small(MODULES, packages)
+    alone = f"{floors.PACKAGE}.core.text.alone"
+    complaint = "core.text.alone is small: put it into its neighbour"
+    assert [complaint] == floors.find_small({**MODULES, alone: "import json"}, packages)
+
+
 def test_import_linter_has_the_same_plan() -> None:
     """The floors in setup.cfg, which import-linter reads, are the floors of the table."""
     config = configparser.ConfigParser()

@@ -20,11 +20,10 @@ from evennia_ai.agent.ear_settings import ear_for, read_ear
 from evennia_ai.agent.failure_notices import cooling_line
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints, holding
+from evennia_ai.core.hearing.calling import without_address
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event, joins, talk_of
-from evennia_ai.core.hearing.mention import without_address
-from evennia_ai.core.hearing.overheard import Overheard
-from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard
+from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard, Overheard
 from evennia_ai.core.hearing.rate_limits import Admission
 from evennia_ai.core.safety.limits import LIMITS, Decision, LimitKind, denial_text
 from evennia_ai.core.settings.safety import Oversize

@@ -13,7 +13,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai import audit
-from evennia_ai.agent import remote_delegating, report_summary, specialists
+from evennia_ai.agent import remote_delegating, report_summary
 from evennia_ai.agent.delegation_limits import denial, pass_limits
 from evennia_ai.agent.queueing import cooling_seconds
 from evennia_ai.approvals import checkpoints
@@ -63,8 +63,8 @@ async def delegate_task(
     words = cut_at_sentence(strip_control(task).strip(), LONGEST_TASK)
     if not words:
         raise ToolError("say in words what is to be done")
-    known = specialists.in_game(script, config.delegate_assistant_tag)
-    if (agent := specialists.find_elsewhere(script, known, specialist)) is not None:
+    known = delegations.specialists_here(script, config.delegate_assistant_tag)
+    if (agent := delegations.find_elsewhere(script, known, specialist)) is not None:
         return await remote_delegating.hand_on(script, turn, agent, words, config)
     delegate = _choose(script, turn, known, specialist)
     await pass_limits(script, turn, config)
@@ -117,7 +117,7 @@ def _choose(
     Raises:
         ToolError: there is none, or it cannot take a task.
     """
-    elsewhere = (agent.name for agent in specialists.elsewhere(script))
+    elsewhere = (agent.name for agent in delegations.specialists_elsewhere(script))
     names = ", ".join([*(str(other.key) for other in known), *elsewhere]) or "none"
     if name and name.strip().casefold() == str(script.key).casefold():
         raise ToolError(f"you cannot hand a task to yourself; specialists are: {names}")

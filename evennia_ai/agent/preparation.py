@@ -6,7 +6,6 @@ from functools import partial
 
 from django.conf import settings
 
-from evennia_ai.agent import specialists
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.phrasing import split_persona
@@ -27,6 +26,7 @@ from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm import local
+from evennia_ai.llm.client import Generation
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
@@ -35,10 +35,11 @@ from evennia_ai.memory.recalling import NOTHING, Recalled
 from evennia_ai.prompts import Scene, facts_of, stage
 from evennia_ai.prompts.placeholders import check_macros
 from evennia_ai.prompts.registry import PromptRegistry
-from evennia_ai.runtime import game_functions, state
+from evennia_ai.runtime import game_functions, services, state
 from evennia_ai.runtime import goals as stored_goals
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import pronouns
+from evennia_ai.tasks.delegations import told_specialists
 
 
 def context_of(turn: Turn) -> ContextType:
@@ -97,7 +98,7 @@ def scene_of(
         hears_history=not is_small(client),
         hint=hint,
         text=split_persona(text)[0] if hint else text,
-        specialists=() if is_small(client) else specialists.told(script),
+        specialists=() if is_small(client) else told_specialists(script),
         goals=tuple(goals.told(goal) for goal in goals.top(stored_goals.of(script))),
         notes=recalled.notes,
         facts=lambda: facts_of(script.obj, modes.hour(script)),
@@ -112,6 +113,24 @@ def endpoint_of(script: Assistant, game: Endpoint) -> Endpoint:
     """
     provider, model = state.read(script, "llm_provider"), state.read(script, "llm_model")
     return from_provider(provider, model, game)
+
+
+def client_of(script: Assistant) -> Client:
+    """A client for an assistant's model, and for those that stand in when it fails.
+
+    Raises:
+        ConfigurationError: what is set does not fit together.
+    """
+    generation = Generation(
+        temperature=state.read(script, "llm_temperature"),
+        top_p=state.read(script, "llm_top_p"),
+        max_tokens=state.read(script, "llm_max_tokens"),
+        reasoning_effort=state.read(script, "llm_reasoning_effort"),
+        extra=state.read(script, "llm_extra_params"),
+    )
+    game, own = services.endpoint(), state.read(script, "llm_fallback_models")
+    first = endpoint_of(script, game)
+    return services.pool().client(first, generation, services.fallbacks(own, first, game))
 
 
 def is_small(client: Client) -> bool:

@@ -7,13 +7,11 @@ and Django compiles each of these statements anew, which takes longer than all e
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakSet
 
 from django.db.models import Prefetch, prefetch_related_objects
 from evennia.typeclasses.tags import Tag
 
 from evennia_ai.agent.holders import NearBody
-from evennia_ai.memory_store.service import MemoryService
 from evennia_ai.runtime import services
 from evennia_ai.runtime.attributes import load_together
 
@@ -22,7 +20,6 @@ TAG_CATEGORY, TAG_PREFIX = "system", "ai_assistant:"
 PORTION = 200
 _TAGS = "tags_ahead"
 _Typeclass: Any = object  # where the class stands there is one behind it
-_OPENING: WeakSet[MemoryService] = WeakSet()
 
 
 def tag_of(key: str) -> str:
@@ -70,12 +67,3 @@ def has_tag(script: Any) -> bool:
         found = script.db_tags.filter(db_category=TAG_CATEGORY, db_key__startswith=TAG_PREFIX)
         return bool(found.exists())
     return bool(tags)
-
-
-def open_memory() -> None:
-    """Open the store now, so that no turn waits for it; once, however many start."""
-    service = services.memory()
-    if service.is_open or service in _OPENING:
-        return
-    _OPENING.add(service)
-    service.open().addBoth(lambda _: _OPENING.discard(service))

@@ -109,18 +109,6 @@ def insert(assistant: int, rows: list[MessageTrace]) -> None:
         statements.insert(TracedMessage, ("assistant", *COLUMNS), made)
 
 
-def both(first: ExtraWrites | None, second: ExtraWrites | None) -> ExtraWrites | None:
-    """Two writes as one."""
-    if first is None or second is None:
-        return first or second
-
-    def write() -> None:
-        first()
-        second()
-
-    return write
-
-
 def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
     """The rows of an assistant that are not too old, whether those are gone or not.
 

@@ -43,6 +43,7 @@ from evennia_ai.memory.consent import holds_unwanted
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import signals, state, turns
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.state import ExtraWrites
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
@@ -113,13 +114,11 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     # Asked at the end: somebody may have withdrawn consent while the model thought.
     turn.is_unkept = holds_unwanted(script, turn)
     remembered = episodes.of_turn(script, turn, stop)
-    traced = tracing.both(remembered.write, tracing.of_turn(script, turn, stop))
+    traced = tracing.of_turn(script, turn, stop)
     # The ends of paid calls ride along: one commit a turn in place of two.
     with ledger.store().riding() as ended:
-        extra_writes, errors = tracing.both(traced, ended), judged.errors
-        turns.settle(
-            script, turn, stop, consecutive_errors=errors, extra_writes=extra_writes, **also
-        )
+        writes, errors = _all_of(remembered.write, traced, ended), judged.errors
+        turns.settle(script, turn, stop, consecutive_errors=errors, extra_writes=writes, **also)
     # After the commit: what was rolled back must get no vector.
     remembered.index()
     tracing.tidy(script)
@@ -137,6 +136,17 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     empty_queue(script, turn, stop)
     # Last, since a lockout gives back all that waits, and the turn has to be closed by then.
     _follow(script, turn, stop, judged)
+
+
+def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
+    """Some writes as one, in this order; None where there are none."""
+    wanted = [write for write in writes if write is not None]
+
+    def write() -> None:
+        for each in wanted:
+            each()
+
+    return write if wanted else None
 
 
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:

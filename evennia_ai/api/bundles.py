@@ -24,7 +24,7 @@ from evennia_ai.operations.bundles import reading, writing
 from evennia_ai.operations.bundles.parts import Bundle
 from evennia_ai.operations.bundles.writing import moving
 from evennia_ai.operations.result import ProblemKind, note
-from evennia_ai.runtime.portions import Steps
+from evennia_ai.runtime.game_thread import Steps
 
 TAG = "Moving"
 MOST_SENT = 16_000_000

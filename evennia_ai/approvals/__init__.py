@@ -7,12 +7,19 @@ under a number, put to each person one at a time, and answered, dropped or outli
 
 from evennia_ai.approvals.calls import ask_about_call
 from evennia_ai.approvals.ending import claim, discard_all, discard_of, drop, give
-from evennia_ai.approvals.older import move_in
 from evennia_ai.approvals.people import asked_are_here, may_answer
 from evennia_ai.approvals.presence import take_up, watch, withdraw_moot
 from evennia_ai.approvals.requesting import ask
 from evennia_ai.approvals.settling import call_of, close_call, notice, settled
-from evennia_ai.approvals.store import find, forget, pending, remove_all, stored, why_closed
+from evennia_ai.approvals.store import (
+    find,
+    forget,
+    move_in,
+    pending,
+    remove_all,
+    stored,
+    why_closed,
+)
 from evennia_ai.approvals.telling import as_seen
 from evennia_ai.approvals.waits import start_anew
 

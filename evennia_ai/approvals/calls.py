@@ -1,24 +1,40 @@
-"""Questions before a dangerous call: asked once, and the call is run later by hand, on a yes."""
+"""Questions before a dangerous call: asked once, and the call is run later by hand, on a yes.
+
+People are told whose tool it is, with what it is called, and what a yes does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 
 from evennia_ai.approvals import store, telling
-from evennia_ai.approvals.describing import consequences, describe_call
 from evennia_ai.approvals.people import right_for, who_may_allow
 from evennia_ai.approvals.presence import look_later
+from evennia_ai.core.hearing.audience import WAYS, listener, may_leave
+from evennia_ai.core.memory.recollection import person_audience
+from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.questions import TOOL_PREFIX, ApprovalRequest, Question
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.executions import shown
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ToolError
+from evennia_ai.mcp.servers import RemoteServers
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 from evennia_ai.tools import REGISTRY
 
 MOST_OPEN = 20
+MOST_SHOWN, MOST_VALUE = 240, 120
+MOST_NAME = 64
+MOST_INSIDE = 10
+# What a terminal would take for colour; markup of the game's is shown as the text that it is.
+_COLOUR = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 
 def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
@@ -74,3 +90,51 @@ def _question(script: Assistant, turn: Turn, call: ToolCall, people: Sequence[Be
         call={"tool": call.name, "arguments": dict(call.arguments)},
         event=turn.event.as_stored(),
     )
+
+
+def describe_call(
+    turn: Turn, call: ToolCall, people: Sequence[Being], servers: RemoteServers
+) -> str:
+    """A call in one line: whose tool it is, and with what; no words that not all of them may know.
+
+    What is cut says how long it is, so that nobody allows what stands behind the cut unawares.
+    """
+    asked = [listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people]
+    is_private = not may_leave(WAYS["question"], turn.held, asked).is_allowed
+    given = shown(call.arguments, is_private=True) if is_private else _cut(call.arguments)
+    words = json.dumps(given, ensure_ascii=False)
+    line = one_line(words, MOST_SHOWN)
+    if len(words) > MOST_SHOWN:
+        line += f" ({len(words):,} characters in all)"
+    return f"{_tool_of(call, servers)} {line}"
+
+
+def consequences(script: Assistant) -> str:
+    """The consequences of a yes and of a no, and the time there is to answer."""
+    seconds = in_words(state.read(script, "confirm_seconds"))
+    return f"yes: it is done at once, this once; no, or no answer for {seconds}: it is not done"
+
+
+def _tool_of(call: ToolCall, servers: RemoteServers) -> str:
+    """The tool's name; of one elsewhere as its server calls it, and which server that is."""
+    origin = None if call.name in REGISTRY else servers.origin(call.name)
+    if origin is None:
+        return call.name
+    server, name = origin
+    return f"use {one_line(name, MOST_NAME)} of {server}, a server outside the game, with"
+
+
+def _cut(value: object) -> object:
+    """Arguments without colour and control characters, each text cut."""
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _cut(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        more = len(value) - MOST_INSIDE
+        rest = [f"… and {more} more"] if more > 0 else []
+        return [*map(_cut, value[:MOST_INSIDE]), *rest]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(value: str) -> str:
+    line = one_line(_COLOUR.sub("", value), MOST_VALUE)
+    return f"{line} ({len(value):,} characters)" if len(value) > MOST_VALUE else line

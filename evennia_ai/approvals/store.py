@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.color import no_style
@@ -15,6 +16,8 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from evennia.scripts.models import ScriptDB
 from evennia.server.models import ServerConfig
+from evennia.utils import logger
+from evennia.utils.dbserialize import deserialize
 
 from evennia_ai import audit
 from evennia_ai.core.memory.forgetting import PersonNames
@@ -237,3 +240,35 @@ def remove_all(script: Assistant) -> None:
     """Take out all questions of an assistant; why those before were closed stays."""
     StoredQuestion.objects.filter(assistant=script.pk).exclude(state=CLOSED).delete()
     let_go(script)
+
+
+# The attribute in which an older game kept questions.
+OLD = "questions"
+
+
+def move_in(script: Assistant) -> None:
+    """Make rows of the questions of an older game, and remove its attribute; all or nothing.
+
+    Where that fails it stays as it is, for the next start.
+    """
+    if (attribute := script.attributes.find(OLD)) is None:
+        return
+    try:
+        with transaction.atomic():
+            found = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
+            # Before they are put in, so that no new question gets the number of one of them.
+            next_number(*(question.number for question in found))
+            for question in found:
+                insert(script, _as_new(question))
+            script.attributes.remove(OLD)
+    except Exception:
+        script.attributes.reset_cache()
+        logger.log_trace(f"[assistant] {script.key}: questions of an older version are kept back")
+    finally:
+        let_go(script)
+
+
+def _as_new(question: Question) -> Question:
+    """It under its own number, or a new one where another question has that already."""
+    is_taken = StoredQuestion.objects.filter(pk=question.number).exists()
+    return replace(question, number=next_number()) if is_taken else question

@@ -7,7 +7,7 @@ from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.commands.command import Command
 from evennia.utils.utils import list_to_string, string_suggestions
 
-from evennia_ai.core.hearing.mention import begins_with_address
+from evennia_ai.core.hearing.calling import begins_with_address
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations.naming import called
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from evennia_ai.commands.base import first_word, number_of
-from evennia_ai.commands.staff_command import StaffCommand, shown_time
+from evennia_ai.commands.base import StaffCommand, first_word, number_of
+from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit import log

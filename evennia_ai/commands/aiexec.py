@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evennia_ai.commands.figures import allowed, explain, takes
-from evennia_ai.commands.staff_command import StaffCommand, shown_time
+from evennia_ai.commands.base import StaffCommand
+from evennia_ai.commands.figures import allowed, explain, shown_time, takes
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget import caps

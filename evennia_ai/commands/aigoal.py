@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands.base import AssistantCommand, number_of
-from evennia_ai.commands.staff_command import StaffCommand
+from evennia_ai.commands.base import AssistantCommand, StaffCommand, number_of
 from evennia_ai.operations import AssistantScript
 
 USUAL_PRIORITY = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evennia_ai.commands.base import first_word
-from evennia_ai.commands.staff_command import StaffCommand, shown_time
+from evennia_ai.commands.base import StaffCommand, first_word
+from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation import hearing

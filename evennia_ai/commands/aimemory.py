@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.base import Steps, number_of
+from evennia_ai.commands.base import StaffCommand, Steps, number_of
 from evennia_ai.commands.lore_words import LORE, do_lore
-from evennia_ai.commands.staff_command import StaffCommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.goals import show_notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
+from evennia_ai.commands.tables import broken_rows
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
@@ -325,3 +326,34 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def _listed(self) -> list[Any]:
         return list(operations.list_assistants())
+
+
+class StaffCommand(AssistantCommand):
+    """Base of the commands that only staff have: for others they are neither there nor in help."""
+
+    locks = "cmd:all()"
+
+    def access(self, srcobj: Being, *args: Any, **kwargs: Any) -> bool:
+        """True where somebody has the command: EVENNIA_AI_STAFF_LOCK says who is staff."""
+        return bool(super().access(srcobj, *args, **kwargs)) and is_staff(srcobj)
+
+    def line(self) -> str:
+        """All that was typed; switches count as the first words."""
+        return " ".join([*self.switches, self.args.strip()]).strip()
+
+    def show_table(
+        self,
+        title: str,
+        head: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        foot: str = "",
+        *,
+        wide: int,
+    ) -> None:
+        """Show rows of plain cells, a screen at a time.
+
+        Args:
+            wide: the column whose cells are broken where a row is too long for the client.
+        """
+        shown = broken_rows(head, rows, wide, self.client_width())
+        self.show_long("\n".join(filter(None, (title, shown, foot))))

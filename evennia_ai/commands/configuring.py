@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from textwrap import wrap
 
-from evennia_ai.commands.figures import cropped
+from evennia_ai.commands.tables import cropped
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.settings import changing as settings_of

@@ -1,14 +1,14 @@
-"""Figures, spans of time, rows and arguments of tools, as lines show them."""
+"""Figures, times, findings of a check and arguments of tools, as lines show them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from evennia_ai.operations.models.choosing import Report
 from evennia_ai.operations.tools.running import ToolRow, arms
 
-GAP = "  "
 CHECK_FAILED = "The check itself failed"
 
 
@@ -34,33 +34,9 @@ def span(seconds: float) -> str:
     return f"{days}d {part:02}h" if days else f"{hours:02}:{minutes:02}:{rest:02}"
 
 
-def cropped(text: str, width: int) -> str:
-    """A text that fits, with a mark where it was cut."""
-    return text if len(text) <= width else f"{text[: width - 2]}.."
-
-
-def aligned(
-    head: Sequence[str], rows: Sequence[Sequence[object]], widest: Sequence[int], line: int
-) -> str:
-    """Rows under a head, each column as wide as it has to be and no wider than it may.
-
-    Args:
-        widest: the most characters of each column; 0 for the one that gets what is left.
-        line: the most characters of a line.
-    """
-    table = [tuple(map(str, row)) for row in (head, *rows)]
-    needed = [max(map(len, column)) for column in zip(*table, strict=True)]
-    widths = [min(pair) for pair in zip(needed, (most or line for most in widest), strict=True)]
-    if 0 in widest:
-        rest = widest.index(0)
-        others = sum(widths) - widths[rest] + len(GAP) * (len(widths) - 1)
-        widths[rest] = min(widths[rest], max(len(head[rest]), line - others))
-    return "\n".join(
-        GAP.join(
-            cropped(cell, most).ljust(most) for cell, most in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in table
-    )
+def shown_time(at: object) -> str:
+    """A point in time as staff read it, from what an operation gives."""
+    return f"{at:%Y-%m-%d %H:%M:%S}" if isinstance(at, datetime) else str(at)[:19].replace("T", " ")
 
 
 def report_lines(report: Report, wrong: str) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai import operations
-from evennia_ai.commands.base import Steps, number_of
-from evennia_ai.commands.staff_command import StaffCommand
+from evennia_ai.commands.base import StaffCommand, Steps, number_of
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation import talk

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands.figures import aligned, dollars, short, span
+from evennia_ai.commands.figures import dollars, short, span
+from evennia_ai.commands.tables import cropped_rows
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
@@ -208,7 +209,7 @@ class OverviewWords(WordCommand):
             self.msg("There is no assistant yet. Make one: assistant create <name>")
             return
         shown = [(script, operations.status(script).data) for script in scripts]
-        table = aligned(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
+        table = cropped_rows(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
         wrong = [line for _, data in shown for line in _wrong(data)]
         self.show_long("\n".join([table, *wrong, *broken_modules()]))
 

@@ -45,7 +45,7 @@ from evennia_ai.emergency.steps import (
     write,
 )
 from evennia_ai.memory import indexing
-from evennia_ai.runtime import portions, services
+from evennia_ai.runtime import game_thread, services
 from evennia_ai.runtime.assistant import Assistant
 
 # Of many that are stopped at once, so many are cancelled, and then so many stored and told of, in
@@ -329,8 +329,8 @@ def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:
     met = [(script, _stops_of(script)) for script in scripts]
     steps = _clear_each(met, by)
     if len(met) > PORTION:
-        return portions.paced(steps)
-    return succeed(portions.finish(steps))
+        return game_thread.paced(steps)
+    return succeed(game_thread.finish(steps))
 
 
 def _stops_of(script: Assistant) -> int:
@@ -338,7 +338,7 @@ def _stops_of(script: Assistant) -> int:
     return work.stops if work is not None else 0
 
 
-def _clear_each(met: Sequence[tuple[Assistant, int]], by: str) -> portions.Steps[int]:
+def _clear_each(met: Sequence[tuple[Assistant, int]], by: str) -> game_thread.Steps[int]:
     """Clear one after the other.
 
     Args:

@@ -17,7 +17,7 @@ from evennia.server.models import ServerConfig
 from evennia.utils import logger
 
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.runtime.portions import Steps, paced
+from evennia_ai.runtime.game_thread import Steps, paced
 
 # The numbers of those that are on their way, and of which something may be left; by each the path
 # of a file that goes with it, or "".

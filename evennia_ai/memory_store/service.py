@@ -4,12 +4,11 @@
     found = yield services.memory().search(sought)
     if found is None:  # could not look; [] means: looked, and found nothing
 
-The store is opened by what is first asked, in the one thread that also asks it.
+The thread, the deadlines and the breaker are those of `guarded`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -31,36 +30,27 @@ from evennia_ai.memory_store.checks import (
     is_key,
 )
 from evennia_ai.memory_store.embedding import Embedder, Likeness
+from evennia_ai.memory_store.guarded import CLOSED, SEARCH_SECONDS, WRITE_SECONDS, GuardedStore
 from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery, MemoryStore
-from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, WorkerThread
-from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
-from evennia_ai.resilience.deferreds import is_cancellation
-from evennia_ai.resilience.permit import Permit
+from evennia_ai.memory_store.worker import LOG
 
 T = TypeVar("T")
 Paid = Callable[[int], None]
 Make = Callable[[Sequence[Item]], Awaitable[Sequence[Any]]]
-SEARCH_SECONDS = 5.0
 LIKENESS_SECONDS = 3.0
-WRITE_SECONDS = 30.0
-CLOSE_SECONDS = 10.0
 # Between two portions of a long list a search gets its turn.
 PORTION = 16
 CHARS_PER_TOKEN = 4
-BREAKER = CircuitBreakerConfig(failure_threshold=3, success_threshold=1, timeout_seconds=30.0)
-CLOSED = "the store of memories is closed"
 SERVERS = ("qdrant", "pgvector")
 
 
-class MemoryService:
-    """A store behind a thread, deadlines and a breaker.
+class MemoryService(GuardedStore):
+    """All that the game asks of the store of memories.
 
     Attributes:
         signature, least_similarity, notice: as of the store.
         paid: told of the tokens before each request to an embedding model that is charged for; it
             may raise LimitReachedError. Called in the reactor thread.
-        breaker: its breaker, named "memory".
-        absence: why there is no store at all, or "".
     """
 
     def __init__(
@@ -80,42 +70,20 @@ class MemoryService:
             kind: what the store is called in the settings.
             is_inline: no thread, no deadlines: what is asked is answered before the call returns.
         """
+        super().__init__(open_store, reactor, is_inline=is_inline)
         self.signature = embedder.signature
         self.least_similarity = embedder.least_similarity
         self.notice = embedder.notice
         self.paid = paid
-        self.breaker = CircuitBreaker("memory", BREAKER, clock=reactor.seconds)
         self._embedder = embedder
         self._likeness = Likeness(embedder)
-        self._open_store = open_store
         self._kind = kind
-        self._reactor = reactor
-        self._thread = Inline() if is_inline else WorkerThread("evennia_ai memory", reactor)
-        self._store: MemoryStore | None = None
         self._is_prepared = False
-        self.absence = ""
-        self._last_error = ""
-        self._table_error = ""
-        self._counts: Counter[str] = Counter()
-
-    @property
-    def is_open(self) -> bool:
-        """True where the store has been opened, and not closed."""
-        return self._store is not None and not self.absence
 
     @property
     def sends(self) -> bool:
         """True where queries leave this machine's game: to a model, or to a server."""
         return self._embedder.is_paid or self._kind in SERVERS
-
-    @property
-    def problem(self) -> str:
-        """The reason why the store cannot be used now, or "": one sentence for people."""
-        return self.absence or self._table_error or self._last_error
-
-    def open(self) -> Deferred[bool]:
-        """Open the store now instead of with the first search. Returns whether it is open."""
-        return self._told("open", _nothing)
 
     def add(self, collection: int, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
         """Make vectors of memories that are in the table: a portion of them at most.
@@ -139,8 +107,7 @@ class MemoryService:
             "add",
             WRITE_SECONDS,
             lambda store: store.add(collection, items),
-            tokens=_tokens(item.text for item in items),
-            paid=paid,
+            partial(self._pay, _tokens(item.text for item in items), paid),
         )
         return kept
 
@@ -166,8 +133,7 @@ class MemoryService:
             return None
         try:
             self.breaker.acquire().release()  # nothing is made that cannot be kept
-            if paid is not None and self._embedder.is_paid:
-                paid(_tokens(item.text for item in items))
+            self._pay(_tokens(item.text for item in items), paid)
         except (CircuitOpenError, LimitReachedError) as error:
             self._last_error = self._last_error or str(error)
             return None
@@ -205,8 +171,7 @@ class MemoryService:
                 "search",
                 SEARCH_SECONDS,
                 lambda store: store.search(sought),
-                tokens=_tokens([sought.text]),
-                paid=paid,
+                partial(self._pay, _tokens([sought.text]), paid),
             )
         except ConfigurationError as error:
             LOG.warning("nothing is paid for the vector of a question: %s", error)
@@ -285,101 +250,19 @@ class MemoryService:
             "breaker": self.breaker.get_stats(),
         }
 
-    def close(self) -> Deferred[None]:
-        """Let go of the store; what still waits for it is answered by None."""
-        if self.absence == CLOSED:
-            return succeed(None)
-        self.absence = CLOSED
-        done = self._thread.ask(self._shut, CLOSE_SECONDS)
-        self._thread.stop()
-        return done.addCallbacks(_nothing, partial(LOG.warning, "closing the memories: %s"))
-
     async def _each(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
         for job in jobs:
             if not await self._told(name, job):
                 return False
         return True
 
-    def _told(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
-        # A list is true whatever is in it; where the job could not be done there is none.
-        return self._ask(name, WRITE_SECONDS, lambda store: [job(store)]).addCallback(bool)
-
-    def _ask(
-        self,
-        name: str,
-        seconds: float,
-        job: Callable[[MemoryStore], T],
-        *,
-        tokens: int = 0,
-        paid: Paid | None = None,
-    ) -> Deferred[T | None]:
-        if self.absence:
-            return succeed(None)
-        try:
-            permit = self.breaker.acquire()
-            self._pay(tokens, permit, paid or self.paid)
-        except (CircuitOpenError, LimitReachedError) as error:
-            # The breaker only repeats what went wrong before: that is told.
-            self._last_error = self._last_error or str(error)
-            return succeed(None)
-        self._counts[name] += 1
-        # Somebody waits for what is sought; what is written can stand in line.
-        is_urgent = seconds <= SEARCH_SECONDS
-        done = self._thread.ask(lambda: job(self._opened()), seconds, is_urgent=is_urgent)
-        return done.addCallbacks(self._succeeded, self._failed, (permit,), None, (permit,))
-
-    def _pay(self, tokens: int, permit: Permit, paid: Paid | None) -> None:
-        if paid is None or not tokens or not self._embedder.is_paid:
-            return
-        try:
-            paid(tokens)
-        except BaseException:
-            permit.release()
-            raise
-
-    def _succeeded(self, outcome: T, permit: Permit) -> T:
-        permit.success()
-        self._last_error = self._table_error = ""
-        return outcome
-
-    def _failed(self, failure: Failure, permit: Permit) -> Any:
-        error = failure.value
-        if is_cancellation(error):
-            permit.release()
-            return failure
-        error = self._failure_of(failure)
-        self._last_error = str(error)
-        if isinstance(error, DeadlineError) and (self._store is None or self._store.is_loading):
-            permit.release()  # it is being opened, and answers soon
-        else:
-            permit.failure(error)
-        return None
-
-    def _failure_of(self, failure: Failure) -> MemoryStoreError:
-        """Count an error; one that nobody foresaw is a bug, and logged."""
-        self._counts["failed"] += 1
-        error = failure.value
-        if isinstance(error, MemoryStoreError):
-            return error
-        LOG.error("the store of memories met a bug: %s", failure.getTraceback())
-        return MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
-
-    def _opened(self) -> MemoryStore:
-        if self.absence:
-            raise MemoryStoreError(self.absence)
-        if self._store is None:
-            self._store = self._open_store()
-        return self._store
-
     def _shut(self) -> None:
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
+        super()._shut()
         self._embedder.close()
 
-
-def _nothing(_: object) -> None:
-    return None
+    def _pay(self, tokens: int, paid: Paid | None) -> None:
+        if paid is not None and tokens and self._embedder.is_paid:
+            paid(tokens)
 
 
 def _unlike(failure: Failure) -> None:

@@ -1,6 +1,6 @@
 """Questions to people: what is open, and why the last ones were closed.
 
-What an older game keeps in attributes comes in when its assistants start: `approvals.older`.
+What an older game keeps in attributes comes in when its assistants start: `approvals.store`.
 """
 
 from __future__ import annotations

@@ -300,11 +300,16 @@ def reset_history(script: AssistantScript, *, by: str = "") -> Result:
     return Result(True, f"{script.key} starts a new conversation.")
 
 
+def _lock_of(script: AssistantScript) -> Lock | None:
+    found = emergency.lockout_of(script)
+    if found is None:
+        return None
+    return {"cause": found.cause.value, "reason": found.reason, "at": found.at, "by": found.by}
+
+
 def status(script: AssistantScript) -> Result[Status]:
     """An assistant as a whole."""
     work = script.work or Work()
-    found = emergency.lockout_of(script)
-    lock: Any = found.as_stored() if found is not None else None
     try:
         brain, has_brain = script.endpoint().describe(), True
         endpoints = uses_of(script.endpoint())
@@ -317,7 +322,7 @@ def status(script: AssistantScript) -> Result[Status]:
         enabled=bool(state.read(script, "enabled")),
         emergency_stop=bool(state.read(script, "emergency_stop")),
         state=emergency.state_of(script),
-        lockout=lock,
+        lockout=_lock_of(script),
         consecutive_errors=state.read(script, "consecutive_errors"),
         max_consecutive_errors=state.read(script, "max_consecutive_errors"),
         is_ticking=work.is_ticking,

@@ -1,8 +1,11 @@
-"""From elsewhere into the game's own thread and back, with a time limit and room for so many.
+"""The game's own thread: the way into it from elsewhere and back, and long work in it.
 
 Views run in web threads and some servers on the asyncio lane, and what belongs to the game is
-touched in the reactor's thread only. Evennia's `run_in_main_thread` decides at import and does not
-hop.
+touched in the reactor's thread only: they hop, with a time limit and room for so many. Evennia's
+`run_in_main_thread` decides at import and does not hop.
+
+Long work in it is a generator, each step of which takes a few milliseconds: the game goes on
+between two steps.
 """
 
 from __future__ import annotations
@@ -10,10 +13,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
@@ -23,6 +27,10 @@ from twisted.python.failure import Failure
 from evennia_ai.llm.bridge import pacer_of
 
 POLL_SECONDS = 0.02
+SLICE_SECONDS = 0.002
+T = TypeVar("T")
+# Work that is done a little at a time. What is not done of it when a process ends is never done.
+Steps = Generator[None, None, T]
 # Wherever the reactor does not answer to a hop, nothing is done and this is told.
 NOT_BEGUN = "the game is busy and did not get to it within {seconds:g} s; nothing was done"
 CUT_OFF = "the game took longer than {seconds:g} s; what had begun was called off where it could be"
@@ -196,3 +204,42 @@ def _run_here(hop: _Hop, timeout_seconds: float) -> None:
     while not hop.is_over.is_set() and time.monotonic() < end:
         # Nobody else turns the reactor here: to wait without it would be to wait for ever.
         reactor.iterate(POLL_SECONDS)
+
+
+def paced(steps: Steps[T]) -> Deferred[T]:
+    """Begin with some steps, soon; who acts now is who acts in each.
+
+    Returns:
+        What the generator returns or raises. Cancelled, it closes the generator.
+    """
+    done: Deferred[T] = Deferred(lambda _: steps.close())
+    # The reactor calls in a context of its own, in which nobody acts.
+    actor = copy_context()
+
+    def go_on() -> None:
+        began = reactor.seconds()
+        try:
+            while not done.called:
+                actor.run(next, steps)
+                if (took := reactor.seconds() - began) >= SLICE_SECONDS:
+                    # As long as it took, be it that the machine is busy: half of the time is the
+                    # game's. Where the reactor is turned by hand nobody is made way for.
+                    reactor.callLater(took if reactor.running else 0, go_on)
+                    return
+        except StopIteration as end:
+            done.callback(end.value)
+        except Exception:
+            done.errback()
+
+    reactor.callLater(0, go_on)
+    return done
+
+
+def finish(steps: Steps[T]) -> T:
+    """All steps at once, for what is small, and where there is no game to go on."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: T = end.value
+            return value

@@ -24,7 +24,7 @@ from evennia_ai import audit
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import Overheard, with_newest
+from evennia_ai.core.hearing.perception import Overheard, with_newest
 from evennia_ai.core.hearing.rate_limits import HearingConfig, SenderRegistry
 from evennia_ai.core.safety.audit_events import Fact, fact
 from evennia_ai.core.safety.cooling import Blame

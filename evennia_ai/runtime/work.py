@@ -13,8 +13,7 @@ from django.db.transaction import Atomic
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
-from evennia_ai.core.hearing.overheard import Overheard
-from evennia_ai.core.hearing.perception import Ear
+from evennia_ai.core.hearing.perception import Ear, Overheard
 from evennia_ai.core.hearing.rate_limits import ActiveConversations, HearingConfig, SenderRegistry
 from evennia_ai.core.hearing.unmarked import MOST_CALLS, Call
 from evennia_ai.core.safety.audit_events import Fact

@@ -1,4 +1,4 @@
-"""Tasks that are with other assistants: who waits for whom.
+"""Tasks that are with other assistants: whom they may be handed to, and who waits for whom.
 
 How such a wait ends is in `tasks.task_waits`. After a restart nobody waits: the requester's own
 event is taken again, and it decides anew.
@@ -6,15 +6,19 @@ event is taken again, and it decides anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from evennia.scripts.models import ScriptDB
+
 from evennia_ai import audit
+from evennia_ai.a2a_client.agents import RemoteSpecialist
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.safety.limits import LimitKind
-from evennia_ai.core.turn.execution import ExecutionPattern
+from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
@@ -23,10 +27,59 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import task_waits
-from evennia_ai.tasks.task_waits import REPORT, TaskWait
-from evennia_ai.tools.registry import SPECS
+from evennia_ai.tasks.task_waits import TaskWait
 
 DELEGATE = "delegate_task"
+MOST_TOLD, LONGEST_NAME = 20, 60
+
+
+# ---- specialists, whom tasks may be handed to --------------------------------------------------
+
+
+def specialists_here(script: Assistant, tag: str) -> list[Any]:
+    """The other assistants with a tag, of whatever category, by name."""
+    found = ScriptDB.objects.filter(
+        db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
+    ).distinct()
+    others = [other for other in found if hasattr(other, "enqueue") and other is not script]
+    return sorted(others, key=lambda other: str(other.key).casefold())
+
+
+def specialists_elsewhere(script: Assistant) -> list[RemoteSpecialist]:
+    """The agents outside the game that an assistant may ask, by name."""
+    return services.remote_specialists().of(str(script.key))
+
+
+def find_elsewhere(
+    script: Assistant, known: Sequence[Assistant], name: str | None
+) -> RemoteSpecialist | None:
+    """The agent elsewhere of a name, where the assistant may ask it and nobody here has that name.
+
+    Args:
+        known: the specialists in the game.
+    """
+    wanted = (name or "").strip().casefold()
+    if not wanted or any(str(other.key).casefold() == wanted for other in known):
+        return None
+    return next(
+        (each for each in specialists_elsewhere(script) if each.name.casefold() == wanted), None
+    )
+
+
+def told_specialists(script: Assistant) -> tuple[str, ...]:
+    """All specialists of an assistant, a line each for a model; none where it hands no tasks on."""
+    config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
+    return tuple(_lines(script, config)) if config.sub_agents_enabled else ()
+
+
+def _lines(script: Assistant, config: ExecutionConfig) -> Iterator[str]:
+    for other in specialists_here(script, config.delegate_assistant_tag)[:MOST_TOLD]:
+        yield one_line(str(other.key), LONGEST_NAME)
+    for agent in specialists_elsewhere(script)[:MOST_TOLD]:
+        yield agent.told()
+
+
+# ---- who waits for whom ------------------------------------------------------------------------
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -186,27 +239,12 @@ def is_heard(script: Assistant, event: Event) -> bool:
 
 def is_awaited(script: Assistant, event: Event) -> bool:
     """True where whoever asked is there to hear the answer."""
-    if event.kind == OWN or script.obj is None:
+    body = script.obj
+    if event.kind == OWN or body is None:
         return True
     if event.kind == TASK:
         return is_heard(script, event)
     is_elsewhere = event.source in audience.ELSEWHERE
     # By page and channel the player is reached, whichever character is played by now.
     asker = find_being((is_elsewhere and event.person) or event.sender_id)
-    return audience.is_there(script.obj, event, asker)
-
-
-def unavailable(turn: Turn, pattern: ExecutionPattern) -> frozenset[str]:
-    """The tools that a turn has no use for, or must not use.
-
-    Handing on is for a pattern that allows it, reporting for a task; where nobody may notice
-    anything of a task, all that others would notice is left out.
-    """
-    may_hand_on, has_task = pattern.allows_sub_agents, turn.event.kind == TASK
-    hidden = frozenset([DELEGATE] * (not may_hand_on) + [REPORT] * (not has_task))
-    return hidden | _noticed() if task_waits.is_quiet(turn.event) else hidden
-
-
-def _noticed() -> frozenset[str]:
-    specs = services.remote_servers().beside(SPECS)
-    return frozenset(name for name, spec in specs.items() if spec.is_noticed and name != REPORT)
+    return audience.is_there(body, event, asker)

@@ -1,13 +1,16 @@
-"""The toolboxes of a character: the registered tools, and those of MCP servers beside them."""
+"""The toolboxes of a character: the registered tools, and those of MCP servers beside them.
+
+At the end: what a model reads of whatever a tool gave back.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
@@ -18,8 +21,9 @@ from evennia_ai.mcp.servers import RemoteServers
 from evennia_ai.runtime.assistant import Character, Clock
 from evennia_ai.tools.orders import as_ordered, may
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
-from evennia_ai.tools.results import as_result
 from evennia_ai.tools.schema import fitted
+
+MOST_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +73,6 @@ class CharacterTools:
             raise ToolError("an assistant does not act while a superuser is in its body")
         if not may(self.character, self.character, f"tool_{name}", turn, default=True):
             raise ToolError(f"you are not allowed to {name}")
-
-
-def useful(character: Character, turn: Turn, specs: Specs) -> Specs:
-    """Those of some tools that the model is to be shown now; a tool that cannot tell is shown."""
-    idle = set()
-    for name in specs:
-        tool = TOOL_REGISTRY.get(name)
-        try:
-            if not (tool is None or tool.is_always_useful or tool.is_useful(character, turn)):
-                idle.add(name)
-        except Exception:
-            logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
-    return {name: spec for name, spec in specs.items() if name not in idle}
 
 
 def _limit(spec: ToolSpec, call: ToolCall) -> float:
@@ -152,3 +143,56 @@ class RemoteTools:
         except ConnectionError as error:
             return ToolResult(False, str(error), Fault.UNAVAILABLE, error)
         return ToolResult(True, text)
+
+
+def bounded(text: str) -> str:
+    """Text of a length that leaves room for others: a tool may give a whole book."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[:MOST_CHARACTERS]}… (the first {MOST_CHARACTERS:,} of {len(text):,} characters)"
+
+
+def _plain(value: object) -> Any:
+    """A plain form for JSON: containers, such as Evennia's own, as such; all else by its name."""
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    if isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes)):
+        return list(value)
+    return str(value)
+
+
+def _as_text(value: object) -> str:
+    if value is None:
+        return "done"
+    if not isinstance(value, (dict, list, tuple, int, float)):
+        value = _plain(value)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def _only(rest: Mapping[str, object], *names: str) -> Any:
+    """The first of these members that is there, else all of them."""
+    return next((rest[name] for name in names if rest.get(name)), rest or None)
+
+
+def as_result(value: object) -> ToolResult:
+    """The result of a call: text as it is, data as JSON; what says it has failed has failed.
+
+    Args:
+        value: text, plain data, None, a result, or a mapping with "success" and more.
+    """
+    if isinstance(value, ToolResult):
+        return value
+    if not isinstance(value, Mapping) or "success" not in value:
+        return ToolResult(True, bounded(_as_text(value)))
+    rest = {name: item for name, item in value.items() if name != "success"}
+    if value["success"]:
+        told = rest["result"] if rest.keys() == {"result"} else rest or None
+        return ToolResult(True, bounded(_as_text(told)))
+    reason = _only(rest, "error", "message")
+    text = "it did not work" if reason is None else _as_text(reason)
+    return ToolResult(False, bounded(text), Fault.FAILED)

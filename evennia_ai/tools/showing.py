@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice
 
 from evennia.objects.objects import DefaultCharacter
+from evennia.utils import logger
 
 from evennia_ai.core.hearing.inbox import OWN, TASK
 from evennia_ai.core.turn.needs import FIND_TOOLS, needed, told_groups
@@ -21,8 +22,7 @@ from evennia_ai.engine.ports import Specs
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import HANDS, TRAVEL
-from evennia_ai.tools.registry import SPECS
-from evennia_ai.tools.running import useful
+from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 
 # How far back in the talk a call keeps its tools at hand, and a message is of the same matter.
 MESSAGES_BACK = 20
@@ -45,7 +45,20 @@ def shown(character: Character, turn: Turn, specs: Specs) -> Specs:
     """The tools that the model is shown at this step, of those on offer."""
     if is_by_need(turn, specs):
         specs = _needed(character, turn, specs)
-    return useful(character, turn, specs)
+    return _useful(character, turn, specs)
+
+
+def _useful(character: Character, turn: Turn, specs: Specs) -> Specs:
+    """Those of some tools that the model is to be shown now; a tool that cannot tell is shown."""
+    idle = set()
+    for name in specs:
+        tool = TOOL_REGISTRY.get(name)
+        try:
+            if not (tool is None or tool.is_always_useful or tool.is_useful(character, turn)):
+                idle.add(name)
+        except Exception:
+            logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
+    return {name: spec for name, spec in specs.items() if name not in idle}
 
 
 def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:

@@ -10,7 +10,7 @@ from evennia_ai import operations
 from evennia_ai.api import bundles
 from evennia_ai.operations.bundles import file as bundle_file
 from evennia_ai.runtime import state
-from evennia_ai.runtime.portions import finish
+from evennia_ai.runtime.game_thread import finish
 from tests.api.support import ApiTest
 from tests.bundle_samples import empty
 

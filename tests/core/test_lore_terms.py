@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from evennia_ai.core.cards.card_use import LONGEST_ENTRY, MOST_ENTRIES, book_of, lore_of_card
 from evennia_ai.core.cards.character_card import new_card
-from evennia_ai.core.cards.lore_book import LONGEST_ENTRY, MOST_ENTRIES, book_of, lore_of_card
 from evennia_ai.core.memory.lore_terms import (
     MOST_OF_BOOK,
     PLAIN,

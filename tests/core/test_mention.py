@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.calling import is_for_another
-from evennia_ai.core.hearing.mention import begins_with_address, is_addressed, without_address
+from evennia_ai.core.hearing.calling import (
+    begins_with_address,
+    is_addressed,
+    is_for_another,
+    without_address,
+)
 from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
 
 

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.overheard import MOST_OF_ONE, Overheard, tellable, with_newest
-from evennia_ai.core.hearing.perception import PRIVATE, Heard, Source
+from evennia_ai.core.hearing.perception import (
+    MOST_OF_ONE,
+    PRIVATE,
+    Heard,
+    Overheard,
+    Source,
+    tellable,
+    with_newest,
+)
 from evennia_ai.core.text.plain_data import to_stored
 from tests.core.samples import HEARD, make_heard
 

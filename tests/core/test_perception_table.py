@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.calling import NameCall, call_of, is_named
-from evennia_ai.core.hearing.mention import is_addressed
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_addressed, is_named
 from evennia_ai.core.hearing.perception import (
     STRANGER,
     ChannelConfig,

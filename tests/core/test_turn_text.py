@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.overheard import Overheard
-from evennia_ai.core.hearing.perception import Source
+from evennia_ai.core.hearing.perception import Overheard, Source
 from evennia_ai.core.text.cleaning import name_as_data, place_as_data
 from evennia_ai.core.turn.conversation import event_text, overheard_text, turn_text
 from tests.core.samples import ANY_CHARACTER, make_event

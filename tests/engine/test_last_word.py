@@ -11,7 +11,7 @@ from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
-from evennia_ai.engine.wrapup import with_cause
+from evennia_ai.engine.tick import with_cause
 from evennia_ai.errors import (
     CircuitOpenError,
     LimitReachedError,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from tests.core.samples import make_event
 from tests.engine.doubles import HELLO, Stage, reply
 

@@ -49,7 +49,7 @@ MEMORY = (
     ),
     guard(
         "what was overheard in private is told to nobody else",
-        "core/hearing/overheard.py",
+        "core/hearing/perception.py",
         "return tuple(item for item in kept if item.may_be_told_to(person))",
         "return tuple(kept)",
         "test_tellable",

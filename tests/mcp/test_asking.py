@@ -29,7 +29,7 @@ EVENT = Event(
 
 
 def _described(remote: Remote, name: str, **arguments: Any) -> str:
-    from evennia_ai.approvals.describing import describe_call  # it wants Evennia to be set up
+    from evennia_ai.approvals.calls import describe_call  # it wants Evennia to be set up
 
     turn = Turn(1, (EVENT,), (), ())
     return describe_call(turn, ToolCall("1", name, arguments), (), remote.servers)

@@ -73,6 +73,19 @@ def slow_service() -> tuple[MemoryService, Slow, Waiting]:
     return service, store, reactor
 
 
+def test_a_store_is_opened_once_however_many_ask() -> None:
+    """Who asks while it is opened, or when it is open, has it opened no second time."""
+    reactor, opened_for = Waiting(), []
+    service = MemoryService(
+        HashingEmbedder(), lambda: opened_for.append(1) or Slow(), kind="test", reactor=reactor
+    )
+    first = service.open()
+    service.open()
+    reactor.run(1)
+    assert (True, True) == (outcome(first), outcome(service.open()))
+    assert ([1], {"open": 1}) == (opened_for, service.status()["counts"])
+
+
 def test_a_late_answer_is_dropped() -> None:
     """Who waits too long is told None; the answer that comes later goes nowhere."""
     service, store, reactor = slow_service()

@@ -19,9 +19,10 @@ from twisted.internet.threads import blockingCallFromThread
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.errors import LimitReachedError, MemoryStoreError
 from evennia_ai.memory_store import rows
+from evennia_ai.memory_store.guarded import BREAKER, CLOSED
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.port import Item, MemoryQuery, MemoryStore
-from evennia_ai.memory_store.service import BREAKER, CLOSED, MemoryService
+from evennia_ai.memory_store.service import MemoryService
 from tests.fakes.reactor import running_reactor  # noqa: F401  (a fixture)
 from tests.memory.store_support import (
     LAMP,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.asked import UNKNOWN
 from evennia_ai.core.turn.contexts import CONTEXTS, ContextType
 from evennia_ai.core.turn.conversation import (

@@ -17,7 +17,7 @@ from typing import Any
 
 from evennia_ai.core.hearing.audience import Held
 from evennia_ai.core.hearing.inbox import TASK, Event
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.extraction import of_one_audience
 from evennia_ai.core.memory.recollection import (
     Recollection,

@@ -56,8 +56,8 @@ from evennia_ai.operations.bundles import people as bundle_people
 from evennia_ai.operations.bundles import reading as bundle_in
 from evennia_ai.operations.memory import own as own_memory
 from evennia_ai.operations.settings.changing import update_settings
-from evennia_ai.runtime import goals, portions, state
-from evennia_ai.runtime.portions import finish
+from evennia_ai.runtime import game_thread, goals, state
+from evennia_ai.runtime.game_thread import finish
 from tests.shell.memory_case import MemoryTest
 from tests.shell.support import pump
 
@@ -767,7 +767,7 @@ class TestMeanwhile(BundleTest):
         self.raw = self.packed()
         self.bundle = read(self.raw).data
         patch = self.enterContext(pytest.MonkeyPatch.context())
-        patch.setattr(portions, "SLICE_SECONDS", 0.0)
+        patch.setattr(game_thread, "SLICE_SECONDS", 0.0)
         for module in (store, writing, file):
             patch.setattr(module, "AT_ONCE", 1)
         self.before = self.rows()

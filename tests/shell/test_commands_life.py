@@ -10,7 +10,8 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.commands.figures import aligned, dollars, short, span
+from evennia_ai.commands.figures import dollars, short, span
+from evennia_ai.commands.tables import cropped_rows
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.runtime import state
@@ -193,5 +194,5 @@ class TestFigures:
 
     def test_columns(self) -> None:
         """What is too long is cut; one column takes what is left of the line."""
-        shown = aligned(("A", "B", "C"), [("abcdef", "x" * 30, 1)], (4, 0, 3), 20)
+        shown = cropped_rows(("A", "B", "C"), [("abcdef", "x" * 30, 1)], (4, 0, 3), 20)
         assert ["A     B            C", "ab..  xxxxxxxxx..  1"] == shown.splitlines()

@@ -19,7 +19,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import PORTION, state_of, stop_all, stopping, trigger_emergency_stop
 from evennia_ai.operations.audit import log
 from evennia_ai.operations.tools.running import execute_tool
-from evennia_ai.runtime import portions, services, state, turns
+from evennia_ai.runtime import game_thread, services, state, turns
 from tests.shell.stopping import RETURNED, SafetyTest
 from tests.shell.support import pump, whispers
 
@@ -350,7 +350,7 @@ class TestPortions(SafetyTest):
         """The game goes on meanwhile; whoever is stopped anew before its turn stays stopped."""
         stop_all(self.crowd, "a fire", "Tom")
         pump()
-        with mock.patch.object(portions, "SLICE_SECONDS", 0.0):
+        with mock.patch.object(game_thread, "SLICE_SECONDS", 0.0):
             cleared, seen = operations.clear_all(self.crowd, by="Mira"), []
 
             def look() -> None:
@@ -374,7 +374,7 @@ class TestPortions(SafetyTest):
         stop_all(self.crowd, "a fire", "Tom")
         pump()
         audit.flush()
-        with self.audited() as records, mock.patch.object(portions, "SLICE_SECONDS", 0.0):
+        with self.audited() as records, mock.patch.object(game_thread, "SLICE_SECONDS", 0.0):
             cleared = operations.clear_all(self.crowd).addErrback(str)
             reactor.iterate(0)
             cleared.cancel()

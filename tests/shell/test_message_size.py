@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evennia_ai import approvals, audit, operations
 from evennia_ai.core.hearing.decision_traces import MOST_KEPT
-from evennia_ai.core.hearing.overheard import MOST_OF_ONE
+from evennia_ai.core.hearing.perception import MOST_OF_ONE
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.llm.scripted import completion
 from tests.shell.listening import HearingTest

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connections, transaction
 from evennia.server.models import ServerConfig
 
 from evennia_ai import approvals, audit, operations
-from evennia_ai.approvals import older, store
+from evennia_ai.approvals import store
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.safety.questions import Answer, ApprovalRequest, Question, QuestionOutcome
 from evennia_ai.messages.incoming import person_of
@@ -186,7 +186,7 @@ class TestOlderGame(QuestionsTest):
     def older(self, *questions: Any) -> None:
         """The server ended as older code left it."""
         self.ada_script.at_server_shutdown()
-        self.ada_script.attributes.add(older.OLD, list(questions))
+        self.ada_script.attributes.add(store.OLD, list(questions))
         ServerConfig.objects.conf(store.COUNTER, 7)
 
     def test_an_open_question_is_shown_and_answered(self) -> None:
@@ -199,7 +199,7 @@ class TestOlderGame(QuestionsTest):
             self.ada_script.at_start()
             self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
-        assert not self.ada_script.attributes.has(older.OLD)
+        assert not self.ada_script.attributes.has(store.OLD)
         (_, found) = approvals.stored(self.ada_script)
         assert (found.number, found.call) == (7, CALL)
         assert "may I dig?" in self.questions_of(self.tom).message
@@ -232,5 +232,5 @@ class TestOlderGame(QuestionsTest):
         """It is logged, and keeps nobody from starting."""
         self.older(3)
         self.ada_script.at_start()
-        assert [3] == self.ada_script.attributes.get(older.OLD)
+        assert [3] == self.ada_script.attributes.get(store.OLD)
         assert operations.status(self.ada_script).ok

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import person_audience, place_audience
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.models import Memory

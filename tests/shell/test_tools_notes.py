@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import notebook
 from evennia_ai.runtime import state

@@ -16,7 +16,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError, ToolTimeoutError
 from evennia_ai.tools import TOOL_REGISTRY, Tool, register
 from evennia_ai.tools.base import FunctionTool
-from evennia_ai.tools.results import MOST_CHARACTERS, as_result
+from evennia_ai.tools.running import MOST_CHARACTERS, as_result
 from tests.shell.tool_case import ToolTest, make_turn
 
 

@@ -1,14 +1,15 @@
 """The name that a speech calls, and the choice among those who hear a line that calls nobody.
 
-Names are called without a sign, as people do: at the beginning or the end of a speech. A name
-stands alone or with a comma, a blank or another mark beside it. Words that go with talk about
-somebody ("I told Edda", "Edda was here") are English; in other languages every name at the
-beginning or the end is a call.
+A mention is @name as a whole word, in any case and script. Names are called without a sign as well,
+as people do: at the beginning or the end of a speech. A name stands alone or with a comma, a blank
+or another mark beside it. Words that go with talk about somebody ("I told Edda", "Edda was here")
+are English; in other languages every name at the beginning or the end is a call.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,8 +18,79 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
-from evennia_ai.core.hearing.mention import ANY_MENTION, folded, folded_name, is_addressed, one_of
 from evennia_ai.core.settings.model import Count
+from evennia_ai.core.text.characters import JOINERS, few_marks
+
+ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
+
+
+# ---- mentions: @name ---------------------------------------------------------------------------
+
+
+def folded(text: str) -> str:
+    """Text for comparing in any case and script, with every mark and joiner held by underscores.
+
+    A vowel sign or an accent that follows a letter is not a word character to `re`; without the
+    underscores a name would match inside a longer word of such a script.
+    """
+    text = unicodedata.normalize("NFC", few_marks(text.casefold()))
+    if text.isascii():
+        return text
+    return "".join(
+        f"_{ch}_" if ch in JOINERS or unicodedata.category(ch).startswith("M") else ch
+        for ch in text
+    )
+
+
+@lru_cache(maxsize=2048)
+def folded_name(name: str) -> str:
+    """A name for comparing with a text that is folded."""
+    return folded(name.strip())
+
+
+def one_of(names: tuple[str, ...]) -> str:
+    """The names as alternatives of a pattern for folded text, the longest first; "" for none."""
+    words = {re.escape(word) for name in names if (word := folded_name(name))}
+    # A pattern takes the first that fits, and would else stop at Ada in Ada Smith.
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+@lru_cache(maxsize=2048)
+def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    words = one_of(names)
+    return re.compile(rf"@(?<![\w.@]@)(?:{words})(?!@|[-.]?\w)") if words else None
+
+
+def is_addressed(body: str, names: tuple[str, ...]) -> bool:
+    """True where `body` holds @name as a whole word, in any case and script.
+
+    Part of a longer word, of an e-mail address or of a host name (`@ada.org`) does not count.
+    """
+    # Most lines have none, and to fold a line costs more than to look.
+    if "@" not in body:
+        return False
+    pattern = _mention_pattern(names)
+    return pattern is not None and pattern.search(folded(body)) is not None
+
+
+def begins_with_address(line: str, names: tuple[str, ...]) -> bool:
+    """True where the first word of a line is @name, as a whole word, in any case and script."""
+    pattern = _mention_pattern(names)
+    return pattern is not None and pattern.match(folded(line)) is not None
+
+
+def without_address(body: str, names: tuple[str, ...]) -> str:
+    """`body` without the @name it begins with, if something follows that."""
+    for name in sorted(filter(None, map(str.strip, names)), key=len, reverse=True):
+        head, rest = body[: len(name) + 1], body[len(name) + 1 :]
+        words = rest.lstrip(" \t,:;")
+        is_whole = not rest or words != rest
+        if is_whole and head.casefold() == f"@{name.casefold()}":
+            return words or body
+    return body
+
+
+# ---- calls: a name without a sign --------------------------------------------------------------
 
 
 class NameCall(IntEnum):

@@ -6,18 +6,20 @@ What a message looks like on the wire lives in `messages.incoming`, what it mean
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, NamedTuple, Self
 
 from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
 
-from evennia_ai.core.hearing.mention import folded_name
+from evennia_ai.core.hearing.calling import folded_name
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.model import Part, SettingsGroup, setting
 
 MAX_AGENT_HOPS = 3
+# Characters that are kept of one message that was overheard.
+MOST_OF_ONE = 400
 
 
 class Source(StrEnum):
@@ -244,3 +246,61 @@ class Verdict:
     def trust(self) -> float:
         """The trust in the content, 0 to 1."""
         return self.basis.trust
+
+
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """A message that was overheard: kept for a while, bounded, and told with the next turn.
+
+    Private words are kept with whoever said them and are never part of a turn for somebody else.
+
+    Attributes:
+        person: the player behind it, "" when the game itself spoke.
+        mask: as heard: what a masked speaker is known by, else "".
+        body: at most 400 characters.
+        trust: how far it is believed, 0 to 1.
+    """
+
+    source: str
+    person: str
+    name: str
+    place: str
+    body: str
+    trust: float
+    mask: str = ""
+
+    @classmethod
+    def from_heard(cls, heard: Heard, trust: float, place: str = "") -> Overheard:
+        """The part of a message that is kept.
+
+        Args:
+            place: the room ("#2") where it was heard, or the channel.
+        """
+        body = heard.body
+        if len(body) > MOST_OF_ONE:
+            body = body[: MOST_OF_ONE - 1] + "…"
+        said = (heard.source.value, heard.person, heard.sender_name, place or heard.place, body)
+        return cls(*said, trust, heard.mask)
+
+    def may_be_told_to(self, person: str) -> bool:
+        """True where a turn for that person may know of it."""
+        return Source(self.source) not in PRIVATE or (self.mask or self.person) == person != ""
+
+
+def with_newest(
+    kept: Sequence[Overheard], new: Overheard, *, messages: int, characters: int
+) -> list[Overheard]:
+    """Add one; the oldest leave until both bounds hold."""
+    result = [*kept, new]
+    # Counted once, and not anew for each that leaves.
+    size = sum(len(item.body) for item in result)
+    first = 0
+    while first < len(result) and (len(result) - first > messages or size > characters):
+        size -= len(result[first].body)
+        first += 1
+    return result[first:]
+
+
+def tellable(kept: Iterable[Overheard], person: str) -> tuple[Overheard, ...]:
+    """Those of them that a turn for that person may know of."""
+    return tuple(item for item in kept if item.may_be_told_to(person))

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evennia_ai.core.hearing.calling import NameCall, call_of, is_named, newest_folded
-from evennia_ai.core.hearing.mention import is_addressed
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_addressed, is_named, newest_folded
 from evennia_ai.core.hearing.perception import (
     CALLING,
     CHANNEL,

@@ -14,7 +14,7 @@ from typing import Any
 
 from evennia_ai.core.hearing.audience import WAYS
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK, Event
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import behind
 from evennia_ai.core.text.cleaning import name_as_data, place_as_data, quote, sendable
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult

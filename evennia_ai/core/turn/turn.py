@@ -10,7 +10,7 @@ from typing import Any
 from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.chain import Chain
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import Overheard
+from evennia_ai.core.hearing.perception import Overheard
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.monitor import SafetyMonitor
@@ -53,6 +53,9 @@ class MoneySpent:
         """Count a call."""
         self.nano += nano
         self.unpriced += not is_priced
+
+
+_USUAL_CHECKS = Checks()
 
 
 def scope_of(event: str) -> str:
@@ -132,7 +135,7 @@ class Turn:
     earlier_tokens: int = 0
     delegations: int = 0
     grants: dict[str, float] = field(default_factory=dict)
-    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(Checks()))
+    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(_USUAL_CHECKS))
     stopped_by: str = ""
     tick: int = 0
     began_seconds: float = 0.0

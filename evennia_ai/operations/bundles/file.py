@@ -3,7 +3,7 @@
 Its reader trusts nothing: names, sizes, hashes, counts and every line are checked before anything
 of it is used. People and places stand in it as numbers of its own list `who.jsonl`, since the same
 id is somebody else's here. Its record, `record.jsonl`, has the ids of the game it comes from: it is
-put aside as it is, for people to read. It may be long: it is read in steps of `runtime.portions`.
+put aside as it is, for people to read. It may be long: it is read in steps of `game_thread`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from evennia_ai.operations.bundles.parts import (
     Who,
     check_directory,
 )
-from evennia_ai.runtime.portions import Steps
+from evennia_ai.runtime.game_thread import Steps
 
 # The only ways of packing whose unpacking stops where it is told to: bzip2 and LZMA give as much as
 # one block holds, hundreds of megabytes of a few hundred bytes.

@@ -42,7 +42,7 @@ from evennia_ai.operations.rights import acts
 from evennia_ai.operations.rights.callers import account_of
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET
-from evennia_ai.runtime.portions import Steps
+from evennia_ai.runtime.game_thread import Steps
 
 MOST_NAMED = 30
 IMPORT = "import assistant"

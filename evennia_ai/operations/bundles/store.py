@@ -17,7 +17,7 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.operations.bundles.parts import Bundle, MemoryLine, ProfileLine
 from evennia_ai.operations.bundles.people import STRANGERS, Ids
 from evennia_ai.runtime import state
-from evennia_ai.runtime.portions import Steps
+from evennia_ai.runtime.game_thread import Steps
 
 AT_ONCE = 25
 

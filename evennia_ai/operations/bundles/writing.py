@@ -46,8 +46,7 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.settings.rows import UNSET, own_of
 from evennia_ai.runtime import state
-from evennia_ai.runtime.game_thread import GameBusyError, WaitingRoom
-from evennia_ai.runtime.portions import Steps, paced
+from evennia_ai.runtime.game_thread import GameBusyError, Steps, WaitingRoom, paced
 
 T = TypeVar("T")
 # Rows of one step: a few milliseconds.

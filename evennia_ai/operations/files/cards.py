@@ -10,9 +10,8 @@ from twisted.internet import reactor
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.cards.card_use import CardUse, given_back, use_of
+from evennia_ai.core.cards.card_use import BOOK, BookEntry, CardUse, book_of, given_back, use_of
 from evennia_ai.core.cards.character_card import CharacterCard, as_json, as_png, new_card, read_card
-from evennia_ai.core.cards.lore_book import BOOK, BookEntry, book_of
 from evennia_ai.core.memory.recollection import WORLD, MemoryKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted

@@ -15,8 +15,7 @@ from twisted.internet import reactor
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.chain import Chain, Chains
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.overheard import tellable
-from evennia_ai.core.hearing.perception import PRIVATE
+from evennia_ai.core.hearing.perception import PRIVATE, tellable
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
