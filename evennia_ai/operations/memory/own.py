@@ -161,7 +161,7 @@ def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
     ]
     if not data.is_remembered:
         lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
-    if is_own:
+    if is_own and data.known:
         lines.append(
             f"To correct or drop one: assistant memory correct <number> = <text>, "
             f"assistant forget <number>. All: assistant forget everything {name}. "

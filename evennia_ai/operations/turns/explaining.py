@@ -162,7 +162,7 @@ def _unknown(
 ) -> str:
     """The sentence that there is no such message, and which there are."""
     if not records or number is None:
-        return f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
+        return f"{name} has heard nothing that was kept.\n{_now(script)}"
     kept = ", ".join(str(record.number) for record in records[:10])
     return f"{name} keeps no message {number}. The newest: {kept}."
 
