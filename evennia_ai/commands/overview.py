@@ -30,6 +30,8 @@ def _locked(data: Status) -> str:
     """The reason why an assistant may not act, since when, and what clears that."""
     lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
+    if lockout is not None and lockout["cause"] == Cause.BODY:
+        clear = f"assistant adopt <npc> = {key}"
     if lockout is None:
         return f"{key} is stopped, until: {clear}"
     since = as_shown(lockout["at"])
