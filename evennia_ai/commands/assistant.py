@@ -47,7 +47,7 @@ class CmdAssistant(
       assistant why <name> yesterday       - the same for a day, or for "words"
       assistant mute [<name>]              - it no longer hears you, nor you it
       assistant unmute [<name>]            - you hear each other again
-      assistant memory [<name>]            - what it remembers of you
+      assistant memory [<name>]            - what it remembers about you
       assistant memory correct <number> = <text>
       assistant memory off | on [<name>]   - stop or start remembering you
       assistant forget <number> [<name>]   - forget one thing about you

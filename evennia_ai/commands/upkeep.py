@@ -7,6 +7,7 @@ from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import CHECK_FAILED, allowed, report_lines
 from evennia_ai.commands.tables import cropped_rows
 from evennia_ai.commands.words import WIDTH, Subcommand, WordCommand
+from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, control, guarding
@@ -38,7 +39,7 @@ def usage_lines(usage: Result) -> list[str]:
     data = usage.data
     lines = [usage.message]
     for span, total in data.totals.items():
-        used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
+        used = f"{counted(total['calls'], 'calls')}, {total['tokens']:,} tokens"
         lines.append(f"  {span:<9} {used}, {caps.cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
