@@ -199,5 +199,5 @@ class TestFigures:
 
     def test_signs_that_take_two_columns(self) -> None:
         """A name in Japanese leaves the next column where it is."""
-        shown = aligned(("A", "B"), [("桜", 1), ("Edda", 2)], (16, 3), 78)
+        shown = cropped_rows(("A", "B"), [("桜", 1), ("Edda", 2)], (16, 3), 78)
         assert ["A     B", "桜    1", "Edda  2"] == shown.splitlines()
