@@ -28,7 +28,7 @@ from evennia_ai.core.hearing.rate_limits import Admission
 from evennia_ai.core.safety.limits import LIMITS, Decision, LimitKind, denial_text
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted, number
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.lines import literal
@@ -304,7 +304,7 @@ async def _ask_for_hops(script: Assistant, record: DecisionTrace, heard: Heard) 
         return
     record.note(
         "silent",
-        f"{heard.hops} messages in a row between assistants, of {cap}; "
+        f"{counted(heard.hops, 'messages')} in a row between assistants, of {cap}; "
         + denial_text(LimitKind.AGENT_HOPS, cap, hit.scope, decision.reason, has_partial=False),
     )
     audit.record("hop_limit", script, sender=heard.sender_name, hops=heard.hops, cap=cap)

@@ -22,6 +22,7 @@ from evennia_ai.core.hearing.perception import (
     CONTEXT,
     IGNORE,
     OPEN_SPEECH,
+    POSE,
     PRIVATE,
     STRANGER,
     SYSTEM,
@@ -160,7 +161,8 @@ def _aimed(script: Assistant, heard: Heard, ear: Ear) -> Heard:
     """The message, marked when it is aimed at somebody else who is there."""
     # On a channel everybody listens: the names in the room say nothing about whom is meant.
     others = () if heard.source is CHANNEL else _others(script.obj, heard)
-    if not is_for_another(heard.body, ear.names, others):
+    is_pose = heard.source is POSE
+    if not is_for_another(heard.body, ear.names, others, is_pose=is_pose):
         return heard
     return replace(heard, is_for_another=True)
 
@@ -171,7 +173,9 @@ def _others(body: Character, heard: Heard) -> Iterator[str]:
     They are called as the speaker sees them, or as they were shown to the assistant.
     """
     for being in body.location.contents if body.location is not None else ():
-        if isinstance(being, DefaultCharacter) and being is not body:
+        # A pose may have the name of whoever poses in it.
+        is_posing = heard.source is POSE and being.dbref == heard.sender_id
+        if isinstance(being, DefaultCharacter) and being is not body and not is_posing:
             yield from names.called(being, body)
             if not names.is_alike_for_all(being):
                 # Masks: the speaker may call somebody by a name that the assistant never saw.

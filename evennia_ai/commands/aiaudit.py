@@ -10,6 +10,7 @@ from typing import Any
 from evennia_ai.commands.base import StaffCommand, first_word, number_of
 from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit import log
 from evennia_ai.operations.audit.log import FactEntry
@@ -85,7 +86,7 @@ class CmdAiAudit(StaffCommand):
             self.show(found)
             return
         rows = [_row(entry) for entry in found.data.entries]
-        title = f"{script.key}, {found.data.count} entries, the newest first"
+        title = f"{script.key}, {counted(found.data.count, 'entries')}, the newest first"
         following = found.data.next
         event = f" {words[0]}" if words else ""
         foot = f"Older: aiaudit {script.key}{event} before {following}" if following else ""

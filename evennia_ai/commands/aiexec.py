@@ -8,6 +8,7 @@ from typing import Any
 from evennia_ai.commands.base import StaffCommand
 from evennia_ai.commands.figures import allowed, explain, shown_time, takes
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.result import Result
@@ -71,7 +72,7 @@ class CmdAiExec(StaffCommand):
         used = caps.usage(script).data
         rows = [_called(entry) for entry in reversed(used.executions)]
         foot = "\n".join(
-            f"  {name}: {counts['calls']} calls, {counts['errors']} errors"
+            f"  {name}: {counted(counts['calls'], 'calls')}, {counted(counts['errors'], 'errors')}"
             for name, counts in used.tools.items()
         )
         head = ("When", "Tool", "With", "Came of it", "ms")

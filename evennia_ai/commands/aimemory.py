@@ -46,7 +46,7 @@ class CmdAiMemory(StaffCommand):
       aimemory <name> search <words>           - memories most similar to them
       aimemory <name> person <who>             - what it remembers of somebody
       aimemory <name> show <number>            - one memory, and why it has it
-      aimemory <name> profiles [<who>]         - people it knows, and its relation to them
+      aimemory <name> profiles [<who>]         - people it knows, and how well
       aimemory <name> journal | notes          - its journal, its notebook
       aimemory lore                            - lore of the game's world
 
@@ -68,7 +68,7 @@ class CmdAiMemory(StaffCommand):
 
     Examples:
       aimemory ada search the lost atlas
-      aimemory lore add lamp,lighthouse = The lighthouse has been dark since spring.
+      aimemory lore add lamp,lighthouse = The lamp has been dark since spring.
     """
 
     key = "aimemory"

@@ -39,7 +39,7 @@ class CmdAssistant(
     prompts.PromptWords,
 ):
     """
-    The AI assistants of the game: talk to them by `whisper`, `page`, or `say @<name> ...`.
+    The AI assistants of the game: whisper to one, page it, or say its name.
 
     Usage:
       assistant                            - who is here
@@ -47,7 +47,7 @@ class CmdAssistant(
       assistant why <name> yesterday       - the same for a day, or for "words"
       assistant mute [<name>]              - it no longer hears you, nor you it
       assistant unmute [<name>]            - you hear each other again
-      assistant memory [<name>]            - what it remembers of you
+      assistant memory [<name>]            - what it remembers about you
       assistant memory correct <number> = <text>
       assistant memory off | on [<name>]   - stop or start remembering you
       assistant forget <number> [<name>]   - forget one thing about you
@@ -104,10 +104,10 @@ class CmdAssistant(
       assistant history [<name>]           - the command history
       assistant tell <name> <instruction>  - have it do something at once
 
-    `assistant help <word>` explains each word. `aisetup` is the same command, and a word
-    may be a switch: aisetup/config ada set tick_rate 10. Looking is for staff; what
-    changes an assistant needs a lock of its own. See also: help history, help aimemory,
-    help aiaudit
+    `assistant help <word>` explains each word. `aisetup` is the same command, and
+    a word may be a switch: aisetup/config ada set tick_rate 10. Looking is for
+    staff; what changes an assistant needs a lock of its own. See also: help
+    history, help aimemory, help aiaudit
 
     Examples for staff:
       assistant create Edda = Edda copies old charts and loves a good riddle.

@@ -23,6 +23,7 @@ from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.runtime.names import wording
 
 MOST_NAMES = 20
+LEAST_WIDTH = 60
 MOST_DIGITS = 9
 YES = ("yes", "y")
 REVEAL = "reveal"
@@ -60,6 +61,11 @@ class AssistantCommand(default_cmds.MuxCommand):
     def by(self) -> str:
         """The caller's name, for the record."""
         return str(self.caller.key)
+
+    @property
+    def width(self) -> int:
+        """The most characters of a line of a table, as the caller's client says."""
+        return max(LEAST_WIDTH, int(self.client_width()))
 
     def act(self) -> Steps | None:
         """Do what the command is for; a generator asks by `yield` and gets what is answered."""

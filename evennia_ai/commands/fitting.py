@@ -6,8 +6,9 @@ its names or is not added, the log says so, and what it does is typed after `ass
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from evennia.commands.cmdhandler import CMD_NOMATCH
@@ -25,17 +26,32 @@ SYNONYMS = frozenset(("aisetup", "aihistory"))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One command and the words that it has in this game."""
+    """One command and the words that it has in this game.
+
+    Attributes:
+        help: its help, and `how` how a line of it is typed, with these words.
+    """
 
     kind: type[Command]
     key: str
     aliases: tuple[str, ...]
+    help: str = ""
+    how: str = ""
 
     def command(self) -> Command:
         """A new command with these words."""
         made = self.kind()
         made.set_key(self.key)
         made.set_aliases(self.aliases)
+        if self.help:
+            made.__doc__, made.how = self.help, self.how
+            # Evennia makes it of the class: help would not be found by another name.
+            made.search_index_entry = {
+                **made.search_index_entry,
+                "key": self.key,
+                "aliases": " ".join(self.aliases),
+                "text": self.help,
+            }
         return made
 
 
@@ -55,12 +71,38 @@ def fitted(kinds: Iterable[type[Command]]) -> list[Command]:
     if _Newest.asked != asked:
         clashes: list[str] = []
         places = (_place(kind, names, clashes) for kind in kinds)
-        _Newest.places = tuple(place for place in places if place is not None)
+        _Newest.places = _with_help([place for place in places if place is not None])
         _Newest.clashes = (*clashes, *theirs.left_alone())
         _Newest.asked = asked
         for line in _Newest.clashes:
             logger.log_warn(f"[assistant] {line}")
     return [place.command() for place in _Newest.places]
+
+
+def _with_help(places: Iterable[Place]) -> tuple[Place, ...]:
+    """The places, each with a help that names commands as this game does."""
+    found = tuple(places)
+    words = {place.kind.key: place.key for place in found if place.kind.key != place.key}
+    if not words:
+        return found
+    return tuple(
+        replace(
+            place,
+            help=in_words_of(place.kind.__doc__ or "", words),
+            how=in_words_of(getattr(place.kind, "how", ""), words),
+        )
+        for place in found
+    )
+
+
+def in_words_of(text: str, words: Mapping[str, str]) -> str:
+    """A text of help with other words for commands, by the usual ones.
+
+    A command is named where a line to type begins, after `help`, and in backticks.
+    """
+    usual = "|".join(map(re.escape, words))
+    typed = rf"(^ {{6}}|\A|, |: |`|\bhelp\s+)({usual})(?= [\[<a-z{{]|$|[,;`])"
+    return re.sub(typed, lambda found: found[1] + words[found[2]], text, flags=re.MULTILINE)
 
 
 def clashes() -> tuple[str, ...]:

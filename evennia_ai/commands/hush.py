@@ -23,8 +23,9 @@ class CmdHush(AssistantCommand):
       hush [<name>] off
       unhush [<name>]
 
-    It hears what is said, but answers none of it and does nothing in the open, here, for
-    that many minutes: 10, or 1 to 60 of your choice. Whisper to it or page it, and it answers.
+    For that many minutes, 10 or 1 to 60 of your choice, it hears what is said
+    here, but answers none of it and does nothing in the open. Whisper to it or
+    page it, and it answers.
 
     Examples:
       hush ada

@@ -11,6 +11,7 @@ from evennia_ai.commands.tables import cropped_rows
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, budget_of
@@ -30,6 +31,8 @@ def _locked(data: Status) -> str:
     """The reason why an assistant may not act, since when, and what clears that."""
     lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
+    if lockout is not None and lockout["cause"] == Cause.BODY:
+        clear = f"assistant adopt <npc> = {key}"
     if lockout is None:
         return f"{key} is stopped, until: {clear}"
     since = as_shown(lockout["at"])
@@ -157,7 +160,7 @@ def status_lines(data: Status) -> list[str]:
         _sentence(data),
         f"  where     {data.location or 'nowhere'}",
         f"  brain     {data.brain}",
-        f"  used      {data.calls} model calls, {data.tokens} tokens",
+        f"  used      {counted(data.calls, 'model calls')}, {data.tokens} tokens",
         f"  today     {data.today} tokens (assistant budget {data.key})",
         f"  waiting   {data.pending_events}, {data.questions} open questions",
         f"  errors    {data.consecutive_errors} in a row, stops itself at "

@@ -31,7 +31,7 @@ class CmdPage(default_cmds.MuxCommand):
       page <player or assistant> = <message>
       page <assistant> <message>
       page <message>                    - to whom you paged last
-      page *<player> = <message>        - the player, where an assistant has the same name
+      page *<player> = <message>        - the player, if an assistant has it
 
     Everything else about pages works as ever; see also: page/last, page/list.
     """

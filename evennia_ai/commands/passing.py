@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from evennia_ai.commands.aiexec import CmdAiExec
 from evennia_ai.commands.aigoal import CmdAiGoal
 from evennia_ai.commands.aiinteract import CmdAiInteract
 from evennia_ai.commands.aimemory import CmdAiMemory
+from evennia_ai.commands.base import AssistantCommand
 from evennia_ai.commands.history import CmdHistory
 from evennia_ai.commands.hush import CmdHush
 from evennia_ai.commands.page import CmdPage
@@ -27,6 +29,9 @@ def _passes_on(kind: type[Command], word: str) -> Callable[[Any, str], None]:
         if not made.access(command.caller, "cmd"):
             command.show_how(f"You may not do that: {word} is for staff.")
             return
+        if isinstance(made, AssistantCommand):
+            # The word alone may be one of the game's own.
+            made.how = re.sub(rf"\b{kind.key} ", f"{command.key} {kind.key} ", made.how)
         cmdhandler(
             command.caller,
             f" {rest}",

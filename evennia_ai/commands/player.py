@@ -110,15 +110,15 @@ WORDS = {
         PlayerWords._memory,
         "assistant memory [<name>], assistant memory correct <number> = <text>, "
         "assistant memory export | off | on [<name>]",
-        "What it remembers of you, numbered: facts first, then entries of its "
+        "What it remembers about you, numbered: facts first, then entries of its "
         "journal. You can correct one, get all of it as text, or have it remember "
-        "nothing new of you (off).",
+        "nothing new about you (off).",
         is_for_all=True,
     ),
     "forget": Subcommand(
         PlayerWords._forget,
         "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
-        "It forgets one thing that it remembers of you, or everything about you, "
+        "It forgets one thing that it remembers about you, or everything about you, "
         "after asking. The numbers are in: assistant memory",
         is_for_all=True,
     ),

@@ -39,7 +39,7 @@ def cropped_rows(
         line: the most characters of a line.
     """
     table = [tuple(map(str, row)) for row in (head, *rows)]
-    needed = [max(map(len, column)) for column in zip(*table, strict=True)]
+    needed = [max(map(display_len, column)) for column in zip(*table, strict=True)]
     widths = [min(pair) for pair in zip(needed, (most or line for most in widest), strict=True)]
     if 0 in widest:
         rest = widest.index(0)
@@ -47,10 +47,15 @@ def cropped_rows(
         widths[rest] = min(widths[rest], max(len(head[rest]), line - others))
     return "\n".join(
         GAP.join(
-            cropped(cell, most).ljust(most) for cell, most in zip(row, widths, strict=True)
+            _filled(cropped(cell, most), most) for cell, most in zip(row, widths, strict=True)
         ).rstrip()
         for row in table
     )
+
+
+def _filled(cell: str, width: int) -> str:
+    """A cell with blanks behind it; signs of some scripts take two columns each."""
+    return f"{cell}{' ' * (width - display_len(cell))}"
 
 
 def broken_rows(head: Sequence[str], rows: Iterable[Sequence[object]], wide: int, line: int) -> str:

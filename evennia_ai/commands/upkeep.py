@@ -6,7 +6,8 @@ from evennia_ai import operations
 from evennia_ai.commands import fitting, theirs
 from evennia_ai.commands.figures import CHECK_FAILED, allowed, report_lines
 from evennia_ai.commands.tables import cropped_rows
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WIDTH, Subcommand, WordCommand
+from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, control, guarding
@@ -20,7 +21,6 @@ from evennia_ai.operations.peers import overview, specialists
 from evennia_ai.operations.settings.doubts import doubts
 from evennia_ai.operations.tools import held_back, running
 
-LINE = 100
 RESET = "reset"
 GAME = "game"
 HELD, ALLOW = "held", "allow"
@@ -39,7 +39,7 @@ def usage_lines(usage: Result) -> list[str]:
     data = usage.data
     lines = [usage.message]
     for span, total in data.totals.items():
-        used = f"{total['calls']:,} calls, {total['tokens']:,} tokens"
+        used = f"{counted(total['calls'], 'calls')}, {total['tokens']:,} tokens"
         lines.append(f"  {span:<9} {used}, {caps.cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
@@ -48,7 +48,7 @@ def usage_lines(usage: Result) -> list[str]:
     called = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
     rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in called]
     if rows:
-        lines.append(cropped_rows(("Tool", "Calls", "Errors", "ms"), rows, (30, 8, 8, 10), LINE))
+        lines.append(cropped_rows(("Tool", "Calls", "Errors", "ms"), rows, (30, 8, 8, 10), WIDTH))
     return lines
 
 
@@ -120,7 +120,7 @@ class UpkeepWords(WordCommand):
     def _show_breakers(self, script: AssistantScript) -> None:
         rows = control.breakers(script).data.breakers
         head = ("Breaker", "Of", "State", "Asked again", "Failed last with")
-        table = cropped_rows(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), LINE)
+        table = cropped_rows(head, list(map(_breaker_row, rows)), (36, 9, 9, 11, 0), self.width)
         self.show_long(table if rows else f"{script.key} has used no service yet.")
 
     def _reset_breaker(self, script: AssistantScript, name: str) -> None:
@@ -156,7 +156,7 @@ class UpkeepWords(WordCommand):
             for tool in running.list_tools(script).data.tools
         ]
         head = ("Tool", "Category", "Allowed", "What it does")
-        self.show_long(cropped_rows(head, rows, (28, 16, 9, 0), LINE))
+        self.show_long(cropped_rows(head, rows, (28, 16, 9, 0), self.width))
 
     def _rag(self, name: str) -> None:
         """Show the memory, which other packages set by hand."""

@@ -54,6 +54,7 @@ CANCELS, PORTION = 100, 10
 NOT_ACTIVE = "Emergency stop is not active"
 WELCOME = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
+BODILESS = "Emergency stop cleared; the assistant has no body, and does nothing until it has one"
 
 
 def trigger_emergency_stop(
@@ -314,7 +315,7 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         indexing.soon(script)
         work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")
-    return True, CLEARED
+    return True, CLEARED if script.obj is not None else BODILESS
 
 
 def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:

@@ -19,6 +19,9 @@ _UNREAD_EMOTE = re.compile(
     rf'{re.escape(getattr(settings, "RPSYSTEM_EMOTE_PREFIX", "/"))}me\s+\w+,?\s+"(.*)"\Z',
     re.IGNORECASE | re.DOTALL,
 )
+# Frames of speech without quotation marks: the name in brackets, or a mark or one verb behind it.
+_BRACKETED = re.compile(r"[<\[({*]([^<>\[\](){}*]+)[>\])}*]:?\s+")
+_FRAME = re.compile(r"(?:[^\W\d_A-Z][^\W\d_]*)?[:>]\s+")
 _LINK = re.compile(r"\b([hfw])(ttps?|tp|ww)(?=://|\.)", re.IGNORECASE)
 
 
@@ -46,15 +49,20 @@ def cut_speech(rendered: str, name: str) -> str:
     """The speech inside a rendered line such as `Tom whispers: "|nhello|n"`.
 
     What stands between the first quotation mark after the speaker's name and the last one, be they
-    double or single as in `Tom says 'hello'`; without marks, everything after the name.
+    double or single as in `Tom says 'hello'`; without marks, everything after the name and what
+    frames it: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`.
     """
     rest = cut_name(rendered, name)
+    inside = _BRACKETED.match(rest)
+    if inside and inside[1].strip().casefold() == name.casefold():
+        return rest[inside.end() :]
     opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING and _opens(rest, i)), None)
     if opened is not None:
         closed = rest.rfind(_CLOSING[rest[opened]])
         if closed > opened:
             return rest[opened + 1 : closed].strip()
-    return rest
+    frame = _FRAME.match(rest)
+    return rest[frame.end() :] if frame else rest
 
 
 def _opens(line: str, at: int) -> bool:

@@ -205,6 +205,9 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     What waits for an answer goes on waiting.
     """
     name = script.key
+    if enabled and script.obj is None:
+        told = Result.conflict(f"{name} has no body; give it one")
+        return told.with_typed(f": assistant adopt <npc> = {name}")
     if bool(state.read(script, "enabled")) == enabled:
         return Result.invalid(f"{name} is {'awake' if enabled else 'silent'} already.")
     if not enabled:

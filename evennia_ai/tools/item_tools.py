@@ -23,7 +23,7 @@ from evennia_ai.tools.places import ways_out
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
     find_among,
-    find_here,
+    find_listener,
     name_list,
     names_of,
     room_of,
@@ -129,7 +129,7 @@ def drop(character: Character, item: str, *, turn: Turn) -> str:
 
 
 def _find_taker(character: Character, name: str, turn: Turn) -> GameObject:
-    taker = find_here(character, name, preferred_id=turn.event.sender_id)
+    taker = find_listener(character, name, turn)
     if taker is character:
         raise ToolError("you have it already; name whom you give it to")
     if taker is character.location and not isinstance(taker, DefaultCharacter):

@@ -34,7 +34,7 @@ from evennia_ai.errors import ToolDeniedError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import audience, names, state
 from evennia_ai.runtime.assistant import Assistant, Character
-from evennia_ai.tools.senses import find_here
+from evennia_ai.tools.senses import find_listener
 from evennia_ai.tools.speech import find_online
 
 FREE = "free"
@@ -122,7 +122,7 @@ class Guard:
             if call.name == "page":
                 beings = [self.people.online(name, turn.event.person, body)]
             else:
-                beings = [find_here(body, name, preferred_id=turn.event.sender_id)]
+                beings = [find_listener(body, name, turn)]
             # Of a room the tool itself says that it has no ears.
             beings = [
                 each for each in beings if each != body.location or audience.has_ears(body.location)

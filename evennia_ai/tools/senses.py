@@ -10,8 +10,10 @@ from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, place_as_data
+from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
+from evennia_ai.messages.incoming import face_of
 from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
@@ -139,6 +141,25 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
         others = (thing for thing in near if thing not in (character, room))
         here = name_list(others, character)
         raise ToolError(f"{error}; here are: {here or 'only you'}") from None
+
+
+def find_listener(character: Character, name: str, turn: Turn) -> GameObject:
+    """Whoever a turn means by a name, of those who are here.
+
+    Who is answered also goes by the name they had when they spoke: it may be another by now, and
+    somebody else may have taken theirs. That does not hold for who puts on a mask, or takes it off.
+
+    Raises:
+        ToolError: there is no such being, or several.
+    """
+    wanted = _wanted(name)
+    being: GameObject
+    for event in reversed(turn.events):
+        if event.sender_id and _wanted(event.sender_name) == wanted:
+            for being in room_of(character).contents:
+                if being.dbref == event.sender_id and face_of(being, character) == event.face:
+                    return being
+    return find_here(character, name, preferred_id=turn.event.sender_id)
 
 
 @tool(category="safe_chain", only_reads=True)

@@ -16,7 +16,7 @@ from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import FAR
 from evennia_ai.tools.orders import may
 from evennia_ai.tools.registry import tool
-from evennia_ai.tools.senses import find_here
+from evennia_ai.tools.senses import find_listener
 
 
 @tool(category="terminal")
@@ -47,7 +47,7 @@ def whisper(character: Character, target: str, message: str, *, turn: Turn) -> s
         target: name of the person.
         message: the words to whisper, in plain text.
     """
-    person = find_here(character, target, preferred_id=turn.event.sender_id)
+    person = find_listener(character, target, turn)
     if person is character:
         raise ToolError("you cannot whisper to yourself; name the person you want to answer")
     if person is character.location and not isinstance(person, DefaultCharacter):

@@ -156,7 +156,7 @@ ACTS = (
         f"{HOME}me/memory/?of=Ada",
         (),
         "Remember nothing new of me",
-        "Nothing new of you is remembered",
+        "Nothing new about you is remembered",
     ),
     Way(
         "remembered",

@@ -258,6 +258,29 @@ def test_who_introduces_themselves_is_answered_kindly(line: str) -> None:
     assert LAMPS == best([LAMPS, talk], AskedLine(f"{line}, who mends it?"), alike)
 
 
+@pytest.mark.parametrize(
+    ("line", "tells"),
+    [
+        ("I like tea", True),
+        ("well, I really enjoy a good riddle", True),
+        ("I don't like storms.", True),
+        ("I'd like some tea", False),
+        ("I like ships, where are books about them?", False),
+        ("do I like tea?", False),
+        ("she says I like tea", False),
+    ],
+)
+def test_who_tells_what_they_like_asks_nothing(line: str, tells: bool) -> None:
+    """So that nobody is refused, nor told of a thing that is a little more alike than talk."""
+    talk, cannot = (
+        next(note for note in DECOYS if note.text == told) for told in (UNASKED, UNABLE)
+    )
+    assert tells is AskedLine(line).tells_taste
+    alike = [{LAMPS.text: 0.52, talk.key: 0.5, cannot.key: 0.6}]
+    for other in (LAMPS, cannot):
+        assert tells is (talk == best([other, talk], AskedLine(line), alike))
+
+
 def test_who_asks_nothing_is_not_told_that_it_is_not_known() -> None:
     """Though what they tell sounds like a question that nobody can answer."""
     king = next(note for note in DECOYS if note.text == UNKNOWN)

@@ -117,7 +117,7 @@ def test_a_person_reads_and_forgets(
     """`assistant memory` shows it; once forgotten it is in no prompt and no file of the store."""
     tom = enter("Tom")
     tom.ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
-    tom.ask("assistant memory", rf"(?s)remembers of you.*{MARK}")
+    tom.ask("assistant memory", rf"(?s)things? about you.*{MARK}")
     tom.ask("assistant forget everything ada", r"yes \| no")
     tom.ask("yes", r"(?i)forgotten|forgot")
     wait_until_read(admin)

@@ -41,7 +41,7 @@ class TestSeeing(StaffCommandTest):
         shown = self.typed("aiexec ada log")
         for expected in ("Ada, tools called last", "say", "Hello |rTom.", "done"):
             assert expected in shown, expected
-        assert "say: 1 calls, 0 errors" in shown
+        assert "say: 1 call, 0 errors" in shown
 
 
 class TestRunning(StaffCommandTest):

@@ -119,13 +119,13 @@ class TestShown(BudgetTest):
         shown = budget_of(self.ada_script).message.splitlines()
         assert "  month              unknown          $20.00   on 1 Dec" in shown
         last = shown[-1]
-        assert "Of 1 calls this month the price is not known: EVENNIA_AI_PRICES" == last
+        assert "Of 1 call this month the price is not known: EVENNIA_AI_PRICES" == last
 
     def test_what_is_known_of_the_price_is_shown(self) -> None:
         """Beside what is not; in the usage and at a glance too."""
         self.use(1000, self.tom, None)
         assert "unknown in all" in caps.usage(self.ada_script).message
-        assert any("1 calls, 1,000 tokens, unknown" in line for line in self.usage())
+        assert any("1 call, 1,000 tokens, unknown" in line for line in self.usage())
         self.use(50_000, self.tom, Price(*map(type(FREE.input), (10, 10))))
         assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
         assert "$0.50 + unknown" in budget_of(self.ada_script).message

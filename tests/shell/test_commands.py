@@ -62,7 +62,7 @@ class TestOverview(CommandTest):
             "Ada: awake",
             "where     Room",
             "brain     scripted model",
-            "used      1 model calls, ",
+            "used      1 model call, ",
             "waiting   0",
             "errors    0 in a row, stops itself at 5",
             "breaker   llm:scripted closed",

@@ -196,3 +196,8 @@ class TestFigures:
         """What is too long is cut; one column takes what is left of the line."""
         shown = cropped_rows(("A", "B", "C"), [("abcdef", "x" * 30, 1)], (4, 0, 3), 20)
         assert ["A     B            C", "ab..  xxxxxxxxx..  1"] == shown.splitlines()
+
+    def test_signs_that_take_two_columns(self) -> None:
+        """A name in Japanese leaves the next column where it is."""
+        shown = cropped_rows(("A", "B"), [("桜", 1), ("Edda", 2)], (16, 3), 78)
+        assert ["A     B", "桜    1", "Edda  2"] == shown.splitlines()

@@ -189,7 +189,7 @@ class TestMissed(GoalTimesTest):
         self.clock.advance(0)
         audit.flush()
         entries = log.audit_log(self.ada_script, events=["goal_time_missed"]).data.entries
-        assert "the time of goal 1 came 3 times, unused" in str(entries)
+        assert "missed times of goal 1: 3" in str(entries)
         assert [] == log.check_audit(self.ada_script, fresh=True).data
 
 

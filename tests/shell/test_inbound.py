@@ -36,6 +36,12 @@ from tests.shell.support import ShellTest, pump, says, whispers
         ("", "Tom", ""),
         ('A voice whispers: "hello"', "Tom", "hello"),
         ('Tom says, "a || b"', "Tom", "a | b"),
+        ('<|gTom|n> Ada, I said "go"', "Tom", 'Ada, I said "go"'),
+        ("[Tom]: Ada, hello", "Tom", "Ada, hello"),
+        ("<Tim> Ada, hello", "Tom", "<Tim> Ada, hello"),
+        ("Tom: Ada: hello", "Tom", "Ada: hello"),
+        ("Tom sagt: Ada, hallo", "Tom", "Ada, hallo"),
+        ("Tom Ada: hello", "Tom", "Ada: hello"),
     ],
 )
 def test_the_speech_is_cut_out(rendered: str, name: str, expected: str) -> None:

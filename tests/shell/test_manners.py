@@ -265,6 +265,19 @@ class TestEngaged(MannersTest):
                 assert "7 default ignore" == self.judge(line)
                 assert "7 default ignore" == self.judge("say and then?")
 
+    def test_a_pose_that_names_another_is_for_them(self) -> None:
+        """Without a sign, as people pose; one that names her too goes on with the talk."""
+        for line, judged in (
+            ("pose waves at Mira.", "7 default ignore"),
+            ("pose and Mira laugh.", "7 default ignore"),
+            ("pose looks from Mira to Ada.", "2 continued_address trigger"),
+            ("pose (Tom by name) waves.", "2 continued_address trigger"),
+        ):
+            with self.subTest(line=line):
+                self.begin()
+                assert judged == self.judge(line)
+                self.model.waiting.clear()
+
     def test_nobody_else_has_it(self) -> None:
         """Mira has to name her."""
         self.begin()

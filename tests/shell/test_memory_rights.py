@@ -28,7 +28,7 @@ class TestReading(RememberingTest):
         operations.add_lore("A lamp.", keywords=["Mira"])
         self.know(self.miras, "Mira", "likes |rstorms")
         shown = self.answer(self.mira, "assistant memory ada").split("\n")
-        assert "Ada remembers of you, 3 things:" == shown[0]
+        assert "Ada remembers 3 things about you:" == shown[0]
         numbers = [number_of_attribute("likes |rstorms"), str(fact.pk), str(entry.pk)]
         texts = ["likes |rstorms", "Mira is a smith", "Mira came in (between you two)"]
         assert list(zip(numbers, texts, strict=True)) == [
@@ -37,7 +37,7 @@ class TestReading(RememberingTest):
 
     def test_nothing_is_said_to_be_nothing(self) -> None:
         """Without a name the only assistant is meant."""
-        assert "Ada remembers nothing of you." in self.answer(self.mira, "assistant memory")
+        assert "Ada remembers nothing about you." in self.answer(self.mira, "assistant memory")
 
     def test_to_look_at_ones_own_is_not_recorded(self) -> None:
         """It is theirs; for another it is."""
@@ -111,7 +111,7 @@ class TestMending(RememberingTest):
         for number in (toms.pk, old.pk, 0, "9" * 30, number_of_attribute("is a thief"), "x"):
             for line in (f"memory correct {number} = x", f"forget {number} ada"):
                 shown = self.answer(self.mira, f"assistant {line}")
-                assert "remembers nothing of you by" in shown or "There is no" in shown, line
+                assert "remembers nothing about you by" in shown or "There is no" in shown, line
         assert ["Mira owes Tom gold"] == self.texts()
 
     def test_what_cannot_be_remembered(self) -> None:
@@ -177,9 +177,11 @@ class TestOptingOut(RememberingTest):
         shown = self.answer(self.mira, "assistant memory off")
         assert "What is known already stays; to drop that too: assistant forget" in shown
         assert [self.miras] == list(state.read(self.ada_script, "unremembered"))
-        assert "Nothing new of you is remembered" in self.answer(self.mira, "assistant memory")
+        shown = self.answer(self.mira, "assistant memory")
+        assert "It keeps nothing new about you, as you asked" in shown
+        assert "To be remembered again: assistant memory on Ada" in shown
         again = self.answer(self.mira, "assistant memory off ada")
-        assert "Ada remembers nothing new of you already." == again
+        assert "Ada remembers nothing new about you already." == again
         assert "Ada remembers what you do again." == self.answer(self.mira, "assistant memory on")
         assert [] == list(state.read(self.ada_script, "unremembered"))
         told = [fact["is_remembered"] for fact in self.facts("remembering_changed")]

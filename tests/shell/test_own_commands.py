@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any, ClassVar
 from unittest import mock
 
@@ -14,6 +15,7 @@ from evennia.utils import logger
 from evennia_ai.apps import check_settings
 from evennia_ai.commands import AssistantCmdSet, CmdAddress, fitting
 from evennia_ai.commands.cmdset import COMMANDS
+from evennia_ai.commands.words import WIDTH
 from evennia_ai.core.hearing.perception import Source
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.naming import WORDS, command_names
@@ -187,6 +189,28 @@ class TestOwnCommands(HearingTest):
             assert CmdHush is type(OwnCmdSet().get("hush"))
             assert ("The game has a command hush",) not in fitting.clashes()
 
+    def test_help_has_the_words_of_the_game(self) -> None:
+        """By the setting, and where a word of ours is the game's own; help finds them."""
+        with override_settings(EVENNIA_AI_COMMAND_NAMES={"hush": "shush", "aimemory": "mind"}):
+            made = {command.key: command for command in OwnCmdSet()}
+        for word, told, untold in (
+            ("shush", "shush [<name>] [<minutes>]", " hush"),
+            ("aihistory", "aihistory reset [<name>]", " history"),
+            ("mind", "recorded: mind ada show 12 reveal", "aimemory"),
+            ("assistant", "help aihistory, help mind", "help history"),
+        ):
+            shown, found = str(made[word].__doc__), made[word].search_index_entry
+            assert told in " ".join(shown.split())
+            assert untold not in shown
+            assert (word, shown) == (found["key"], found["text"])
+        assert made["aihistory"].how.startswith("aihistory [<name>]")
+
+    def test_a_wrong_line_is_explained_by_words_that_are_ours(self) -> None:
+        """After `assistant`, the word alone being the game's."""
+        shown = self.typed("assistant history Ada nonsense")
+        assert "Usage: assistant history [<name>]" in str(shown)
+        assert ", history" not in str(shown)
+
 
 class CmdUnknown(Own):
     """Whatever is not a command."""
@@ -230,6 +254,14 @@ class TestStock(HearingTest):
             words = words_of(AssistantCmdSet())
         assert "page" in words
         assert "tell" not in words
+
+
+@pytest.mark.parametrize(
+    "kind", [each for each in COMMANDS if each.auto_help], ids=lambda kind: kind.key
+)
+def test_no_line_of_help_is_longer_than_a_telnet_window(kind: Any) -> None:
+    """78 columns; Evennia does not wrap help."""
+    assert [] == [line for line in cleandoc(kind.__doc__).splitlines() if len(line) > WIDTH]
 
 
 def test_every_command_can_be_called_otherwise() -> None:

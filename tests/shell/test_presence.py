@@ -94,6 +94,24 @@ class TestGone(ShellTest):
         assert 0 == state.read(self.ada_script, "consecutive_errors")
         assert not state.read(self.ada_script, "emergency_stop")
 
+    def test_who_was_renamed_meanwhile_is_whispered_to(self) -> None:
+        """By the name that the model knows, also where somebody else has it by now."""
+        self.type(self.tom, "whisper Ada = hello")
+        self.tom.key, self.mira.key = "Thomas", "Tom"
+        self.model.answer(whispers("Hello."))
+        pump()
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        assert [] == self.mira.heard_from(self.ada)
+
+    def test_what_is_given_goes_to_who_was_renamed_meanwhile(self) -> None:
+        """As by `give`; nothing stays with somebody who took the name."""
+        coin = create_object("evennia.objects.objects.DefaultObject", key="coin", location=self.ada)
+        self.type(self.tom, "whisper Ada = a coin, please")
+        self.tom.key, self.mira.key = "Thomas", "Tom"
+        self.model.answer(completion(None, ("give", {"item": "coin", "target": "Tom"})))
+        pump()
+        assert self.tom == coin.location
+
     def test_a_room_is_not_whispered_to(self) -> None:
         """The model is told to name a person."""
         self.ask("whisper Ada = hello", whispers("Psst.", "here"), completion(None, ("noop", {})))

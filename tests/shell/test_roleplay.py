@@ -272,6 +272,15 @@ class TestMasks(RolePlayTest):
         self.type(self.tom, "say and what now?")
         assert "default" == self.heard().verdict.name
 
+    def test_who_masks_meanwhile_is_not_found_by_the_face(self) -> None:
+        """The answer tells the model of nobody behind a mask."""
+        self.type(self.tom, "whisper stone giant = hello")
+        self.type(self.tom, "mask a grinning wolf")
+        self.model.answers.append(completion(None, ("noop", {})))
+        self.model.answer(whispers("Hello.", "a tall man"))
+        self.settle()
+        assert "a tall man is not here; here are" in self.prompts()[-1]
+
     def test_the_player_owns_what_was_said_behind_the_mask(self) -> None:
         """It is exported to the player, and forgotten with the rest."""
         self.type(self.tom, "mask a grinning wolf")

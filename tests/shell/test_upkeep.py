@@ -155,7 +155,7 @@ class TestUsage(UpkeepTest):
                 )
             )
         assert [1.0] == [row["share"] for row in found["by_player"]]
-        assert result.message.startswith("Ada: 1 model calls, 100 tokens, $0.00 in all; ")
+        assert result.message.startswith("Ada: 1 model call, 100 tokens, $0.00 in all; ")
 
     def test_caps(self) -> None:
         """How each stands, and when it begins anew."""

@@ -53,7 +53,7 @@ class TestReasons(WhyTest):
 
     def test_nothing_yet(self) -> None:
         """Said so, with how she is."""
-        assert self.why().startswith("Ada has heard nothing that was kept. awake;")
+        assert self.why().startswith("Ada has heard nothing that was kept.\nNow: awake.")
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert self.why(caller=self.mira).startswith("Ada has heard nothing that was kept.")
 

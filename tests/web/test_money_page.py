@@ -199,7 +199,7 @@ class MoneyTest(WebTest):
         self.call(assistant="bea", prompt=9000)
         assert 1000 == spending(assistant="Ada").data.whole["tokens"]
         shown = text_of(self.get("money", query={"assistant": "Ada", "days": "7"}))
-        assert "7 days: 1 model calls, 1,000 tokens" in shown
+        assert "7 days: 1 model call, 1,000 tokens" in shown
         shown = text_of(self.get("money", query={"assistant": "x", "days": "many"}))
         assert "30 days: 2 model calls" in shown
 

@@ -218,7 +218,7 @@ class SayTest(OwnPage):
 
     def test_remembered_no_more_and_again(self) -> None:
         """What is done already is said to be so."""
-        assert "Nothing new of you is remembered." in text_of(
+        assert "Nothing new about you is remembered." in text_of(
             self.act("my-remember", remembered="no")
         )
         assert [self.pia] == state.read(self.ada_script, "unremembered")

@@ -195,12 +195,19 @@ def _is_closing(before: str) -> bool:
     return is_apart or not said or said[-1] not in _OBJECT
 
 
-def is_for_another(body: str, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
+def is_for_another(
+    body: str, names: tuple[str, ...], others: Iterable[str] = (), *, is_pose: bool = False
+) -> bool:
     """True where `body` is aimed at somebody else than the one with these names.
 
     It is when it holds an @mention of another and none of these names, or when it calls one of
-    the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these.
+    the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these. A pose
+    is when it has the name of another in it ("waves at Tom"), and none of these.
     """
+    if is_pose:
+        others = tuple(others)
+        if not is_named(body, names) and any(is_named(body, (name,)) for name in others):
+            return True
     mine = call_of(body, names)
     if mine is NameCall.FIRST:
         return False

@@ -54,7 +54,7 @@ class Outcome(StrEnum):
 
 
 # Looking a member up in its enum costs as much as a rule; these are asked of each message.
-CHANNEL, SYSTEM = Source.CHANNEL, Source.SYSTEM
+CHANNEL, POSE, SYSTEM = Source.CHANNEL, Source.POSE, Source.SYSTEM
 CONTEXT, IGNORE, TRIGGER = Outcome.CONTEXT, Outcome.IGNORE, Outcome.TRIGGER
 
 

@@ -18,6 +18,7 @@ from evennia_ai.core.hearing.perception import (
     CONTEXT,
     IGNORE,
     OPEN_SPEECH,
+    POSE,
     PRIVATE,
     SPOKEN,
     STRANGER,
@@ -216,7 +217,7 @@ RULES = (
     Rule(5, "trigger_permission", _is_permitted, TRIGGER, OPEN_SPEECH),
     Rule(6, "channel_config", _is_configured_channel, channel_configs, needs="has_channels"),
     Rule(7, "room_message", _is_room_message, room_messages, needs="heeds_room"),
-    Rule(7, "posed_at", _is_posed_at, CONTEXT, frozenset((Source.POSE,))),
+    Rule(7, "posed_at", _is_posed_at, CONTEXT, frozenset((POSE,))),
     Rule(7, "default", _always, IGNORE),
 )
 

@@ -61,6 +61,11 @@ _INTRODUCES = re.compile(
     r"|\bi (?:collect|keep|come from|live in|work as)\b",
     re.IGNORECASE,
 )
+_LIKES = re.compile(
+    r"\A\W*(?:(?:well|oh|and|but|so)\W+)?i (?:really |also |do |don't |do not )?"
+    r"(?:like|love|enjoy|adore|prefer|hate|dislike)\b",
+    re.IGNORECASE,
+)
 _MAY_I = re.compile(
     r"\W*(?:\w+\W+)?(?:may|can|could|shall|should|must) i\b|\W*am i\b|.*\bhow do i\b"
     r"|.*\bdo i (?:find|get|go|reach|need|have to|pay|look|learn|see)\b",
@@ -156,6 +161,11 @@ class AskedLine:
     def introduces(self) -> bool:
         """True where the person tells who they are, and asks and seeks nothing."""
         return not is_question(self.line) and _INTRODUCES.search(self.line) is not None
+
+    @property
+    def tells_taste(self) -> bool:
+        """True where the person tells what they like or hate, and asks and seeks nothing."""
+        return not is_question(self.line) and _LIKES.search(self.line) is not None
 
     @property
     def is_order(self) -> bool:

@@ -45,6 +45,8 @@ SHORTEST_COVERED = 3
 ASKED_IN_TALK, ORDERED = 0.2, 0.1
 # Who says what they are called and collect is not told where that is mended.
 INTRODUCED = 0.2
+# Who says what they like is not refused, and told of a thing only if it is much alike.
+LIKED = 0.05
 # "How long have you had it?" is as short as lines about anything, and is about what was told.
 GOES_ON = 0.05
 # Who asks what they said is reminded of that, though much sounds more alike.
@@ -165,11 +167,13 @@ def _leaning(note: Note, asked: AskedLine) -> float:
     """The part of a score that has nothing to do with likeness: the sort of line it answers."""
     if note.is_decoy and note.text == UNASKED:
         is_other = is_question(asked.line) and not is_question(note.question)
-        return INTRODUCED * asked.introduces - ASKED_IN_TALK * is_other
+        talk = INTRODUCED * asked.introduces + LIKED * asked.tells_taste
+        return talk - ASKED_IN_TALK * is_other
     if note.is_decoy and note.text == UNKNOWN:
         return -GOES_ON * asked.is_follow_up - ASKED_IN_TALK * (not is_question(asked.line))
     if note.is_decoy and note.text == UNABLE:
-        return ORDERED if asked.is_order else -ORDERED
+        unasked = ASKED_IN_TALK * asked.tells_taste
+        return ORDERED if asked.is_order else -ORDERED - unasked
     return 0.0
 
 

@@ -27,7 +27,7 @@ from evennia_ai.core.safety.budget import (
 from evennia_ai.core.safety.prices import NAME as PRICES
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.result import ProblemKind, Result, note
@@ -101,7 +101,7 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
     if every is not None:
         lines += ["All games together", *_rows(every, now)]
     if unpriced := own.unpriced[BudgetSpan.MONTH]:
-        lines.append(f"Of {unpriced} calls this month the price is not known: {PRICES}")
+        lines.append(f"Of {counted(unpriced, 'calls')} this month the price is not known: {PRICES}")
     data = BudgetReport(
         standings=[_as_data(standing, own, now) for standing in own.standings],
         game=[_as_data(standing, game, now) for standing in game.standings],
@@ -332,7 +332,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
     )
     ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
     told = (
-        f"{script.key}: {ever['calls']:,} model calls, {ever['tokens']:,} tokens, "
+        f"{script.key}: {counted(ever['calls'], 'model calls')}, {ever['tokens']:,} tokens, "
         f"{cost_text(ever)} in all; {calls:,} tool calls."
     )
     return Result(True, told, data)

@@ -18,6 +18,7 @@ from evennia_ai.budget.ledger.rows import tables_wanted
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, Purpose
 from evennia_ai.core.safety.prices import NANO
+from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget.caps import known_cost
@@ -106,7 +107,8 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
     cost = known_cost(
         f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], whole["unpriced_calls"]
     )
-    told = f"{days} days: {whole['calls']:,} model calls, {whole['tokens']:,} tokens, {cost}."
+    calls = counted(whole["calls"], "model calls")
+    told = f"{counted(days, 'days')}: {calls}, {whole['tokens']:,} tokens, {cost}."
     return Result(True, told, data)
 
 

@@ -151,21 +151,22 @@ def number_of_attribute(text: str) -> str:
 
 def _lines(name: str, data: Known, *, is_own: bool) -> list[str]:
     whom = "you" if is_own else "them"
-    head = f"{name} remembers of {whom}, {counted(data.count, 'things')}:"
+    head = f"{name} remembers {counted(data.count, 'things')} about {whom}:"
     if not data.known:
-        head = f"{name} remembers nothing of {whom}."
+        head = f"{name} remembers nothing about {whom}."
     lines = [
         f"{row['number']:>9}  {one_line(row['text'], 500)}"
         f"{' (between you two)' if row['is_private'] else ''}{over(row)}"
         for row in data.known
     ]
     if not data.is_remembered:
-        lines.append(f"Nothing new of {whom} is remembered: {'you' if is_own else 'they'} said so.")
-    if is_own:
+        lines.append(f"It keeps nothing new about {whom}, as {'you' if is_own else 'they'} asked.")
+    if is_own and (data.known or not data.is_remembered):
+        word, again = ("off", "no more") if data.is_remembered else ("on", "again")
         lines.append(
             f"To correct or drop one: assistant memory correct <number> = <text>, "
             f"assistant forget <number>. All: assistant forget everything {name}. "
-            f"To be remembered no more: assistant memory off {name}"
+            f"To be remembered {again}: assistant memory {word} {name}"
         )
     return [head, *lines]
 
@@ -316,7 +317,7 @@ def _own_attribute(
 
 
 def _unknown(name: str, number: str | int) -> Result:
-    told = f"{name} remembers nothing of you by the number {one_line(str(number), 30)}."
+    told = f"{name} remembers nothing about you by the number {one_line(str(number), 30)}."
     return Result.missing(told).with_typed(f" See: assistant memory {name}")
 
 
@@ -330,14 +331,14 @@ def set_remembered(
     person, name = person_id(being), _name(script, being, by)
     unremembered = set(state.read(script, "unremembered"))
     if (person not in unremembered) is is_remembered:
-        now = "remembers what you do" if is_remembered else "remembers nothing new of you"
+        now = "remembers what you do" if is_remembered else "remembers nothing new about you"
         return Result.conflict(f"{name} {now} already.")
     told = fact("remembering_changed", person=person, is_remembered=is_remembered)
     with signed(by):
         state.write(script, told, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} remembers what you do again.")
-    done = Result(True, f"{name} remembers nothing new of you. What is known already stays")
+    done = Result(True, f"{name} remembers nothing new about you. What is known already stays")
     forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
     return done.with_typed(f"; to drop that too: {forget}. Back: {back}")
 

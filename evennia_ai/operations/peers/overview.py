@@ -17,7 +17,7 @@ from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
-from evennia_ai.core.text.words import number
+from evennia_ai.core.text.words import counted, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import PeerTask, missing_tables
 from evennia_ai.operations.naming import list_assistants
@@ -165,7 +165,7 @@ def _task(task: PeerTask, names: dict[int, str], assistants: dict[int, str]) -> 
 def _peer_line(row: PeerRow) -> str:
     cap = f" of {number(row['tokens_allowed'])}" if row["tokens_allowed"] else ""
     return (
-        f"{row['account']}: {row['tasks']} tasks, {row['unfinished']} under way; "
+        f"{row['account']}: {counted(row['tasks'], 'tasks')}, {row['unfinished']} under way; "
         f"{number(row['tokens_today'])}{cap} tokens today, {number(row['tokens_month'])} this "
         f"month, ${row['cost_month']:.4f}"
     )

@@ -18,6 +18,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Stored
 from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER
 from evennia_ai.core.text.cleaning import one_line, quote
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.text.words import number as amount
 from evennia_ai.core.turn.trace import EVIDENCE, WORDY, marks_of
 from evennia_ai.core.typed_objects import Being
@@ -162,7 +163,7 @@ def _unknown(
 ) -> str:
     """The sentence that there is no such message, and which there are."""
     if not records or number is None:
-        return f"{name} has heard nothing that was kept. {_state(script, is_staff)}"
+        return f"{name} has heard nothing that was kept.\n{_now(script)}"
     kept = ", ".join(str(record.number) for record in records[:10])
     return f"{name} keeps no message {number}. The newest: {kept}."
 
@@ -188,7 +189,8 @@ def heard(
         [_waiting(event) for event in script.work.inbox],
     )
     look.note(script, "what was heard")
-    told = f"{script.key} keeps {len(newest)} messages, and {len(data.waiting)} are waiting."
+    kept = counted(len(newest), "messages")
+    told = f"{script.key} keeps {kept}, and {len(data.waiting)} are waiting."
     return Result(True, told, data)
 
 
@@ -285,7 +287,9 @@ def _traced(script: Assistant, row: Row, is_staff: bool) -> list[str]:
     if not is_staff or "result" not in row:
         return lines
     tokens = f"{amount(row['prompt_tokens'])} + {amount(row['completion_tokens'])} tokens"
-    lines.append(f"  model     {row['model'] or 'none'}: {row['calls']} calls, {tokens}")
+    lines.append(
+        f"  model     {row['model'] or 'none'}: {counted(row['calls'], 'calls')}, {tokens}"
+    )
     lines.append(f"  cost      {cost_of(row)}, {row['seconds']:g} s from hearing to answer")
     for tool in row["tools"]:
         outcome = "worked" if tool["success"] else f"failed, {tool['error']}"

@@ -73,7 +73,7 @@ _STEPS = {
 }
 _RULES = {
     "interaction_disabled": "I did not listen, since I hear nobody now",
-    "muted": "I did not hear it, since they muted me",
+    "muted": "I did not hear it, since I was muted",
     "own_speech": "those were my own words",
     "self_message": "it was only told to me",
     "command_output": "it was what I had asked the game for",
