@@ -19,9 +19,11 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -33,8 +35,8 @@ from server.play.report import Report  # noqa: E402
 
 CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
 COVER = tuple(f"--cov=evennia_ai.{room}" for room in ("core", "resilience", "engine", "errors"))
-# What starts game servers and browsers waits most of the time, so that twice as many go at once;
-# of the others some wait for processes of their own, so that one more does.
+# What starts game servers and browsers waits a part of the time, so that more of it go at once than
+# there are processors, and the others beside it.
 SERVERS = ("tests/journeys", "tests/browser", "tests/play")
 # What a Python and an Evennia make no difference to, or what only asks our own files.
 ONCE = (
@@ -130,6 +132,8 @@ ONCE = (
             *("pictures", "prompt_page", "settings_page"),
         )
     ),
+    "tests/web/test_memory_page.py::MemoryPageTest::test_hostile_texts_stay_texts",
+    "tests/web/test_memory_page.py::NightsTest::test_what_a_night_made_of_what",
     "tests/test_docs.py",
     "tests/test_feature_requests.py",
     "tests/test_floors.py",
@@ -163,6 +167,7 @@ SMOKE = (
     ),
 )
 PROCESSORS = len(os.sched_getaffinity(0))
+AT_ONCE, SERVERS_AT_ONCE = PROCESSORS, max(2 * PROCESSORS - 1, 1)
 # The oldest that setup.cfg allows, in front of the newest, which every other step runs with.
 OLDEST_MEM0 = "2.2.0"
 MEM0_FOLDER = f".venvs/mem0-{OLDEST_MEM0}"
@@ -196,26 +201,24 @@ STEPS = {
     "mutants": (("python", "-m", "tests.mutants"),),
     "core": (("pytest", "-q", *CORE),),
     "cover": (pytest_on(PROCESSORS, *CORE, *COVER, "--cov-branch", "--cov-fail-under=100"),),
-    "units": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS, *RARE))),),
-    "servers": (on_postgres(*pytest_on(2 * PROCESSORS, *SERVERS)),),
+    "units": (on_postgres(*pytest_on(AT_ONCE, *without(*CORE, *SERVERS, *RARE))),),
+    "servers": (on_postgres(*pytest_on(SERVERS_AT_ONCE, *SERVERS)),),
     "units-again": (
         on_postgres(
-            *pytest_on(PROCESSORS + 1, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
+            *pytest_on(AT_ONCE, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
             is_default=True,
         ),
     ),
     "servers-again": (
         on_postgres(
             *pytest_on(
-                2 * PROCESSORS, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)
+                SERVERS_AT_ONCE, *(room for room in SERVERS if room not in ONCE), *without(*ONCE)
             )
         ),
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
     "postgres": (
-        on_postgres(
-            *pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS, *STORED)), is_default=True
-        ),
+        on_postgres(*pytest_on(AT_ONCE, *without(*CORE, *SERVERS, *STORED)), is_default=True),
     ),
     "core-thorough": (pytest_on(PROCESSORS, *CORE),),
     "units-thorough": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
@@ -273,9 +276,11 @@ TALKS = ROOT.parent / "shared" / "bench" / "locomo_dev.json"
 if TALKS.exists():
     STEPS["bench"] += (("python", "-m", "benchmarks.recall", "--data", str(TALKS)),)
 CHECKS = ("lint", "types", "floors", "tables")
-ALL = (*CHECKS, "cover", "units", "servers")
+# Steps in brackets go on at once: while servers are waited for, the others have the processors.
+Plan = Sequence[str | tuple[str, ...]]
+ALL: Plan = (*CHECKS, "cover", ("units", "servers"))
 # On a further Python: whole again where it brings another Evennia, else its smoke alone.
-NEXT_EVENNIA = ("tables", "units-again", "servers-again")
+NEXT_EVENNIA: Plan = ("tables", ("units-again", "servers-again"))
 SAME_EVENNIA = ("tables", "smoke")
 # Steps on the first Python, on the first with another Evennia, and on any further one.
 USUAL = (ALL, NEXT_EVENNIA, SAME_EVENNIA)
@@ -286,13 +291,13 @@ PROFILES = {
 }
 # Thoroughly once, on the first Python; what asks the database, on PostgreSQL too. On each further
 # Python all there is with the usual examples, the first time on PostgreSQL.
-PROOF = (
+PROOF: Sequence[Plan] = (
     (
         *(*CHECKS, "cover", "core-thorough", "units-thorough", "servers-thorough"),
         *("oldest", "mutants"),
     ),
-    ("tables", "core", "postgres", "stored-thorough", "servers"),
-    ("tables", "core", "units", "servers"),
+    ("tables", "core", ("postgres", "servers"), "stored-thorough"),
+    ("tables", "core", ("units", "servers")),
 )
 COUNTED = (
     *("core", "cover", "units", "servers", "units-again", "servers-again", "smoke", "postgres"),
@@ -385,9 +390,10 @@ def main(arguments: list[str]) -> int:
         sweep()
 
 
-def run_here(steps: list[str]) -> int:
+def run_here(steps: Plan) -> int:
     """Run steps on the Python that runs this."""
-    unknown = [step for step in steps if step not in STEPS]
+    names = {name for step in steps for name in together(step)}
+    unknown = names - {*STEPS}
     if unknown or not steps:
         print(f"Say one or more of: all, everywhere, {', '.join(STEPS)}.", file=sys.stderr)
         return 2
@@ -395,10 +401,15 @@ def run_here(steps: list[str]) -> int:
     if not pythons.is_supported(sys.version_info):
         raise PlayError(pythons.refusal(sys.version_info, sys.executable))
     tally = run_steps(wish_of(version, environment.base_interpreter()), steps)
-    return close({version: tally}) if set(COUNTED) & set(steps) else int(not tally.is_good)
+    return close({version: tally}) if set(COUNTED) & names else int(not tally.is_good)
 
 
-def steps_of(version: str, evennias: set[str], plan: Sequence[Sequence[str]]) -> Sequence[str]:
+def together(step: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The names of steps that go on at once."""
+    return (step,) if isinstance(step, str) else step
+
+
+def steps_of(version: str, evennias: set[str], plan: Sequence[Plan]) -> Plan:
     """Steps of a plan, such as USUAL, on one more Python; its Evennia is added to those seen."""
     first, next_evennia, same_evennia = plan
     evennia = environment.pinned_evennia(ROOT, version)
@@ -419,7 +430,7 @@ def make_environments(versions: Sequence[str]) -> int:
     return 0
 
 
-def run_everywhere(plan: Sequence[Sequence[str]], beside: Sequence[Beside] = ()) -> int:
+def run_everywhere(plan: Sequence[Plan], beside: Sequence[Beside] = ()) -> int:
     """Run a plan's steps on each supported Python there is.
 
     Args:
@@ -466,17 +477,16 @@ def wish_of(version: str, interpreter: str) -> environment.Wish:
     folder.parent.mkdir(exist_ok=True)
     extras = (*(("local",) if brain.has_a_build() else ()), "tokens", "test", "bench", "dev")
     log = folder.with_suffix(folder.suffix + ".log")
-    return environment.Wish(ROOT, folder, interpreter, version, extras, log)
+    # Tests load a third of what is installed.
+    return environment.Wish(ROOT, folder, interpreter, version, extras, log, is_compiled=False)
 
 
-def run_steps(
-    wish: environment.Wish, steps: Sequence[str], needed: list[Beside] | None = None
-) -> Tally:
+def run_steps(wish: environment.Wish, steps: Plan, needed: list[Beside] | None = None) -> Tally:
     """Make a Python's environment and run steps in it, each of them whatever the others found.
 
     Args:
         wish: the environment.
-        steps: names in STEPS.
+        steps: names in STEPS; those of a tuple go on at once.
         needed: what goes on beside; waited for, and taken out of the list, before the first step
             that is not in ALONE.
     """
@@ -485,20 +495,39 @@ def run_steps(
     environment.make(wish, Report())
     tally = Tally()
     for step in steps:
-        while needed and step not in ALONE:
+        first, *others = together(step)
+        while needed and first not in ALONE:
             one = needed.pop()
             tally.broken += [] if one.finish() else [one.name]
-        tally.add(run_step(step, wish))
+        # Where a run is interrupted, its sweep ends what these wait for.
+        threads = ThreadPoolExecutor()
+        going = [threads.submit(run_beside, other, wish) for other in others]
+        tally.add(run_step(first, wish))
+        for found, told in [other.result() for other in going]:
+            print(told.read_text("utf-8", "replace"), end="", flush=True)
+            tally.add(found)
     return tally
 
 
-def run_step(step: str, wish: environment.Wish) -> Tally:
-    """Run one step in an environment."""
+def run_beside(step: str, wish: environment.Wish) -> tuple[Tally, Path]:
+    """Run one step while another is shown; returns the file that keeps what it said, too."""
+    log = wish.folder.with_name(f"{wish.version}-{step}.log")
+    print(f"-- {step} goes on beside: {log}", flush=True)
+    with log.open("w", encoding="utf-8") as told:
+        return run_step(step, wish, told), log
+
+
+def run_step(step: str, wish: environment.Wish, told: TextIO | None = None) -> Tally:
+    """Run one step in an environment.
+
+    Args:
+        told: what it says goes there; None: it is shown.
+    """
     tally = Tally()
-    results = wish.folder.with_name(f"{wish.version}-results.xml")
+    results = wish.folder.with_name(f"{wish.version}-{step}.xml")
     results.unlink(missing_ok=True)
     env = {**os.environ, "PATH": f"{wish.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    # Each of some thousand processes would compile the package again.
+    # Each of some thousand processes would compile the package and its libraries again.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     if step in PROFILES:
         env["EVENNIA_AI_TEST_PROFILE"] = PROFILES[step]
@@ -507,10 +536,17 @@ def run_step(step: str, wish: environment.Wish) -> Tally:
     for program, *options in STEPS[step]:
         if step in COUNTED:
             options.append(f"--junitxml={results}")
-        print(f"-- {step}: {program} {' '.join(options)}", flush=True)
+        print(f"-- {step}: {program} {' '.join(options)}", file=told, flush=True)
         command, began = [str(wish.folder / "bin" / program), *options], time.monotonic()
-        code = subprocess.call(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL)
-        print(f"-- {step} took {time.monotonic() - began:.0f} s", flush=True)
+        code = subprocess.call(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=None if told is None else subprocess.STDOUT,
+        )
+        print(f"-- {step} took {time.monotonic() - began:.0f} s", file=told, flush=True)
         if step in COUNTED:
             tally.add(count(results))
         if code != 0 and not tally.failed:

@@ -46,6 +46,8 @@ class Wish:
         version: that Python's version, such as `"3.12"`.
         extras: the extras of the project to install with it.
         log: the file pip's output is kept in.
+        is_compiled: all of it is compiled at once, so that the first start is as fast as the next;
+            else each module is when it is first loaded.
     """
 
     root: Path
@@ -54,6 +56,7 @@ class Wish:
     version: str
     extras: tuple[str, ...]
     log: Path
+    is_compiled: bool = True
 
     @property
     def python(self) -> Path:
@@ -186,7 +189,7 @@ def _install_by_uv(wish: Wish, wanted: Sequence[str], show: Progress) -> bool:
     if uv is None:
         return False
     command: list[str | Path] = [uv, "pip", "install", "--python", wish.python]
-    command += ["--compile-bytecode", *wanted]
+    command += [*(("--compile-bytecode",) if wish.is_compiled else ()), *wanted]
     code, _ = processes.run(
         command,
         cwd=wish.root,
@@ -251,7 +254,8 @@ def _install_by_pip(wish: Wish, wanted: Sequence[str], show: Progress) -> None:
         else:
             show(f"{collected} collected", "")
 
-    command = [*_pip(wish), "install", "--progress-bar", "off", *wanted]
+    command = [*_pip(wish), "install", "--progress-bar", "off"]
+    command += [*(() if wish.is_compiled else ("--no-compile",)), *wanted]
     code, said = processes.run(
         command, cwd=wish.root, log=wish.log, env=_pip_environment(), on_line=follow
     )

@@ -23,9 +23,9 @@ def main() -> int:
         mother.connect(sys.argv[1])
         socket.send_fds(mother, [len(body).to_bytes(8)], [0, 1, 2])
         mother.sendall(body)
-        told = mother.recv(100)
+        code = mother.makefile("rb").read().rpartition(b"\n")[2]
     # Of one that was killed itself nothing is heard.
-    return int(told or b"1")
+    return int(code or b"1")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
+import select
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -19,6 +25,108 @@ HERE = Path(__file__).parent
 ROOMS = tuple(f"evennia_ai.{room}" for room in ("core", "engine", "errors", "resilience"))
 COMMAND_BYTES = 4096
 START_SECONDS, LOOK_SECONDS = 90.0, 0.01
+
+
+class Running(Protocol):
+    """A program that runs: what of `subprocess.Popen` its fork has too."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    def poll(self) -> int | None:
+        """How it ended, or None."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and tell how it was."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it in the middle of whatever it does."""
+
+
+class Fork:
+    """A program that runs in a fork; killed with whoever holds this.
+
+    Attributes:
+        pid: its number.
+    """
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self._code: int | None = None
+        self._told = line.makefile("rb")
+        self.pid = int(self._told.readline())
+
+    def poll(self) -> int | None:
+        """How it ended, or None."""
+        with suppress(TimeoutError):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and tell how it was.
+
+        Raises:
+            TimeoutError: it goes on.
+        """
+        if self._code is None:
+            readable, _, _ = select.select([self._line], [], [], timeout)
+            if not readable:
+                raise TimeoutError(f"process {self.pid} goes on")
+            self._code = int(self._told.read())
+            self._told.close()
+            self._line.close()
+        return self._code
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it in the middle of whatever it does."""
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: int) -> None:
+        if self.poll() is None:  # until it is waited for, nobody else gets its number
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+def begin(
+    program: Sequence[str], library: Path, folder: Path, env: Mapping[str, str], log: BinaryIO
+) -> Running:
+    """Run a Python program in a fork, or for itself where that may be none; see `command_of`.
+
+    Args:
+        program: a script of this environment, and its arguments.
+        library: the folder in front of a game's search path.
+        folder: where it runs.
+        env: its environment.
+        log: the file that gets what it writes.
+    """
+    command = command_of(program, library)
+    if command == program:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    told = {"command": program, "folder": str(folder), "environment": dict(env)}
+    body = json.dumps(told).encode()
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(str(_mother()))
+    with open(os.devnull, "rb") as nothing:
+        files = [nothing.fileno(), log.fileno(), log.fileno()]
+        socket.send_fds(line, [len(body).to_bytes(8)], files)
+    line.sendall(body)
+    return Fork(line)
 
 
 def command_of(program: Sequence[str], library: Path) -> list[str]:

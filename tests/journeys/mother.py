@@ -1,4 +1,4 @@
-"""A process that has loaded libraries, and of which a game's processes are forked.
+"""A process that has loaded libraries, and of which a game's and its workers' are forked.
 
     python mother.py SOCKET PADDING ROOM...
 
@@ -7,7 +7,8 @@ Django, pydantic's models. Here that is loaded once. Nothing is loaded that read
 variables, starts a thread or chooses a reactor, so that a fork finds what an interpreter of its own
 would find: its arguments, environment, folder, search path and output are those of the request, and
 Evennia, the game and most of the plugin are loaded in it. The padding makes room for a fork's
-command line. It ends with whoever holds its standard input.
+command line. Whoever asks is told a fork's number, and then how it ended. It ends with whoever
+holds its standard input.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ def serve(listener: socket.socket) -> dict[str, Any]:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         request, outputs = receive(asker)
         if child := os.fork():
+            asker.sendall(b"%d\n" % child)
             await_end(child, asker)
             os._exit(0)
         os.setsid()

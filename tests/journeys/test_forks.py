@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,41 @@ def test_a_fork_ends_with_whoever_asked_for_it(library: Path) -> None:
     asker.kill()
     asker.communicate(timeout=20)
     processes.wait_for_end(number, 20)
+
+
+ASKED_TO_END = """
+import os, signal, sys
+signal.signal(signal.SIGTERM, lambda *given: sys.exit(7))
+print("ready", os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def begun(library: Path, log: Path) -> forks.Running:
+    """A program that runs, and has said so in the log."""
+    log.touch()
+    with log.open("ab") as told:
+        program = forks.begin(write(library, ASKED_TO_END), library, library, os.environ, told)
+    with processes.follow(log) as followed:
+        assert str(program.pid) == followed.wait_for(r"ready (\d+)\n", 20)[1]
+    return program
+
+
+def test_a_fork_is_asked_to_end_and_is_killed(library: Path) -> None:
+    """As a process of its own is: its number is its own, and it tells how it ended."""
+    asked, killed = (begun(library, library.with_name(name)) for name in ("asked", "killed"))
+    assert isinstance(asked, forks.Fork), "tests use forks"
+    for program, way, code in (
+        (asked, asked.terminate, 7),
+        (killed, killed.kill, -signal.SIGKILL),
+    ):
+        assert program.poll() is None
+        with pytest.raises(TimeoutError):
+            program.wait(0)
+        way()
+        assert [code, code] == [program.wait(20), program.poll()]
+        way()
 
 
 def test_another_plugin_is_loaded_by_each_process(

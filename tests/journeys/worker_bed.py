@@ -16,6 +16,7 @@ from typing import Any
 
 import psycopg
 
+from tests.journeys import forks
 from tests.journeys.game import LAUNCHER, UNHURRIED, Game, make_product_folder
 from tests.journeys.games.kinds.databases import found
 from tests.shell.sleep_model import answer_to, kind_of
@@ -93,19 +94,18 @@ class Bed:
 
     def __init__(self, game: Game, model: NightServer) -> None:
         self.game, self.model = game, model
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.workers: list[forks.Running] = []
 
-    def start_worker(self, **env: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, **env: str) -> forks.Running:
         """Another worker; it may not be at work yet."""
-        with (self.game.root / "workers.log").open("ab") as log:
-            process = subprocess.Popen(
+        game = self.game
+        with (game.root / "workers.log").open("ab") as log:
+            process = forks.begin(
                 [str(LAUNCHER), "ai_worker"],
-                cwd=self.game.folder,
-                env={**self.game.env, **env},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+                game.root / "lib",
+                game.folder,
+                {**game.env, **env},
+                log,
             )
         self.workers.append(process)
         return process
@@ -139,7 +139,7 @@ class Bed:
         for process in self.workers:
             try:
                 process.wait(30)
-            except subprocess.TimeoutExpired:
+            except (subprocess.TimeoutExpired, TimeoutError):
                 process.kill()
                 process.wait()
         self.workers.clear()

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from qdrant_client import QdrantClient, models
-
 from evennia_ai.memory_store.hashing import DIMENSIONS, HashingEmbedder
 from evennia_ai.memory_store.port import Item
 
@@ -22,6 +20,9 @@ def name_of(assistant: int, signature: str = HashingEmbedder.signature) -> str:
 
 def write(folder: Path, collections: Mapping[str, Sequence[Item]]) -> None:
     """Put vectors of memories into collections, by name."""
+    # To load it takes two seconds, which is for tests that write, and not for each search of tests.
+    from qdrant_client import QdrantClient, models
+
     with closing(QdrantClient(path=str(folder))) as client:
         for name, items in collections.items():
             if not client.collection_exists(name):
@@ -31,14 +32,14 @@ def write(folder: Path, collections: Mapping[str, Sequence[Item]]) -> None:
                         size=DIMENSIONS, distance=models.Distance.COSINE
                     ),
                 )
-            client.upsert(name, [_point(one) for one in items])
+            client.upsert(name, [models.PointStruct(**_point(one)) for one in items])
 
 
-def _point(one: Item) -> models.PointStruct:
+def _point(one: Item) -> dict[str, Any]:
     vector = HashingEmbedder().embed_passages([one.text])[0].tolist()
     payload: dict[str, Any] = {"key": one.key, "audience": one.audience, "trust": one.trust}
     payload |= {"data": one.key, "agent_id": "1", "created_at": "2026-11-24T00:00:00+00:00"}
-    return models.PointStruct(id=str(UUID(hex=one.key)), vector={"": vector}, payload=payload)
+    return {"id": str(UUID(hex=one.key)), "vector": {"": vector}, "payload": payload}
 
 
 def file_of(folder: Path, name: str) -> Path:
