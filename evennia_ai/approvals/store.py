@@ -25,7 +25,7 @@ from evennia_ai.core.safety.questions import Question
 from evennia_ai.models import StoredQuestion
 from evennia_ai.models.question import LONG
 from evennia_ai.runtime import state
-from evennia_ai.runtime.asked import ANSWERED, CLOSED, OPEN, let_go, read_back
+from evennia_ai.runtime.asked import ANSWERED, CLOSED, OPEN, let_go, readable
 from evennia_ai.runtime.asked import pending as pending
 from evennia_ai.runtime.asked import stored as stored
 from evennia_ai.runtime.assistant import Assistant
@@ -34,6 +34,7 @@ from evennia_ai.runtime.assistant import Assistant
 COUNTER = "evennia_ai_questions"
 ASSISTANTS = {"db_tags__db_key": "ai_assistant", "db_tags__db_category": "system"}
 MOST_REMEMBERED = 500
+UNREADABLE = "what was stored of it cannot be read"
 
 Entry = tuple[Any, Question]
 
@@ -194,9 +195,8 @@ def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
         return []
     of_these = ScriptDB.objects.filter(pk__in={row.assistant for row in found}, **ASSISTANTS)
     scripts = {script.pk: script for script in of_these if _is_awake(script)}
-    entries = [
-        (scripts[row.assistant], read_back(row)) for row in found if row.assistant in scripts
-    ]
+    ours = [row for row in found if row.assistant in scripts]
+    entries = [(scripts[row.assistant], question) for row, question in readable(ours)]
     return [entry for entry in entries if not entry[1].is_over(entry[0].clock.seconds())]
 
 
@@ -214,22 +214,31 @@ def why_closed(number: int) -> str:
     row = StoredQuestion.objects.filter(pk=number).first()
     if row is None or row.state == OPEN:
         return ""
-    return row.why if row.state == CLOSED else read_back(row).answer
+    if row.state == CLOSED:
+        return row.why
+    return next((question.answer for _, question in readable([row])), UNREADABLE)
 
 
 def forget(assistant: int, _person: str, name: PersonNames) -> None:
     """Hide a person's names in what an assistant asked, and in how that ended, in its table.
 
-    The arguments of a call are left: a yes was said, or will be, to these and no others.
+    The arguments of a call are left: a yes was said, or will be, to these and no others. A row that
+    cannot be read may hold anybody's words: it is closed, and they go.
     """
     for row in StoredQuestion.objects.filter(assistant=assistant):
         hidden = {"why": name.hidden(row.why)}
         if row.question:
-            asked = json.loads(row.question)
-            event = _without(asked.get("event", {}), ("sender_name", "body"), name)
-            told = _without(asked, ("prompt", "detail", "by"), name)
-            hidden["question"] = json.dumps({**told, "event": event})
+            hidden |= _hidden(row, name)
         StoredQuestion.objects.filter(pk=row.pk).update(**hidden)
+
+
+def _hidden(row: StoredQuestion, name: PersonNames) -> dict[str, str]:
+    if not readable([row]):
+        return {"key": "", "question": "", "state": CLOSED, "why": UNREADABLE}
+    asked = json.loads(row.question)
+    event = _without(asked.get("event", {}), ("sender_name", "body"), name)
+    told = _without(asked, ("prompt", "detail", "by"), name)
+    return {"question": json.dumps({**told, "event": event})}
 
 
 def _without(row: Mapping[str, Any], keys: Iterable[str], name: PersonNames) -> dict[str, Any]:

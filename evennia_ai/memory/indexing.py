@@ -34,6 +34,8 @@ BATCH = PORTION
 # What is said is found by its words meanwhile.
 QUIET_SECONDS = 10.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 5.0, 300.0
+# Multiples of it lie evenly, however many there are.
+GOLDEN = 0.618033988749895
 # Memories between two looks at whether there are too many.
 BETWEEN_PRUNINGS = 100
 MOST_PLACES, MOST_PEOPLE = 16, 200
@@ -65,7 +67,7 @@ class Indexing:
 
     Attributes:
         due: the timer of the run that is about to begin, or None.
-        wait_seconds: how long the last wait for a store that is down was, 0 for none.
+        wait_seconds: how long the last wait for a store that is down was at most, 0 for none.
         retry: the timer of that wait, or None.
         running: the runs that are under way, or about to be.
         added: memories read since there was a look at whether there are too many.
@@ -259,11 +261,13 @@ def _stop_waiting(known: Indexing) -> None:
 
 
 def _try_again(script: Assistant, work: Work, known: Indexing) -> None:
-    """Try again after a while, which grows."""
+    """Try again after a while, which grows, and which is not the same for any two assistants."""
     if known.retry is not None and known.retry.active():
         return
     known.wait_seconds = min(LONGEST_WAIT_SECONDS, max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds))
-    known.retry = script.clock.callLater(known.wait_seconds, _begin, script, work)
+    # A store that goes away does so for all of them in one moment.
+    wait, turn = known.wait_seconds * (0.5 + script.pk * GOLDEN % 0.5), services.pacer().call
+    known.retry = script.clock.callLater(wait, turn, _begin, script, work)
 
 
 async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[int, bool]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.db import connection
+from evennia.utils import logger
 
 from evennia_ai import approvals, operations
 from evennia_ai.approvals import ending, store
@@ -15,9 +17,9 @@ from evennia_ai.core.safety.questions import YES_NO, ApprovalRequest, Question
 from evennia_ai.core.turn.compaction import summary_message
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, user_message
 from evennia_ai.llm.scripted import completion
-from evennia_ai.models import EntityProfile, Memory
+from evennia_ai.models import EntityProfile, Memory, StoredQuestion
 from evennia_ai.operations.memory.own import KEPT
-from evennia_ai.runtime import state
+from evennia_ai.runtime import asked, state
 from tests.shell.remembering_case import RememberingTest, where
 from tests.shell.support import pump, says, whispers
 
@@ -211,6 +213,26 @@ class TestQuestions(ForgettingTest):
         assert {} == self.found("xylophone")
         assert "forgotten" in approvals.why_closed(1)
         assert [(2, call)] == [(q.number, q.call) for q in approvals.stored(self.ada_script)]
+
+    def test_one_that_is_damaged_keeps_nobody_from_being_forgotten(self) -> None:
+        """Its words go, since they may be anybody's; the log tells of it once, without them."""
+        hers = {**ASKED, "person": self.miras, "sender_name": "Mira", "body": "dig a xylophone"}
+        for number, event in ((1, hers), (2, ASKED), (3, ASKED)):
+            asking = ApprovalRequest(f"tick {number}", "safety.limit.max_iterations", "may I?")
+            store.begin(self.ada_script, Question(asking, number=number, event=event))
+        for number, damaged in ((1, '{"a xylophone": '), (2, '{"event": 3}')):
+            StoredQuestion.objects.filter(pk=number).update(question=damaged)
+        asked.let_go(self.ada_script)
+        lines: list[str] = []
+        with mock.patch.object(logger, "log_err", lines.append):
+            assert [3] == [question.number for question in approvals.stored(self.ada_script)]
+            assert [3] == [question.number for _, question in store.everywhere()]
+            self.forget_mira()
+        assert {} == self.found("xylophone")
+        assert [3] == [question.number for question in approvals.stored(self.ada_script)]
+        assert [store.UNREADABLE] * 2 == [approvals.why_closed(number) for number in (1, 2)]
+        assert [1, 1] == [sum(f"question {n} of" in line for line in lines) for n in (1, 2)]
+        assert not any("xylophone" in line for line in lines)
 
 
 class TestTalk(ForgettingTest):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -14,7 +16,7 @@ from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
-from tests.shell.support import whispers
+from tests.shell.support import pump, whispers
 
 
 class TestIndexing(MemoryTest):
@@ -82,16 +84,37 @@ class TestIndexing(MemoryTest):
         self.catch_up()
         assert (1, 0) == self.waiting_rows()
         assert "unplugged" in indexing.status(self.ada_script).problem
-        self.clock.advance(5)
-        self.clock.advance(9)
-        asked = len(self.store.calls)
-        self.clock.advance(1)
-        assert (2, 3) == (asked, len(self.store.calls))
+        first, second = self.waits(2)
+        assert 2.5 <= first < 5
+        assert math.isclose(2 * first, second)
+        assert 3 == len(self.store.calls)
         self.store.is_down = False
         services.memory().breaker.reset()
-        self.clock.advance(20)
+        self.waits(1)
         assert {key} == self.in_store()
         assert ((0, 0), "") == (self.waiting_rows(), indexing.status(self.ada_script).problem)
+
+    def waits(self, count: int) -> list[float]:
+        """Seconds until the store is asked again, and as often again."""
+        found = []
+        for _ in range(count):
+            began, due = self.clock.seconds(), self.ada_script.work.indexing.retry.getTime()
+            self.clock.advance(due - began)
+            pump()
+            found.append(due - began)
+        return found
+
+    def test_many_that_wait_for_the_store_do_not_ask_it_at_once(self) -> None:
+        """It goes away for all of them in one moment, and they come back one after the other."""
+        crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(9))]
+        self.store.is_down = True
+        for script in crowd:
+            script.clock = self.clock
+            keeping.keep(script, [Recollection(new_key(), "fact", "a fact", "world")])
+        self.catch_up()
+        due = sorted(script.work.indexing.retry.getTime() for script in crowd)
+        assert len(crowd) == len({round(each, 1) for each in due})
+        assert max(due) - min(due) < 2.5
 
     def test_forgetting_waits_for_a_store_that_is_down(self) -> None:
         """And is done by the next run, whatever calls for that."""
