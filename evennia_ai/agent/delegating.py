@@ -67,7 +67,7 @@ async def delegate_task(
     if (agent := delegations.find_elsewhere(script, known, specialist)) is not None:
         return await remote_delegating.hand_on(script, turn, agent, words, config)
     delegate = _choose(script, turn, known, specialist)
-    await pass_limits(script, turn, config)
+    await pass_limits(script, turn)
     if problem := _objection(script, turn, delegate):  # while somebody was asked
         raise ToolError(problem)
     turn.delegations += 1
@@ -260,4 +260,5 @@ class Patience:
         self._cap += decision.extension
         facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
         audit.record("delegation_extended", held.requester, **facts)
-        held.watch.limit(self._window)
+        # What a changed setting adds is not a whole window.
+        held.watch.limit(decision.extension)

@@ -19,7 +19,7 @@ def tasks_away(script: Assistant) -> int:
     return delegations.count_of(script) + remote_tasks.count_of(script)
 
 
-async def pass_limits(script: Assistant, turn: Turn, config: ExecutionConfig) -> None:
+async def pass_limits(script: Assistant, turn: Turn) -> None:
     """Let one more task through, or ask somebody who may allow it.
 
     Raises:
@@ -29,16 +29,37 @@ async def pass_limits(script: Assistant, turn: Turn, config: ExecutionConfig) ->
     if root is None:
         raise ToolError("nobody waits for your own task any more; let it be, with noop")
     # A chain is its first assistant's: its cap, its settings, and its people who are asked.
-    hops, granted = state.read(root, "max_agent_hops"), turn.event.hops_granted
-    chain, most = delegations.chain_of(turn), state.safety_config(script).loop
-    await _pass(root, turn, LimitKind.AGENT_HOPS, lambda: turn.hops, hops, chain, granted)
-    tasks = most.max_delegations_per_task
-    await _pass(script, turn, LimitKind.DELEGATIONS, lambda: turn.delegations, tasks, turn.scope)
-    await _pass_chain(root, turn)
-    budget = config.sub_agent_budget
     await _pass(
-        script, turn, LimitKind.DELEGATES_AT_ONCE, lambda: tasks_away(script), budget, turn.scope
+        root,
+        turn,
+        LimitKind.AGENT_HOPS,
+        lambda: turn.hops,
+        lambda: state.read(root, "max_agent_hops"),
+        delegations.chain_of(turn),
+        turn.event.hops_granted,
     )
+    await _pass(
+        script,
+        turn,
+        LimitKind.DELEGATIONS,
+        lambda: turn.delegations,
+        lambda: state.safety_config(script).loop.max_delegations_per_task,
+        turn.scope,
+    )
+    await _pass_chain(root, turn)
+    await _pass(
+        script,
+        turn,
+        LimitKind.DELEGATES_AT_ONCE,
+        lambda: tasks_away(script),
+        lambda: _most_at_once(script),
+        turn.scope,
+    )
+
+
+def _most_at_once(script: Assistant) -> int:
+    config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
+    return config.sub_agent_budget
 
 
 async def _pass_chain(root: Assistant, turn: Turn) -> None:
@@ -62,12 +83,12 @@ async def _pass(
     turn: Turn,
     kind: LimitKind,
     used: Callable[[], float],
-    base: float,
+    base: Callable[[], float],
     scope: str,
     granted: int = 0,
 ) -> None:
     """Pass while there is room; else ask for one more, as often as it takes."""
-    while base and used() >= (cap := base + granted + turn.grants.get(kind, 0.0)):
+    while (most := base()) and used() >= (cap := most + granted + turn.grants.get(kind, 0.0)):
         hit = LimitReachedError(kind, used=used(), cap=cap, amount=1, scope=scope)
         await extend(owner, turn, hit)
 

@@ -80,7 +80,7 @@ async def hand_on(
     asked = remote_tasks.asking(script, turn.scope, agent.name)
     if asked is None:
         _refuse_more(script, agent)
-        await pass_limits(script, turn, config)
+        await pass_limits(script, turn)
         _refuse_private(script, turn, agent)  # somebody may have been asked meanwhile
         turn.delegations += 1
         turn.chain.delegations += 1

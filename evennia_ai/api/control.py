@@ -63,11 +63,10 @@ def _clear_all(call: Call) -> Deferred[Result[AllChanged]]:
     return cleared.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
 
 
-def _enable_all(call: Call, act: str, *, enabled: bool) -> Result[AllChanged]:
-    done, refused = _to_all(
-        call, act, partial(control.set_all_enabled, enabled=enabled, by=call.by)
-    )
-    return done.holding(AllChanged(done.data, refused))
+def _enable_all(call: Call, act: str, *, enabled: bool) -> Deferred[Result[AllChanged]]:
+    enable = partial(control.set_all_enabled, enabled=enabled, by=call.by)
+    changed, refused = _to_all(call, act, enable)
+    return changed.addCallback(lambda done: done.holding(AllChanged(done.data, refused)))
 
 
 ROWS = (

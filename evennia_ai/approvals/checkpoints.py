@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai import approvals, audit
 from evennia_ai.approvals import holding, store
+from evennia_ai.approvals.limit_settings import setting_of
 from evennia_ai.approvals.people import is_of
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
@@ -47,20 +48,19 @@ class _People:
     event: Event | None
     turn: Turn | None
     hit: LimitReachedError
+    is_moot: Callable[[], bool] | None
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question to them, and wait, unless everybody else would have to wait with it."""
         if holding.is_full(self.script, self.turn) and store.find_key(asking.key) is None:
             return Answer(QuestionOutcome.CROWDED)
-        root = delegations.root_of(self.script, self.event)
-        is_moot = partial(_is_moot, self.script, self.hit)
         asked = approvals.ask(
             self.script,
             asking,
             timeout_seconds=timeout_seconds,
             event=self.event,
-            root=root,
-            is_moot=is_moot if self.hit.kind.startswith(MONEY) else None,
+            root=delegations.root_of(self.script, self.event),
+            is_moot=self.is_moot,
         )
         return await holding.wait(self.script, self.turn, asked)
 
@@ -86,9 +86,13 @@ async def ask(
         CancelledError: it was cancelled meanwhile.
     """
     config, extensions = _on_limit(script, hit)
+    setting = setting_of(script, hit, turn)
+    is_moot = setting.is_moot if setting else None
+    if hit.kind.startswith(MONEY):
+        is_moot = partial(_is_moot, script, hit)
     checkpoint = Checkpoint(
         config,
-        _People(script, event, turn, hit),
+        _People(script, event, turn, hit, is_moot),
         extensions,
         partial(_record, script),
         _report,
@@ -98,6 +102,8 @@ async def ask(
         hit, task=task, detail=detail, actor=script.key, whose=_whose(script, hit)
     )
     hit.reason = decision.reason
+    if decision.reason is DecisionReason.CAP_CHANGED and setting:
+        return replace(decision, extension=setting.more)
     return decision
 
 
@@ -194,11 +200,10 @@ class TurnLimits:
         _note(self.script, turn, hit, decision)
         if not decision.allow_continue:
             return False
-        if decision.reason is DecisionReason.CAP_CHANGED:
-            return True
-        if hit.kind.startswith(MONEY):
+        is_money = hit.kind.startswith(MONEY)
+        if is_money and decision.reason is not DecisionReason.CAP_CHANGED:
             _raise_once(hit, decision)
-        else:
+        elif not is_money and decision.extension:
             turn.grants[hit.kind] = turn.grants.get(hit.kind, 0) + decision.extension
         return True
 

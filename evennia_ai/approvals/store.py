@@ -215,7 +215,7 @@ def why_closed(number: int) -> str:
     if row is None or row.state == OPEN:
         return ""
     if row.state == CLOSED:
-        return row.why
+        return str(row.why)
     return next((question.answer for _, question in readable([row])), UNREADABLE)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from evennia import default_cmds
 from evennia.utils.evmore import EvMore
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
@@ -245,9 +245,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         script = self.pick(name)
         return script if script is not None and self.may(act, script) else None
 
-    def for_all(
-        self, act: str, do: Callable[[list[AssistantScript]], Result | Deferred[Result]]
-    ) -> None:
+    def for_all(self, act: str, do: Callable[[list[AssistantScript]], Deferred[Result]]) -> None:
         """Do an act to all assistants that the caller may do it to; the others are named."""
         scripts = operations.list_assistants()
         if not scripts:
@@ -257,8 +255,7 @@ class AssistantCommand(default_cmds.MuxCommand):
         refused = {script: self.refusal(act, script, is_staff=is_staff) for script in scripts}
         mine = [script for script, result in refused.items() if result is None]
         if mine:
-            done = do(mine)
-            self.show_later(done if isinstance(done, Deferred) else succeed(done))
+            self.show_later(do(mine))
         for result in filter(None, refused.values()):
             self.show(result)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from evennia_ai.core.safety.limits import LimitKind
@@ -62,31 +63,31 @@ class Bounds:
 
     async def visit(self) -> None:
         """One more tick of the task in its context."""
-        used, cap = self.turn.visits, self.ports.limits.config.loop.max_context_visits
-        await self._check(LimitKind.CONTEXT_VISITS, used, cap)
+        used = self.turn.visits
+        await self._check(LimitKind.CONTEXT_VISITS, used, lambda: self._loop.max_context_visits)
         self.turn.visits += 1
 
     async def step(self) -> None:
         """One more step of the loop, which is one model call."""
-        turn, most = self.turn, self.pattern.max_iterations
-        await self._check(LimitKind.ITERATIONS, turn.iterations - self.first_step, most)
+        turn, used = self.turn, self.turn.iterations - self.first_step
+        await self._check(LimitKind.ITERATIONS, used, lambda: self.pattern.max_iterations)
         await self.model_call()
         # Read anew: somebody may have been waited for.
-        kind, loop = LimitKind.TASK_ITERATIONS, self.ports.limits.config.loop
-        cap = self._cap(kind, loop.max_iterations_per_task)
-        if isinstance(turn.monitor.on_tick_start(cap), Halt):
-            await self.grant(kind, turn.iterations, loop.max_iterations_per_task)
+        kind, most = LimitKind.TASK_ITERATIONS, self._loop.max_iterations_per_task
+        if isinstance(turn.monitor.on_tick_start(self._cap(kind, most)), Halt):
+            await self.grant(kind, turn.iterations, most)
         await self._within_chain(kind, turn.iterations)
         turn.iterations += 1
         turn.chain.steps += 1
 
     async def model_call(self) -> None:
         """One more model call, be it of the loop or beside it."""
-        turn, loop = self.turn, self.ports.limits.config.loop
-        await self._check(LimitKind.MODEL_CALLS, turn.model_calls, loop.max_model_calls_per_tick)
+        turn, kind = self.turn, LimitKind.MODEL_CALLS
+        await self._check(kind, turn.model_calls, lambda: self._loop.max_model_calls_per_tick)
         # Again after each grant: what was granted may be less than what is used already.
         while isinstance(turn.monitor.before_model_call(turn.tokens, self._task_tokens), Halt):
-            await self.grant(LimitKind.TASK_TOKENS, turn.tokens, loop.max_tokens_per_task)
+            most = self._loop.max_tokens_per_task
+            await self.grant(LimitKind.TASK_TOKENS, turn.tokens, most)
         await self._within_chain(LimitKind.TASK_TOKENS, turn.tokens)
         turn.model_calls += 1
 
@@ -105,14 +106,17 @@ class Bounds:
 
     @property
     def _task_tokens(self) -> float:
-        return self._cap(LimitKind.TASK_TOKENS, self.ports.limits.config.loop.max_tokens_per_task)
+        return self._cap(LimitKind.TASK_TOKENS, self._loop.max_tokens_per_task)
+
+    @property
+    def _loop(self) -> Loop:
+        """As it holds now: a setting may change while somebody is asked."""
+        return self.ports.limits.config.loop
 
     async def tool_call(self) -> None:
         """One more tool call in this context."""
-        loop = self.ports.limits.config.loop
-        await self._check(
-            LimitKind.TOOL_CALLS, self.turn.tool_calls, loop.max_tool_calls_per_context
-        )
+        kind, used = LimitKind.TOOL_CALLS, self.turn.tool_calls
+        await self._check(kind, used, lambda: self._loop.max_tool_calls_per_context)
         self.turn.tool_calls += 1
 
     def note_cut(self, calls: int) -> None:
@@ -127,9 +131,9 @@ class Bounds:
         # 0 is no limit, and stays none whatever was granted.
         return base and base + self.turn.grants.get(kind, 0)
 
-    async def _check(self, kind: LimitKind, used: float, base: float) -> None:
-        while (cap := self._cap(kind, base)) and used >= cap:
-            await self.grant(kind, used, base)
+    async def _check(self, kind: LimitKind, used: float, base: Callable[[], float]) -> None:
+        while (cap := self._cap(kind, base())) and used >= cap:
+            await self.grant(kind, used, base())
 
     async def grant(self, kind: LimitKind, used: float, amount: float) -> None:
         """Go on only if somebody lets it."""

@@ -28,7 +28,7 @@ from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.times import iso
 from evennia_ai.resilience import CircuitBreaker
-from evennia_ai.runtime import ability, services, state
+from evennia_ai.runtime import ability, services, state, rounds
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
 
@@ -204,28 +204,53 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
 
     What waits for an answer goes on waiting.
     """
+    rounds.settle(script)
     name = script.key
     if enabled and script.obj is None:
         told = Result.conflict(f"{name} has no body; give it one")
         return told.with_typed(f": assistant adopt <npc> = {name}")
-    if bool(state.read(script, "enabled")) == enabled:
+    if not _enable(script, enabled, by):
         return Result.invalid(f"{name} is {'awake' if enabled else 'silent'} already.")
+    if enabled:
+        return Result(True, f"{name} is awake.")
+    return Result(True, f"{name} is silent").with_typed(f" until: assistant start {name}")
+
+
+def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
+    """Returns whether that changes anything."""
+    if bool(state.read(script, "enabled")) == enabled or (enabled and script.obj is None):
+        return False
     if not enabled:
         state.bump_epoch(script)
     with signed(by):
         state.write(script, enabled=enabled)
     if enabled:
         script.beat_soon()
-        return Result(True, f"{name} is awake.")
-    approvals.discard_all(script, f"{name} is silent")
-    return Result(True, f"{name} is silent").with_typed(f" until: assistant start {name}")
+    else:
+        approvals.discard_all(script, f"{script.key} is silent")
+    return True
 
 
 def set_all_enabled(
     scripts: Iterable[AssistantScript], enabled: bool, *, by: str = ""
-) -> Result[int]:
-    """Let several assistants answer, or keep them silent until they are started again."""
-    count = sum(set_enabled(script, enabled, by=by).ok for script in list(scripts))
+) -> Deferred[Result[int]]:
+    """Let several assistants answer, or keep them silent until they are started again.
+
+    Returns:
+        For how many that changed something, when it is stored for all of them; of many each has
+        its own time, for the game to go on.
+    """
+    changed: list[str] = []
+
+    def change(script: AssistantScript) -> None:
+        if script.pk is not None and _enable(script, enabled, by):
+            changed.append(script.key)
+
+    done = rounds.to_each(scripts, change)
+    return done.addCallback(lambda _: _all_changed(len(changed), enabled))
+
+
+def _all_changed(count: int, enabled: bool) -> Result[int]:
     mood = "awake" if enabled else "silent"
     if not count:
         return Result(True, f"All of them are {mood} already; nothing is changed.", 0)

@@ -133,7 +133,7 @@ def _whisper_at_length(case: LimitCase) -> None:
     case.type(case.tom, f"whisper Ada = {'x' * 30}")
 
 
-def _wait(seconds: float) -> Callable[[LimitCase], None]:
+def wait(seconds: float) -> Callable[[LimitCase], None]:
     def act(case: LimitCase) -> None:
         _whisper(case)
         case.model.answers.extend([LAST])
@@ -216,10 +216,10 @@ WAYS = (
         LimitKind.TICK_SECONDS,
         {"safety_config": {"timeout": {"tick_seconds": 30}}},
         (),
-        _wait(30),
+        wait(30),
         (),
     ),
-    Way(LimitKind.MODEL_CALL_SECONDS, {}, (), _wait(60), ()),
+    Way(LimitKind.MODEL_CALL_SECONDS, {}, (), wait(60), ()),
     Way(LimitKind.DELEGATIONS, _loop(max_delegations_per_task=1), (COUNT, reports("7"), COUNT)),
     Way(
         LimitKind.DELEGATES_AT_ONCE,
@@ -229,7 +229,7 @@ WAYS = (
         (),
     ),
     Way(LimitKind.AGENT_HOPS, {"max_agent_hops": 1}, (COUNT,)),
-    Way(LimitKind.DELEGATION_SECONDS, {}, (COUNT,), _wait(60), ()),
+    Way(LimitKind.DELEGATION_SECONDS, {}, (COUNT,), wait(60), ()),
     Way(LimitKind.OWN_TURNS, {**_loop(max_own_turns=1), **PACE}, (), _alone, (LAST,) * 3),
     Way(
         LimitKind.MESSAGE_CHARACTERS,

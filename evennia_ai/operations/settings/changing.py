@@ -21,7 +21,6 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.acting import actor
 from evennia_ai.core.safety.audit_events import Fact
 from evennia_ai.core.settings.assistant import check_setting
-from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
 from evennia_ai.core.settings.game import ATTRIBUTES, POWERS
 from evennia_ai.core.settings.paths import (
     SECRETS_BELONG,
@@ -48,7 +47,7 @@ from evennia_ai.operations.settings.rows import (
     row_of,
     shown,
 )
-from evennia_ai.runtime import state
+from evennia_ai.runtime import state, rounds
 
 UNSET_WORDS = ("none", "default", "")
 MOST_CHANGES = 100
@@ -229,6 +228,7 @@ def update_settings(
     """
     if not changes or len(changes) > MOST_CHANGES:
         return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
+    rounds.settle(script)
     found = prepare(changes, lambda name: own_of(script, name), script.obj)
     if found.errors:
         return _refused(script, "; ".join(found.errors.values()), errors=found.errors)
@@ -286,7 +286,6 @@ def store_settings(script: AssistantScript, values: Mapping[str, Any], *facts: F
     state.write(script, *facts, **values)
     if is_off and work is not None:
         approvals.discard_all(script, f"{script.key} is silent")
-    if OWN_BUDGET in values:
-        approvals.withdraw_moot(script)
+    approvals.withdraw_moot(script)
     if work is not None and not work.is_closing and {"enabled", "tick_rate"} & set(values):
         script.at_start()

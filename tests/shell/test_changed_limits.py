@@ -1,0 +1,91 @@
+"""A limit whose setting is changed while a person is asked about it: the question is withdrawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.test.utils import override_settings
+
+from evennia_ai.approvals import why_closed
+from evennia_ai.core.safety.limits import LIMITS, LimitKind
+from evennia_ai.operations.settings.changing import update_settings
+from tests.shell.limit_ways import ASKED, PRICES, WAYS, LimitCase, Way, look, wait
+from tests.shell.support import pump
+
+CHECKPOINT = "safety_limit_checkpoint"
+# What a setting that is no count of one is raised to.
+ENOUGH = {
+    LimitKind.TASK_TOKENS: 100_000,
+    LimitKind.TICK_SECONDS: 90,
+    LimitKind.DELEGATION_SECONDS: 150,
+    LimitKind.MESSAGE_CHARACTERS: 10_000,
+}
+# Of these there is always one.
+NEVER_GONE = (LimitKind.ITERATIONS, LimitKind.DELEGATES_AT_ONCE)
+CHANGED = "the cap was changed meanwhile"
+
+
+def way_of(kind: LimitKind) -> Way:
+    """The way into a limit; to that on delegations before the delegate's model is given up."""
+    way = next(way for way in WAYS if way.kind is kind)
+    if kind is not LimitKind.DELEGATION_SECONDS:
+        return way
+    soon = {"safety_config": {"timeout": {"delegation_seconds": 30}}}
+    return replace(way, settings=soon, act=wait(30))
+
+
+@override_settings(EVENNIA_AI_PRICES=PRICES)
+class TestChangedLimits(LimitCase):
+    """Ada asks Tom for more, and he gives it by her settings."""
+
+    def set_limit(self, kind: LimitKind, value: object) -> None:
+        """Set what a limit is."""
+        told = update_settings(self.ada_script, {LIMITS[kind].path: value})
+        assert told.ok, told.message
+        pump()
+
+    def number(self) -> int:
+        """The number of the one question that is open."""
+        ((_, question),) = self.questions()
+        return int(question.number)
+
+    def test_each_limit_of_an_assistant(self) -> None:
+        """Raised or taken away: it goes on, without a grant on record, and nobody is asked."""
+        kinds = [kind for kind in ASKED if not kind.startswith("cost.")]
+        kinds.remove(LimitKind.MODEL_CALL_SECONDS)  # a setting of the process
+        for kind in kinds:
+            for value in (ENOUGH.get(kind, 5), 0)[: 1 if kind in NEVER_GONE else 2]:
+                with self.subTest(kind.value, value=value):
+                    self.meet(way_of(kind), "interactive")
+                    number = self.number()
+                    self.set_limit(kind, value)
+                    assert [] == self.prompts()
+                    assert CHANGED == why_closed(number)
+                    facts = [facts for event, facts in self.on_record(kind) if event == CHECKPOINT]
+                    assert ("cap_changed", 0) == (facts[0]["reason"], facts[0]["extension"])
+                    self.end()
+                    assert [] == self.prompts()
+
+    def test_the_new_value_is_the_limit(self) -> None:
+        """Neither more nor less, also of what is read when a tick begins."""
+        for kind in (LimitKind.ITERATIONS, LimitKind.MODEL_CALLS):
+            with self.subTest(kind.value):
+                self.begin_anew(way_of(kind), "interactive")
+                self.model.answers.extend(look(number) for number in range(9))
+                self.type(self.tom, "whisper Ada = find it")
+                self.set_limit(kind, 3)
+                assert 3 == len(self.model.bodies)
+                (prompt,) = self.prompts()
+                assert f"I have used my 3 {LIMITS[kind].unit}" in prompt
+                self.decide("no")
+
+    def test_a_change_that_is_not_enough_leaves_the_question(self) -> None:
+        """Lower, the same, or still less than what is wanted."""
+        kind = LimitKind.MESSAGE_CHARACTERS
+        for value in (10, 20, 21):
+            with self.subTest(value=value):
+                self.meet(way_of(kind), "interactive")
+                number = self.number()
+                self.set_limit(kind, value)
+                assert number == self.number()
+                self.decide("no")
