@@ -71,4 +71,4 @@ def end(script: Assistant) -> None:
     troubles = services.pool().troubles
     breaker = breaker_of(script) if troubles else None
     if breaker is not None and troubles.pop(breaker.name, None) is not None:
-        outgoing.alert_staff(f"{script.obj.key}: its model answers again.")
+        outgoing.alert_staff(f"{script.obj.key}: its model answers again.", is_over=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from evennia.utils import logger
 
 from evennia_ai import audit
@@ -28,6 +29,7 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.cooling import NOBODY, Consequences, Ended, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.conversation import last_act, parted
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
@@ -49,6 +51,7 @@ from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
 
 OF_A_PLAYER = "player "
+MOST_TOLD = 200
 
 
 def take(script: Assistant) -> Turn | float | None:
@@ -165,13 +168,22 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         )
         close(script, turn, stop)
         return
+    if isinstance(error, (InterfaceError, OperationalError)):  # locked, full, or away
+        # It passes, and what nobody's words have done locks nobody.
+        told = f"the game's database failed: {one_line(str(error), MOST_TOLD)}"
+        stop = Stop(
+            StopReason.GAME_ERROR, told, is_counted=False, is_of_service=True, may_lock=False
+        )
+        logger.log_err(f"[assistant] {script.key}: {told}")
+        close(script, turn, stop)
+        return
     told = repr(error)
     if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
         logger.log_trace(f"[assistant] {script.key}: the tick failed")
     else:  # of a private turn without its words, which the error may quote
         told = type(error).__name__
         signals.log_fault(f"{script.key}: the tick failed, {told}", error)
-    close(script, turn, Stop(StopReason.LLM_ERROR, f"internal error: {told}"))
+    close(script, turn, Stop(StopReason.GAME_ERROR, f"internal error: {told}"))
 
 
 def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | None = None) -> None:

@@ -382,13 +382,18 @@ def announce(character: GameObject, line: str, *, hops: int) -> None:
             tell(character, person, line, hops=hops)
 
 
-def alert_staff(told: Notice | str) -> None:
+def alert_staff(told: Notice | str, *, is_over: bool = False) -> None:
     """Tell the log, and every online account with the Admin permission, what really is.
 
     People read the line, and the detail below it.
+
+    Args:
+        is_over: it is that some trouble is over, which wakes nobody who watches for errors.
     """
     notice = Notice(told) if isinstance(told, str) else told
-    logger.log_err(f"[assistant] {f'{notice.line} {notice.detail}'.strip()}")
+    log = logger.log_info if is_over else logger.log_err
+    # A line may end with what is to be typed, to which nothing of the detail belongs.
+    log(f"[assistant] {' | '.join(filter(None, (notice.line, notice.detail)))}")
     text = f"{literal(notice.line)}\n  {literal(notice.detail)}".rstrip()
     known = set()
     for session in evennia.SESSION_HANDLER.get_sessions():

@@ -135,8 +135,8 @@ def test_at_most_one_act(words: list[str]) -> None:
 
 
 def test_every_ending_has_a_row() -> None:
-    """Seven reasons, each with its words."""
-    assert 7 == len(StopReason)
+    """Eight reasons, each with its words."""
+    assert 8 == len(StopReason)
     assert all(reason.text for reason in StopReason)
 
 
@@ -150,6 +150,7 @@ def test_every_ending_has_a_row() -> None:
         pytest.param(True, StopReason.MAX_ITERATIONS, id="no steps"),
         pytest.param(True, StopReason.LLM_ERROR, id="no model"),
         pytest.param(True, StopReason.PARSE_ERROR, id="no sense"),
+        pytest.param(True, StopReason.GAME_ERROR, id="no game"),
     ],
 )
 def test_whoever_waits_is_told_of_failures(is_failure: bool, reason: StopReason) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest.mock import patch
+
+from django.db import OperationalError, connection
 
 from evennia_ai import operations
 from evennia_ai.budget import ledger
@@ -199,6 +202,25 @@ class TestTrouble(LockoutTest):
         self.ask("whisper Ada = and now?", whispers("Hello."))
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
         assert 0 == self.stored("consecutive_errors")
+
+    def test_a_database_that_fails_locks_nobody(self) -> None:
+        """However often: staff read that it is the game's, and nobody has to wait for it."""
+
+        def locked(execute: Any, sql: str, *rest: Any) -> Any:
+            if "evennia_ai_modelcall" in sql and sql.startswith("INSERT"):
+                raise OperationalError("database is locked")
+            return execute(sql, *rest)
+
+        with connection.execute_wrapper(locked):
+            for number in range(6):
+                self.type((self.tom, self.mira)[number % 2], "whisper Ada = hello")
+        assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
+        line, detail = self.sent_to_staff()[-1].split("\n")
+        assert "Ada could not answer Mira: something in the game itself failed." in line
+        told = "  game_error, the game's database failed: database is locked (it locks nobody)"
+        assert told == detail
+        self.ask("whisper Ada = and now?", whispers("Hello."))
+        assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_b13_sustained_trouble_locks_her(self) -> None:
         """The state has its name, and there is a record of it."""

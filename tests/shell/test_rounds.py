@@ -58,13 +58,12 @@ class TestRounds(SafetyTest):
         silenced = self.set_all(enabled=False)
         assert operations.set_enabled(self.crowd[-1], True).ok
         assert changing.set_setting(self.crowd[-2], "enabled", "yes").ok
-        self.crowd[-3].delete()
         started = operations.set_all_enabled(self.crowd[3:6], True)
         assert 3 == started.result.data
         pump()
-        gone = self.crowd.pop(-3)
-        assert (None, len(self.crowd)) == (gone.pk, silenced.result.data)
-        awake = {*range(3, 6), len(self.crowd) - 2, len(self.crowd) - 1}
+        count = len(self.crowd)
+        assert count == silenced.result.data
+        awake = {3, 4, 5, count - 2, count - 1}
         assert awake == {n for n, is_silent in enumerate(self.silent()) if not is_silent}
 
     def test_two_rounds_are_one_after_the_other(self) -> None:
@@ -81,6 +80,14 @@ class TestRounds(SafetyTest):
         assert all(self.silent())
         pump()
         assert len(self.crowd) == silenced.result.data
+
+    def test_one_that_is_deleted_keeps_no_other_from_it(self) -> None:
+        """It ends as a process does: the rest is done first."""
+        silenced = self.set_all(enabled=False)
+        self.crowd[-1].delete()
+        pump()
+        assert len(self.crowd) == silenced.result.data
+        assert all(self.silent()[:-1])
 
     def test_one_that_breaks_keeps_no_other_from_it(self) -> None:
         """It is logged, and not counted."""

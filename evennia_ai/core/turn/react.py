@@ -21,6 +21,7 @@ class StopReason(ExplainedEnum):
     MAX_ITERATIONS = "max_iterations", "its steps are used up"
     LLM_ERROR = "llm_error", "the model, or the way to it, failed"
     PARSE_ERROR = "parse_error", "the model's answer holds nothing to say or do"
+    GAME_ERROR = "game_error", "something in the game itself failed"
 
 
 # With these whoever waits got no answer, and not by the model's own choice.
@@ -29,6 +30,7 @@ FAILURES = (
     StopReason.MAX_ITERATIONS,
     StopReason.LLM_ERROR,
     StopReason.PARSE_ERROR,
+    StopReason.GAME_ERROR,
 )
 
 
@@ -44,7 +46,7 @@ class Stop:
         halt: why the assistant has to be locked, or None.
         is_told: whether whoever waits was told in the words of the assistant how far it came.
         is_of_service: whether nothing that a person asked can have caused it: the model's service
-            failed, or a setting is wrong.
+            failed, the game's database did, or a setting is wrong.
         may_lock: whether it may lock the assistant for everybody, when there are enough of them.
         trouble: the kind of trouble of the model's service, which passes when that answers again;
             "" for anything else.
