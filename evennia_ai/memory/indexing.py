@@ -24,7 +24,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Item
 from evennia_ai.memory_store.service import PORTION, MemoryService
 from evennia_ai.models import Memory
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import services, state, rounds
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 from evennia_ai.workers.port import PoisonError
@@ -34,8 +34,6 @@ BATCH = PORTION
 # What is said is found by its words meanwhile.
 QUIET_SECONDS = 10.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 5.0, 300.0
-# Multiples of it lie evenly, however many there are.
-GOLDEN = 0.618033988749895
 # Memories between two looks at whether there are too many.
 BETWEEN_PRUNINGS = 100
 MOST_PLACES, MOST_PEOPLE = 16, 200
@@ -261,13 +259,12 @@ def _stop_waiting(known: Indexing) -> None:
 
 
 def _try_again(script: Assistant, work: Work, known: Indexing) -> None:
-    """Try again after a while, which grows, and which is not the same for any two assistants."""
-    if known.retry is not None and known.retry.active():
-        return
-    known.wait_seconds = min(LONGEST_WAIT_SECONDS, max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds))
-    # A store that goes away does so for all of them in one moment.
-    wait, turn = known.wait_seconds * (0.5 + script.pk * GOLDEN % 0.5), services.pacer().call
-    known.retry = script.clock.callLater(wait, turn, _begin, script, work)
+    """Try again after a while, which grows, and which differs: the store is away for all of them."""
+    if known.retry is None or not known.retry.active():
+        longer = max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds)
+        known.wait_seconds = min(LONGEST_WAIT_SECONDS, longer)
+        wait, turn = rounds.apart(script.pk, known.wait_seconds), services.pacer().call
+        known.retry = script.clock.callLater(wait, turn, _begin, script, work)
 
 
 async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[int, bool]:

@@ -50,8 +50,8 @@ LIMITS = (
     guard(
         "a limit that is reached stops the turn until somebody lets it go on",
         "engine/bounds.py",
-        "while (cap := self._cap(kind, base)) and used >= cap:",
-        "while (cap := self._cap(kind, base)) and False:",
+        "while (cap := self._cap(kind, base())) and used >= cap:",
+        "while (cap := self._cap(kind, base())) and False:",
         "test_l1_a_yes_gives_exactly_five_more",
     ),
     guard(
