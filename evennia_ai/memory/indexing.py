@@ -259,12 +259,11 @@ def _stop_waiting(known: Indexing) -> None:
 
 
 def _try_again(script: Assistant, work: Work, known: Indexing) -> None:
-    """Try again after a while, which grows, and which differs: the store is away for all of them."""
+    """Try again after a while that grows, and that differs: the store is away for all of them."""
     if known.retry is None or not known.retry.active():
-        longer = max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds)
-        known.wait_seconds = min(LONGEST_WAIT_SECONDS, longer)
-        wait, turn = rounds.apart(script.pk, known.wait_seconds), services.pacer().call
-        known.retry = script.clock.callLater(wait, turn, _begin, script, work)
+        most = min(LONGEST_WAIT_SECONDS, max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds))
+        wait, known.wait_seconds = rounds.apart(script.pk, most), most
+        known.retry = script.clock.callLater(wait, services.pacer().call, _begin, script, work)
 
 
 async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[int, bool]:

@@ -385,11 +385,10 @@ def announce(character: GameObject, line: str, *, hops: int) -> None:
 def alert_staff(told: Notice | str, *, is_over: bool = False) -> None:
     """Tell the log, and every online account with the Admin permission, what really is.
 
-    That some trouble is over wakes nobody who watches the log for errors.
+    Trouble that is over wakes nobody who watches the log. A line may end with what is to be typed.
     """
     notice = Notice(told) if isinstance(told, str) else told
     log = logger.log_info if is_over else logger.log_err
-    # A line may end with what is to be typed.
     log(f"[assistant] {' | '.join(filter(None, (notice.line, notice.detail)))}")
     text = f"{literal(notice.line)}\n  {literal(notice.detail)}".rstrip()
     known = set()
