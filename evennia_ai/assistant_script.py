@@ -23,6 +23,7 @@ from evennia_ai.agent import (
     attaching,
     autonomy,
     compaction,
+    database_outages,
     delegating,
     incapacity,
     preparation,
@@ -271,7 +272,8 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             self.work.read_anew()
             incapacity.heed(self)
             approvals.withdraw_moot(self)
-        self.at_tick().addErrback(lambda failure: logger.log_err(failure.getTraceback()))
+        ended, broke = database_outages.went_well, database_outages.broke
+        self.at_tick().addCallbacks(lambda _: ended(self), partial(broke, self))
 
     def endpoint(self) -> Endpoint:
         """The model that answers for this assistant.

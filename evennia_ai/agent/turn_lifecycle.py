@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.agent import model_outages, queueing, tracing
+from evennia_ai.agent import database_outages, model_outages, queueing, tracing
 from evennia_ai.agent.failure_notices import (
     UNHEARD,
     cooling_line,
@@ -29,7 +28,6 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.cooling import NOBODY, Consequences, Ended, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.conversation import last_act, parted
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
@@ -51,7 +49,6 @@ from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
 
 OF_A_PLAYER = "player "
-MOST_TOLD = 200
 
 
 def take(script: Assistant) -> Turn | float | None:
@@ -168,13 +165,12 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         )
         close(script, turn, stop)
         return
-    if isinstance(error, (InterfaceError, OperationalError)):  # locked, full, or away
+    if isinstance(error, database_outages.ERRORS):
         # It passes, and what nobody's words have done locks nobody.
-        told = f"the game's database failed: {one_line(str(error), MOST_TOLD)}"
+        told = database_outages.words(error)
         stop = Stop(
             StopReason.GAME_ERROR, told, is_counted=False, is_of_service=True, may_lock=False
         )
-        logger.log_err(f"[assistant] {script.key}: {told}")
         close(script, turn, stop)
         return
     told = repr(error)

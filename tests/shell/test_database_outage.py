@@ -1,0 +1,71 @@
+"""A database that takes nothing: staff are told, the log is not filled, and then all goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import OperationalError, connection
+
+from evennia_ai.agent import database_outages
+from evennia_ai.agent.database_outages import BETWEEN_SECONDS, LINE
+from tests.shell.stopping import SafetyTest
+from tests.shell.support import pump, whispers
+
+OVER = "The game's database works again."
+STATE = "UPDATE typeclasses_attribute "
+
+
+def full(execute: Any, sql: str, *rest: Any) -> Any:
+    """Let no assistant store how it stands."""
+    if sql.startswith(STATE):
+        raise OperationalError("database or disk is full")
+    return execute(sql, *rest)
+
+
+class TestFull(SafetyTest):
+    """The disk is full as Ada has answered Tom, and Mira speaks to her."""
+
+    def setUp(self) -> None:
+        """Both wait."""
+        super().setUp()
+        self.addCleanup(database_outages.start_anew)
+        database_outages.start_anew()
+        self.type(self.tom, "whisper Ada = hello")
+        self.type(self.mira, "whisper Ada = and me?")
+
+    def beat(self, count: int) -> None:
+        """So many beats."""
+        for _ in range(count):
+            self.ada_script.at_repeat()
+            pump()
+
+    def told(self) -> list[str]:
+        """What staff were told of the database."""
+        return [line for line in self.sent_to_staff() if "game's database" in line]
+
+    def test_staff_are_told_once_and_when_it_is_over(self) -> None:
+        """Whoever waited is answered then; nothing is said twice, and the log has no traceback."""
+        with self.logged() as lines, connection.execute_wrapper(full):
+            self.model.answer(whispers("Hello."))
+            self.beat(20)
+        (told,) = self.told()
+        assert LINE in told
+        assert "Ada: the game's database failed: database or disk is full" in told
+        assert [True] == [LINE in line for line in lines]
+        self.beat(1)
+        self.model.answer(whispers("And you.", "Mira"))
+        pump()
+        assert [True, False] == [LINE in line for line in self.told()]
+        assert OVER in self.told()[-1]
+        assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        assert 'Ada whispers: "And you."' in self.mira.heard_from(self.ada)
+
+    def test_one_that_lasts_is_told_again(self) -> None:
+        """After a while, also where the assistant that met it first is no more."""
+        with connection.execute_wrapper(full):
+            self.model.answer(whispers("Hello."))
+            self.beat(2)
+            database_outages._FAILED[-1] = database_outages._FAILED.pop(self.ada_script.pk)
+            self.clock.advance(BETWEEN_SECONDS)
+            self.beat(2)
+        assert [True, True] == [LINE in line for line in self.told()]
