@@ -171,7 +171,11 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         stop = Stop(
             StopReason.GAME_ERROR, told, is_counted=False, is_of_service=True, may_lock=False
         )
-        close(script, turn, stop)
+        try:
+            close(script, turn, stop)
+        except database_outages.ERRORS:
+            note(script, turn, "cut off", "its end could not be stored")
+            raise
         return
     told = repr(error)
     if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import OperationalError, connection
 
+from evennia_ai import operations
 from evennia_ai.agent import database_outages
 from evennia_ai.agent.database_outages import BETWEEN_SECONDS, LINE
 from tests.shell.stopping import SafetyTest
@@ -58,6 +59,7 @@ class TestFull(SafetyTest):
         assert [True, False] == [LINE in line for line in self.told()]
         assert OVER in self.told()[-1]
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
+        assert "I was cut off" in operations.why(self.ada_script, number=1).message
         assert 'Ada whispers: "And you."' in self.mira.heard_from(self.ada)
 
     def test_one_that_lasts_is_told_again(self) -> None:
