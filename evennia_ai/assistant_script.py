@@ -6,7 +6,6 @@ deleted it. No rules here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
@@ -34,7 +33,7 @@ from evennia_ai.agent import (
     upgrades,
     warming,
 )
-from evennia_ai.agent.failure_notices import notify_failure
+from evennia_ai.agent.failure_notices import turn_away
 from evennia_ai.agent.holders import InMemory, NearBody, Settings
 from evennia_ai.agent.starting import AmongMany
 from evennia_ai.assistant_character import give_ears
@@ -243,18 +242,12 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         """Take an event in. It is durable when this returns; the answer comes later."""
         dropped = state.push(self, event)
         state.write(self, pending_events=self.work.inbox)
-        self._turn_away(dropped)
+        turn_away(self, dropped)
         self.beat_soon(state.hearing_config(self).batch_seconds, is_called=True)
 
     def push(self, event: Event) -> None:
         """Take an event in that somebody stores with what else he changes."""
-        self._turn_away(state.push(self, event))
-
-    def _turn_away(self, events: Iterable[Event]) -> None:
-        for event in events:
-            logger.log_warn(f"[assistant] {self.key}: inbox full, dropped {event.id}")
-            self.work.decisions.note([event.number], "dropped", "the inbox was full")
-            notify_failure(self, event)
+        turn_away(self, state.push(self, event))
 
     def beat_soon(self, after_seconds: float = 0.0, *, is_called: bool = False) -> None:
         """Bring the next beat forward if something waits that somebody is there to hear."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from evennia.utils import logger
@@ -12,6 +12,7 @@ from evennia_ai.core.safety.budget import account_of, resets_in_seconds
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.messages import incoming, outgoing
@@ -33,7 +34,25 @@ SPENT_LINES: Mapping[str, str] = MappingProxyType(
         "ever": '{name} stifles a yawn. "I have no words left."',
     }
 )
+BETWEEN_SECONDS = 60.0
+FULL = (
+    "[assistant] {name}: more messages wait than it keeps (max_pending_events); dropped: {count}. "
+    "Look: assistant why {name}"
+)
 UNHEARD = "nobody is there any more to hear it"
+
+
+def turn_away(script: Assistant, events: Sequence[Event]) -> None:
+    """Tell those whose messages had to make room; the log at most once a minute, with a count."""
+    work, now = script.work, script.clock.seconds()
+    for event in events:
+        work.decisions.note([event.number], "dropped", "the inbox was full")
+        notify_failure(script, event)
+    work.turned_away += len(events)
+    if work.turned_away and now - work.turned_away_told_at >= BETWEEN_SECONDS:
+        count = counted(work.turned_away, "messages")
+        logger.log_warn(FULL.format(name=script.key, count=count))
+        work.turned_away, work.turned_away_told_at = 0, now
 
 
 def notify_failure(

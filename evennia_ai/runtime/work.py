@@ -5,6 +5,7 @@ Rebuilt at every start by `runtime.state.rebuild`; nothing here is written by it
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -95,6 +96,8 @@ class Work:
         blame: who has to wait, and what counts towards a lockout.
         overheard: what it heard and need not answer.
         muted: the persons who want neither to hear it nor to be heard.
+        turned_away: messages that had to make room in the inbox, of which no log tells yet.
+        turned_away_told_at: when the log was told last.
         capture: lines of command output for a tool that waits for them, or None.
         breakers: one for each tool.
         tool_cache: results of tools that may be used again.
@@ -162,6 +165,8 @@ class Work:
     overheard: list[Overheard] = field(default_factory=list)
     decisions: DecisionTraces = field(default_factory=DecisionTraces)
     muted: set[str] = field(default_factory=set)
+    turned_away: int = 0
+    turned_away_told_at: float = -math.inf
     capture: list[str] | None = None
     breakers: CircuitBreakerRegistry = field(default_factory=CircuitBreakerRegistry)
     tool_cache: ToolResultCache = field(default_factory=ToolResultCache)

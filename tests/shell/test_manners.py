@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
+from evennia.utils import logger
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
+from evennia_ai.agent.failure_notices import BETWEEN_SECONDS
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
@@ -198,6 +202,19 @@ class TestLimits(MannersTest):
         bodies = [event.body for event in self.waiting()]
         assert ["busy", "1", "2", "mine"] == bodies
         assert ([SORRY], []) == (self.tom.heard_from(self.ada), self.mira.heard_from(self.ada))
+
+    def test_many_that_are_turned_away_do_not_fill_the_log(self) -> None:
+        """Each is told; the log reads once a minute how many there were, and of which setting."""
+        self.set(hearing_config={"pending_per_player": 99, "calls_per_player": 99})
+        self.set(max_pending_events=2)
+        lines: list[str] = []
+        with mock.patch.object(logger, "log_warn", lines.append):
+            for count in (9, 3):
+                self.ask_often(count)
+                self.clock.advance(BETWEEN_SECONDS)
+        told = [line.partition("dropped: ")[2].partition(".")[0] for line in lines]
+        assert ["1 message", "7 messages"] == told
+        assert all("(max_pending_events)" in line for line in lines)
 
 
 class TestExpiry(MannersTest):
