@@ -45,6 +45,8 @@ class ConfigurationError(AssistantError):
 class LedgerAwayError(ConfigurationError):
     """The ledger that several games share cannot be reached. The text says what staff can do."""
 
+    trouble = "the shared ledger is away"
+
 
 class ImportFileError(AssistantError):
     """A file that is brought in is wrong. The text says what, where, and what would be right."""

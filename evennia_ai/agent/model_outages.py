@@ -10,9 +10,9 @@ import math
 
 from evennia.utils import logger
 
-from evennia_ai.core.safety.notices import Notice, rests
+from evennia_ai.core.safety.notices import Notice, rests, unanswered
 from evennia_ai.core.turn.react import Stop
-from evennia_ai.errors import CircuitOpenError, ConfigurationError
+from evennia_ai.errors import CircuitOpenError, ConfigurationError, LedgerAwayError
 from evennia_ai.messages import outgoing
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerState
 from evennia_ai.runtime import services
@@ -42,7 +42,7 @@ def tell(script: Assistant, stop: Stop, told: str) -> None:
         stop: how the turn ended.
         told: who was told that no answer will come.
     """
-    breaker = breaker_of(script)
+    breaker, is_ledgers = breaker_of(script), stop.trouble == LedgerAwayError.trouble
     name = str(script.obj.key)
     if breaker is None:
         line = f"{name} has no model to ask, since a setting is wrong. {told}. Look: "
@@ -51,13 +51,15 @@ def tell(script: Assistant, stop: Stop, told: str) -> None:
     troubles, known = services.pool().troubles, services.pool().troubles.get(breaker.name)
     # Staff read of one outage once, however many assistants and turns it fails.
     if known is not None and stop.trouble in (known, ANY):
-        logger.log_warn(f"[assistant] {name}: its model does not answer: {stop.detail}. {told}.")
+        cause = stop.detail if is_ledgers else unanswered(stop.detail)
+        logger.log_warn(f"[assistant] {name}: {cause}. {told}.")
         return
     troubles[breaker.name] = stop.trouble
     # An open breaker says only that nobody was asked; staff want to know why it opened.
     last = breaker.get_stats()["last_failure_error"] if stop.trouble == ANY else None
     cause = f"{stop.detail} (last: {last})" if last else stop.detail
-    outgoing.alert_staff(rests(name, _when(breaker.retry_after), told, cause))
+    when = _when(breaker.retry_after)
+    outgoing.alert_staff(rests(name, when, told, cause, is_ledgers=is_ledgers))
 
 
 def _when(wait: float | None) -> str:

@@ -154,7 +154,7 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
     if isinstance(error, ConfigurationError):
         # A ledger that is away passes by itself: it locks nobody.
         lasts = not isinstance(error, LedgerAwayError)
-        trouble = "" if lasts else "the shared ledger is away"
+        trouble = "" if lasts else LedgerAwayError.trouble
         stop = Stop(
             StopReason.LLM_ERROR,
             str(error),

@@ -175,8 +175,8 @@ STOPPING = (
     guard(
         "a message is durable before it is answered",
         "assistant_script.py",
-        "        state.write(self, pending_events=self.work.inbox)\n        self._turn_away(dropped)",
-        "        self._turn_away(dropped)",
+        "        state.write(self, pending_events=self.work.inbox)\n        turn_away(self, dropped)",
+        "        turn_away(self, dropped)",
         "test_a_question_is_stored_before_the_wait",
     ),
 )

@@ -126,6 +126,10 @@ class TestLocked(LockoutTest):
                 pump()
         assert lockout_of(self.ada_script) is None
         assert [] == self.model.bodies
+        (told,) = self.sent_to_staff()
+        assert "Ada may not ask its model, since the ledger that games share does not" in told
+        assert "Look: assistant budget Ada" in told
+        assert "  Ada: the shared ledger does not answer. What follows of this kind" in told
         self.model.answers.append(whispers("Hello."))
         self.type(self.tom, "whisper Ada = hello")
         pump()

@@ -129,20 +129,27 @@ def locked(name: str, cause: Cause, reason: str) -> Notice:
     return Notice(f"{name} has locked itself: {why}.", f"locked ({cause}): {reason}")
 
 
-def rests(name: str, when: str, told: str, cause: str) -> Notice:
+def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = False) -> Notice:
     """A model whose service is in trouble, which passes by itself.
 
     Args:
         when: it is asked again.
         told: who was told that no answer comes.
         cause: as the service tells it.
+        is_ledgers: the ledger that games share is away, without which no model is asked.
     """
-    line = (
-        f"{name}'s model does not answer. Nothing is locked; it is asked again {when}. {told}. "
-        f"Look: assistant check {name}"
-    )
-    kept = f"{name}: its model does not answer: {cause}. What follows of this kind stands in the"
-    return Notice(line, f"{kept} log alone.")
+    what = f"{name}'s model does not answer"
+    if is_ledgers:
+        what = f"{name} may not ask its model, since the ledger that games share does not answer"
+    look = (BUDGET if is_ledgers else CHECK).format(name=name)
+    line = f"{what}. Nothing is locked; it is asked again {when}. {told}. Look: {look}"
+    kept = f"{name}: {cause if is_ledgers else unanswered(cause)}"
+    return Notice(line, f"{kept}. What follows of this kind stands in the log alone.")
+
+
+def unanswered(cause: str) -> str:
+    """The trouble of a model's service, with its cause."""
+    return f"its model does not answer: {cause}"
 
 
 def times_missed(name: str, told: str) -> Notice:
