@@ -50,7 +50,7 @@ from evennia_ai.llm.fallback import Client
 from evennia_ai.memory import indexing, modes, paying
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.thinking import Thinking
-from evennia_ai.runtime import ability, services, signals, state, rounds
+from evennia_ai.runtime import ability, rounds, services, signals, state
 from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
 from evennia_ai.runtime.slots import Seat

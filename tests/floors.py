@@ -80,14 +80,20 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "rooms or packages that must not know each other share it": (
         *("core.hearing.staleness", "core.text.web_addresses", "core.text.words", "models.keys"),
-        *("runtime.ability", "runtime.asked", "runtime.assistant", "runtime.fence"),
+        *("runtime.ability", "runtime.assistant", "runtime.fence"),
     ),
     "the one that touches a database, a disk or the system, beside those that do not": (
         *("budget.ledger.processes", "llm.local.logfile", "mcp.pin_store"),
         "operations.monitoring.database_files",
     ),
     "a noun of its own, for two who need not know each other": (
-        *("memory.keeping", "memory.notebook", "memory.projects", "messages.thinking"),
+        *(
+            "agent.database_outages",
+            "memory.keeping",
+            "memory.notebook",
+            "memory.projects",
+            "messages.thinking",
+        ),
         "operations.monitoring.workers",
     ),
 }

@@ -24,7 +24,7 @@ from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Item
 from evennia_ai.memory_store.service import PORTION, MemoryService
 from evennia_ai.models import Memory
-from evennia_ai.runtime import services, state, rounds
+from evennia_ai.runtime import rounds, services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 from evennia_ai.workers.port import PoisonError

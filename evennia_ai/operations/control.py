@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.times import iso
 from evennia_ai.resilience import CircuitBreaker
-from evennia_ai.runtime import ability, services, state, rounds
+from evennia_ai.runtime import ability, rounds, services, state
 from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
 
@@ -237,8 +237,7 @@ def set_all_enabled(
     """Let several assistants answer, or keep them silent until they are started again.
 
     Returns:
-        For how many that changed something, when it is stored for all of them; of many each has
-        its own time, for the game to go on.
+        For how many that changed something, when it is stored for all; of many each has its time.
     """
     changed: list[str] = []
 
@@ -246,18 +245,16 @@ def set_all_enabled(
         if script.pk is not None and _enable(script, enabled, by):
             changed.append(script.key)
 
-    done = rounds.to_each(scripts, change)
-    return done.addCallback(lambda _: _all_changed(len(changed), enabled))
+    return rounds.to_each(scripts, change).addCallback(lambda _: _all_changed(changed, enabled))
 
 
-def _all_changed(count: int, enabled: bool) -> Result[int]:
-    mood = "awake" if enabled else "silent"
+def _all_changed(changed: Sized, enabled: bool) -> Result[int]:
+    count, mood = len(changed), "awake" if enabled else "silent"
     if not count:
         return Result(True, f"All of them are {mood} already; nothing is changed.", 0)
     if enabled:
         return Result(True, f"{_some(count)} awake.", count)
-    told = Result(True, f"{_some(count)} silent", count)
-    return told.with_typed(", until: assistant start all")
+    return Result(True, f"{_some(count)} silent", count).with_typed(", until: assistant start all")
 
 
 def stop(script: AssistantScript, reason: str, *, by: str = "") -> Result[Stopped]:

@@ -47,7 +47,7 @@ from evennia_ai.operations.settings.rows import (
     row_of,
     shown,
 )
-from evennia_ai.runtime import state, rounds
+from evennia_ai.runtime import rounds, state
 
 UNSET_WORDS = ("none", "default", "")
 MOST_CHANGES = 100
