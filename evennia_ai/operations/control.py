@@ -200,7 +200,7 @@ class Stopped:
 
 
 def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Result:
-    """Let an assistant answer, or keep it silent until it is started; what waits goes on waiting."""
+    """Let an assistant answer, or keep it silent until started; what waits goes on waiting."""
     rounds.settle(script)
     name = script.key
     if enabled and script.obj is None:
