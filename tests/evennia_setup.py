@@ -17,6 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +48,9 @@ def fresh_database() -> Iterator[None]:
         with closing(sqlite3.connect(_template())) as tables:
             tables.backup(connection.connection)
     gc.freeze()
-    yield
+    with TemporaryDirectory() as folder:  # and not below this checkout, which has no game
+        settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": folder}
+        yield
     connection.close()
     runner.teardown_test_environment()
 

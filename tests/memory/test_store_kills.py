@@ -20,13 +20,17 @@ OLD = "1431d35f9d0829c28de4eb49425c4a3935778e55"
 COUNT = 5_000 if IS_THOROUGH else 500
 
 
-def run(*arguments: str, root: Path = ROOT) -> list[dict[str, object]]:
-    """A script of a folder of tests. Returns what it printed."""
+def run(folder: Path, *arguments: str, root: Path = ROOT) -> list[dict[str, object]]:
+    """A script of a folder of tests. Returns what it printed.
+
+    Args:
+        folder: where a process that is killed leaves what it would have removed.
+    """
     env = {name: value for name, value in os.environ.items() if not name.startswith("EVENNIA_AI")}
     ended = subprocess.run(
         python("-m", *arguments),
         cwd=root,
-        env={**env, "PYTHONPATH": str(root), "MEM0_TELEMETRY": "False"},
+        env={**env, "PYTHONPATH": str(root), "MEM0_TELEMETRY": "False", "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         timeout=600,
@@ -41,7 +45,7 @@ def test_killed_at_many_moments(tmp_path: Path) -> None:
 
     A move goes on where it was killed; of a database that another program has locked it waits.
     """
-    told = run("tests.memory.store_killer", str(tmp_path / "game"), str(MOMENTS))
+    told = run(tmp_path, "tests.memory.store_killer", str(tmp_path / "game"), str(MOMENTS))
     assert [] == [line for line in told if line["problem"]]
     assert {"remember": MOMENTS, "move": MOMENTS, "lock": 1} == Counter(
         line["act"] for line in told
@@ -61,7 +65,7 @@ def test_a_game_of_before_moves_over(tmp_path: Path) -> None:
     subprocess.run(["tar", "-x"], cwd=old, input=archive.stdout, check=True)
     script = old / "tests" / "memory" / "old_game.py"
     script.write_text((ROOT / "tests" / "memory" / "old_game.py").read_text())
-    run("tests.memory.old_game", "make", str(tmp_path / "game"), str(COUNT), root=old)
-    (told,) = run("tests.memory.old_game", "move", str(tmp_path / "game"), str(COUNT))
+    run(tmp_path, "tests.memory.old_game", "make", str(tmp_path / "game"), str(COUNT), root=old)
+    (told,) = run(tmp_path, "tests.memory.old_game", "move", str(tmp_path / "game"), str(COUNT))
     assert f"{COUNT} vectors copied." in str(told["said"])
     assert (COUNT, COUNT, 0, 0) == tuple(told[n] for n in ("kept", "same", "waiting", "missing"))

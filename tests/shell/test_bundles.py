@@ -713,7 +713,7 @@ class TestWrongFiles(BundleTest):
         """Neither in the database, nor in memory, nor on the disk."""
         bundle = read(self.raw).data
         counts = [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
-        folder = Path(settings.GAME_DIR) / "server" / "ai_archive"
+        folder = Path(settings.EVENNIA_AI_AUDIT_CONFIG["archive_folder"])
         before = set(folder.glob("bea-*"))  # other tests archive there at the same time
 
         def broken(*_: Any) -> None:
@@ -733,7 +733,7 @@ class TestWrongFiles(BundleTest):
 
     def test_a_failed_import_leaves_the_record_of_an_earlier_one(self) -> None:
         """Each has a file of its own, and only its own goes with it."""
-        folder = Path(settings.GAME_DIR) / "server" / "ai_archive"
+        folder = Path(settings.EVENNIA_AI_AUDIT_CONFIG["archive_folder"])
         self.brought(self.raw)
         bea: Any = operations.find_assistant("Bea")
         first = {path: path.read_bytes() for path in folder.glob("bea-of-*")}
