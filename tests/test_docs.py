@@ -12,12 +12,18 @@ from pathlib import Path
 import pytest
 
 import tests.evennia_setup  # noqa: F401  (before anything of Evennia is imported)
+from evennia_ai.api import schema
 from evennia_ai.tools.registry import REGISTRY, Tool
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# An address below `/api/ai/` or below an assistant's own, such as `GET tokens/` or `events/<n>/`.
+ADDRESS = re.compile(r"`(?:[A-Z]+ )?(?:/api/ai/)?((?!api/|schema/|/|server/)[a-z_A-Z0-9<>{}/-]+/)`")
+ABOUT_REST = [
+    ROOT / "docs" / f"{name}.md" for name in ("api", "audit", "cards", "memory", "monitoring")
+]
 SNIPPETS = [
     pytest.param(found[1], id=f"{path.stem}-{number}")
     for path in DOCUMENTS
@@ -43,6 +49,29 @@ def test_links_lead_somewhere(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     missing = [link for link in LINK.findall(text) if not (path.parent / link).exists()]
     assert [] == missing
+
+
+@pytest.mark.parametrize("path", ABOUT_REST, ids=lambda path: path.name)
+def test_addresses_of_the_api_are_there(path: Path) -> None:
+    """What a document calls an address, whole or in part, the API has; by any name in brackets."""
+    routes = [re.split(r"/", row.route.path.rstrip("/")) for row in schema.TABLE]
+    named = ADDRESS.findall(path.read_text(encoding="utf-8"))
+    assert named
+    missing = [each for each in named if not any(_is_in(each, route) for route in routes)]
+    assert [] == missing
+
+
+def _is_in(address: str, route: list[str]) -> bool:
+    """True where the parts of an address stand in a route, one after the other."""
+    parts = address.rstrip("/").split("/")
+    places = range(len(route) - len(parts) + 1)
+    return any(
+        all(
+            there == part or there[0] == "<" for there, part in zip(route[at:], parts, strict=False)
+        )
+        and any(there == part for there, part in zip(route[at:], parts, strict=False))
+        for at in places
+    )
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)

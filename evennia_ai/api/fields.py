@@ -79,7 +79,7 @@ class Text(serializers.CharField):
 class LineField(Text):
     """A text on one line."""
 
-    pattern = LINE
+    pattern, wrong = LINE, "This must be one line, with something to read in it."
 
 
 class Person(Text):
@@ -107,7 +107,7 @@ class TaskName(Text):
 class Name(Text):
     """A name that can stand in an address."""
 
-    pattern = NAME
+    pattern, wrong = NAME, 'A name begins with a letter, is on one line, and has none of = , ; / ".'
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"max_length": 60, **options})
@@ -115,7 +115,8 @@ class Name(Text):
 
 
 def _begin_with_a_letter(name: str) -> None:
-    if not name[:1].isalpha():
+    # Where the pattern does not fit either, its own sentence says this too.
+    if not name[:1].isalpha() and re.match(NAME, name):
         raise ValidationError("A name begins with a letter.")
 
 

@@ -11,6 +11,7 @@ from evennia_ai.commands.base import StaffCommand, first_word, number_of
 from evennia_ai.commands.figures import shown_time
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.audit import log
 from evennia_ai.operations.audit.log import FactEntry
@@ -85,7 +86,7 @@ class CmdAiAudit(StaffCommand):
         if not found.ok or not found.data.entries:
             self.show(found)
             return
-        rows = [_row(entry) for entry in found.data.entries]
+        rows = [_row(entry, self.caller) for entry in found.data.entries]
         title = f"{script.key}, {counted(found.data.count, 'entries')}, the newest first"
         following = found.data.next
         event = f" {words[0]}" if words else ""
@@ -120,9 +121,10 @@ class CmdAiAudit(StaffCommand):
             self.show_long(log.audit_difference(script, numbers[0], numbers[1]).message)
 
 
-def _row(entry: FactEntry) -> tuple[Any, ...]:
+def _row(entry: FactEntry, reader: Being) -> tuple[Any, ...]:
     by = entry["details"].get("by", "")
-    told = f"{entry['event']}: {entry['text']}" if entry["text"] else entry["event"]
+    words = log.words_of(entry, reader)
+    told = f"{entry['event']}: {words}" if words else entry["event"]
     return entry["version"], shown_time(entry["at"]), told, by
 
 

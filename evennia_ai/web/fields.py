@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +12,17 @@ from pydantic.json_schema import JsonSchemaValue
 from evennia_ai.core.settings.game import POWERS
 from evennia_ai.core.settings.paths import Keys, locate, schema_of_keys
 from evennia_ai.core.settings.schema import item_of, kind_of, known_keys, parse
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations import Result
-from evennia_ai.operations.settings.rows import SettingRow, is_of_game, shown
+from evennia_ai.operations.result import ProblemKind
+from evennia_ai.operations.settings.rows import SettingRow, is_of_game, row_of, shown
 from evennia_ai.web.rows import Visit
+from evennia_ai.web.typed import OVERTAKEN
 
 SET, WAS, UNSET = "set:", "was:", "unset"
 DEFAULT = "default"
+LONGEST_NOW = 60
 PLAIN = ("string", "integer", "number", "enum", "boolean")
 LONG = ("persona", "card_notes", "system_prompt", "system_prompt_native", "compact_prompt")
 UNITS = ("seconds", "minutes", "hours", "days", "tokens", "bytes", "characters")
@@ -64,15 +68,19 @@ def field_of(row: SettingRow, visit: Visit) -> Field:
     keys = locate(path)
     schema = schema_of_keys(keys)
     kind = _kind(path, schema)
-    was = "" if row["is_default"] else _typed(schema, row["value"])
-    text = clean(visit.form.get(f"{SET}{path}", was))
+    was = stored = _stored(row, schema)
+    text = clean(visit.form.get(f"{SET}{path}", stored))
+    if visit.said is None or visit.said.problem is not ProblemKind.CONFLICT:
+        was = clean(visit.form.get(f"{WAS}{path}", stored))
+    elif path not in dict(_typed_in(visit)):  # what nobody typed is as it is now
+        text = stored
     default, errors = shown(row["default"]), visit.said.errors if visit.said is not None else {}
     return Field(
         path=path,
         label=str(keys[-1]).replace("_", " "),
         kind=kind,
         text=text,
-        was=clean(visit.form.get(f"{WAS}{path}", was)),
+        was=was,
         choices=_choices(schema, default) if kind == CHOICE else (),
         default=default,
         source=_source(row, keys),
@@ -84,6 +92,10 @@ def field_of(row: SettingRow, visit: Visit) -> Field:
         is_power=str(keys[0]) in POWERS,
         rows=min(20, max(3, text.count("\n") + 2)),
     )
+
+
+def _stored(row: SettingRow, schema: JsonSchemaValue) -> str:
+    return "" if row["is_default"] else _typed(schema, row["value"])
 
 
 def _kind(path: str, schema: JsonSchemaValue) -> str:
@@ -149,15 +161,36 @@ def is_within(row: SettingRow) -> bool:
 
 def changes_of(visit: Visit) -> dict[str, Any]:
     """The settings that somebody typed something else for, and the one that is to be unset."""
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {path: _given(path, typed) for path, typed in _typed_in(visit)}
+    if path := visit.form.get(UNSET, ""):
+        changes[path] = DEFAULT
+    return changes
+
+
+def _typed_in(visit: Visit) -> Iterator[tuple[str, str]]:
+    """The fields into which something else was typed, each with that."""
     for name, text in visit.form.items():
         path = name.removeprefix(SET)
         typed = clean(text)
         if path != name and typed != clean(visit.form.get(f"{WAS}{path}", "\0")):
-            changes[path] = _given(path, typed)
-    if path := visit.form.get(UNSET, ""):
-        changes[path] = DEFAULT
-    return changes
+            yield path, typed
+
+
+def overtaken_in(visit: Visit) -> Result | None:
+    """The refusal of a form with settings that somebody else set since it was opened, or None."""
+    errors = {}
+    for path, typed in _typed_in(visit):
+        was = visit.form.get(f"{WAS}{path}")
+        try:
+            row = row_of(visit.assistant, locate(path))
+        except ConfigurationError:  # it is refused with the reason where it is set
+            continue
+        now = _stored(row, schema_of_keys(locate(path)))
+        if was is not None and now not in (clean(was), typed):
+            errors[path] = f"it is {one_line(now, LONGEST_NOW) or 'not set'} now"
+    if not errors:
+        return None
+    return replace(Result.conflict(OVERTAKEN.format(what=" and ".join(errors))), errors=errors)
 
 
 def _given(path: str, typed: str) -> Any:

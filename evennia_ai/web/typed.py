@@ -10,11 +10,17 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from urllib.parse import urlencode
 
+from django.utils.crypto import salted_hmac
+
 from evennia_ai.operations import Result
 from evennia_ai.operations.times import as_shown
 from evennia_ai.web.rows import Visit
 
-SURE = "sure"
+SURE, SEEN = "sure", "seen"
+OVERTAKEN = (
+    "Nothing is changed: {what} was changed by somebody since you opened it. The page shows it as "
+    "it is now, and what you typed is still in the form: save again to put that in its place."
+)
 MOST_WHOLE = 999_999_999
 # So many rows of a longer list stand on a page.
 AT_ONCE = 50
@@ -83,6 +89,22 @@ def unsure(visit: Visit, what: str) -> Result | None:
     if visit.form.get(SURE):
         return None
     return Result.invalid(f"Nothing is done. Tick the box if you are sure: {what}")
+
+
+def mark_of(*values: object) -> str:
+    """The mark of values as a form shows them; from it no private words can be guessed."""
+    told = json.dumps(values, ensure_ascii=False, default=str)
+    return str(salted_hmac("evennia_ai.web.seen", told).hexdigest()[:16])
+
+
+def overtaken(visit: Visit, mark: str, what: str) -> Result | None:
+    """The refusal of a form that was opened before somebody else saved it; None of any other.
+
+    Args:
+        mark: of what it is now; the form has that of what it was.
+    """
+    seen = visit.form.get(SEEN, "")
+    return Result.conflict(OVERTAKEN.format(what=what)) if seen and seen != mark else None
 
 
 def address_with(**query: object) -> str:

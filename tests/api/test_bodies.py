@@ -14,6 +14,7 @@ from django.http import Http404
 from rest_framework import exceptions
 
 from evennia_ai.api.bodies import JsonRenderer, plain
+from evennia_ai.api.fields import Name
 from evennia_ai.api.problems import answer_to
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime.game_thread import GameBusyError
@@ -84,6 +85,15 @@ def test_whatever_is_raised_has_one_body(error: Exception, status: int, code: st
     assert (status == 429 or isinstance(error, GameBusyError)) == (
         "Retry-After" in response.headers
     )
+
+
+@pytest.mark.parametrize("name", ['O"Brien', "a/b", "Old\nEdda", "x;y", "100%", "<b>", "7"])
+def test_a_name_that_cannot_be_is_told_what_one_is(name: str) -> None:
+    """In one sentence, whatever is wrong with it."""
+    with pytest.raises(exceptions.ValidationError) as raised:
+        Name().run_validation(name)
+    (told,) = raised.value.detail
+    assert str(told).startswith("A name begins with a letter")
 
 
 def test_what_is_wrong_within_lists_is_named_by_its_path() -> None:

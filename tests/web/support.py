@@ -92,6 +92,45 @@ def text_of(response: HttpResponse) -> str:
     return " ".join(html.unescape(body).split())
 
 
+class _Forms(HTMLParser):
+    """The fields of all forms of a page, by the form's address."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: dict[str, dict[str, str]] = {}
+        self._form: dict[str, str] = {}
+        self._area = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a form, or take a field."""
+        given = dict(attrs)
+        name = given.get("name") or ""
+        if tag == "form":
+            self._form = self.found.setdefault(given.get("action") or "", {})
+        elif tag == "textarea":
+            self._area, self._form[name] = name, ""
+        elif tag == "input" and name and given.get("type") not in ("checkbox", "radio", "file"):
+            self._form[name] = given.get("value") or ""
+
+    def handle_data(self, data: str) -> None:
+        """Take what stands in a field of several lines, without the line break it begins with."""
+        if self._area:
+            self._form[self._area] = (self._form[self._area] + data).removeprefix("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a field of several lines."""
+        if tag == "textarea":
+            self._area = ""
+
+
+def form_of(response: HttpResponse, end: str) -> dict[str, str]:
+    """The fields of the form whose address ends so, as a browser would send them."""
+    forms = _Forms()
+    forms.feed(response.content.decode())
+    (found,) = (form for address, form in forms.found.items() if address.endswith(end))
+    return {name: text for name, text in found.items() if name != "csrfmiddlewaretoken"}
+
+
 class _Elements(HTMLParser):
     """The elements of a page, each with its attributes."""
 

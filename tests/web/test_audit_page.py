@@ -55,6 +55,17 @@ class TimelineTest(AuditPages):
         assert "tick_rate is 9" in rest
         assert '"old_value"' in rest
 
+    def test_people_have_names(self) -> None:
+        """The number by which the record keeps somebody stands in no sentence of the page."""
+        pia = self.people["player"]
+        for event in ("person_forgotten", "memories_exported"):
+            audit.record(event, self.ada_script, by="Astrid", person=f"*#{pia.pk}")
+        audit.record("person_forgotten", self.ada_script, by="Astrid", person="*#99999")
+        shown = text_of(self.get("audit", key="Ada"))
+        assert f"person_forgotten {pia.key} is forgotten" in shown
+        assert f"what is remembered of {pia.key} is exported" in shown
+        assert "*#99999 is forgotten" in shown  # whoever is gone has no name any more
+
     def test_chosen_by_event_person_and_day(self) -> None:
         """What fits no more is left out; what makes no sense is said, and stays in its field."""
         self.change("Astrid", tick_rate=9)

@@ -13,7 +13,7 @@ from evennia_ai.audit import GAME
 from evennia_ai.operations.files import lore_packs
 from tests.browser.cases import CASES
 from tests.web.remembering import RememberingPages
-from tests.web.support import intruders, text_of
+from tests.web.support import form_of, intruders, text_of
 
 MILL = "The mill has stood empty since the flood."
 PACK = {
@@ -165,6 +165,29 @@ class EntriesTest(LorePages):
         assert "is removed." in shown
         assert [] == self.all()
         assert 404 == self.get("one-lore", number=self.mill).status_code
+
+    def test_a_second_tab_puts_nothing_back(self) -> None:
+        """What another changed is shown first, and what was typed stays; a second press does it."""
+        stale = form_of(self.get("one-lore", number=self.mill), "change/")
+        self.post("lore-change", {**stale, "keywords": "grinder"}, number=self.mill)
+        response = self.post("lore-change", {**stale, "text": "It burnt."}, number=self.mill)
+        assert 409 == response.status_code
+        assert "was changed by somebody since you opened it" in text_of(response)
+        assert "Keywords grinder" in text_of(response)
+        assert [MILL] == self.all()
+        again = form_of(response, "change/")
+        assert ("It burnt.", "mill, flood") == (again["text"], again["keywords"])
+        assert "is changed." in text_of(self.post("lore-change", again, number=self.mill))
+        assert ["It burnt."] == self.all()
+
+    def test_a_refused_removal_leaves_the_form_filled(self) -> None:
+        """A press that was not meant empties no field."""
+        again = form_of(self.post("lore-remove", number=self.mill), "change/")
+        assert (MILL, "mill, flood", "world") == (
+            again["text"],
+            again["keywords"],
+            again["audience"],
+        )
 
     def test_chosen_by_words(self) -> None:
         """In the text or among the keywords; of many, some at a time."""

@@ -13,7 +13,7 @@ from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.web.remembering import OPEN, SECRET, RememberingPages
-from tests.web.support import intruders, text_of
+from tests.web.support import form_of, intruders, text_of
 
 
 class MemoryPageTest(RememberingPages):
@@ -174,6 +174,20 @@ class OneMemoryTest(RememberingPages):
         assert "a memory has at most 1000 characters" in text_of(response)
         assert long in response.content.decode()
         assert OPEN in self.texts()
+
+    def test_a_second_tab_puts_nothing_back(self) -> None:
+        """What another corrected is shown first; a second press puts in what was typed."""
+        path = {"key": "Ada", "number": self.open.pk}
+        stale = form_of(self.get("one-memory", **path), "correct/")
+        self.post("memory-correct", {"text": "It is in the cellar."}, **path)
+        response = self.post("memory-correct", {**stale, "text": "It is in the attic."}, **path)
+        assert 409 == response.status_code
+        assert "was changed by somebody since you opened it" in text_of(response)
+        assert "It is in the cellar." in self.texts()
+        again = form_of(response, "correct/")
+        assert "It is in the attic." == again["text"]
+        assert "is put right" in text_of(self.post("memory-correct", again, **path))
+        assert "It is in the attic." in self.texts()
 
     def test_forgotten_by_whoever_is_sure(self) -> None:
         """A press alone forgets nothing."""

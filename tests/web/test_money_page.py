@@ -90,9 +90,12 @@ class MoneyTest(WebTest):
             made_at=time.time(),
             changed_at=time.time(),
         )
-        shown = text_of(self.get("money"))
-        assert re.search(r"Pia \S+ 1 0 321 500,000 0", shown), shown
-        assert re.search(r"Pia Ada completed 77", shown)
+        with override_settings(TIME_ZONE="Asia/Tokyo"):
+            shown = text_of(self.get("money"))
+        # By the game's clock, as on every page.
+        at = r"\d{4}-\d\d-\d\d \d\d:\d\d JST"
+        assert re.search(rf"Pia {at} 1 0 321 500,000 0", shown), shown
+        assert re.search(rf"{at} Pia Ada completed 77", shown)
         assert "hoard" not in shown
 
     def test_agents_that_assistants_ask_stand_there_too(self) -> None:

@@ -17,7 +17,7 @@ from evennia_ai.core.settings.schema import kind_of, known_keys
 from evennia_ai.operations.settings import changing as settings_of
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
-from tests.web.support import WebTest, intruders, text_of
+from tests.web.support import WebTest, form_of, intruders, text_of
 
 NESTED_KEYS = list(NESTED.values())
 FIELDS = {
@@ -156,6 +156,25 @@ class SavingTest(SettingsTest):
         response = self.post("set-settings", {"set:tick_rate": "", "was:tick_rate": ""}, key="Ada")
         assert "every field is as it was" in text_of(response)
 
+    def test_a_second_tab_puts_nothing_back(self) -> None:
+        """A setting that another set meanwhile is told with its value; a second press sets it."""
+        stale = form_of(self.get("settings", key="Ada"), "#when-it-acts")
+        self.set(tick_rate="11", max_pending_events="44")
+        response = self.post("set-settings", {**stale, "set:tick_rate": "12"}, key="Ada")
+        assert 409 == response.status_code
+        assert "tick_rate was changed by somebody since you opened it" in text_of(response)
+        assert "it is 11 now" in text_of(response)
+        again = form_of(response, "#when-it-acts")
+        assert ("12", "11") == (again["set:tick_rate"], again["was:tick_rate"])
+        # What nobody typed here is as it is now, so that the second press leaves it alone.
+        assert ("44", "44") == (
+            again["set:max_pending_events"],
+            again["was:max_pending_events"],
+        )
+        self.post("set-settings", again, key="Ada")
+        assert 12 == state.read(self.ada_script, "tick_rate")
+        assert 44 == state.read(self.ada_script, "max_pending_events")
+
     def test_all_or_nothing(self) -> None:
         """With one that is wrong none is stored, and all that was typed is there still."""
         response = self.set(tick_rate="9", max_history="many", persona="She <keeps> lamps.")
@@ -225,6 +244,17 @@ class SavingTest(SettingsTest):
 
 class LookTest(SettingsTest):
     """The look, the place and the channels of an assistant; and the whole of it."""
+
+    def test_a_second_tab_puts_no_look_back(self) -> None:
+        """What another wrote is told before it is written over."""
+        stale = form_of(self.get("settings", key="Ada"), "look/")
+        self.post("set-look", {**stale, "desc": "She wears grey."}, key="Ada")
+        response = self.post("set-look", {**stale, "aliases": "keeper"}, key="Ada")
+        assert 409 == response.status_code
+        assert "desc : it is She wears grey. now" in text_of(response)
+        assert "She wears grey." == self.ada.db.desc
+        self.post("set-look", form_of(response, "look/"), key="Ada")
+        assert "She wears grey." != self.ada.db.desc
 
     def test_look_and_place(self) -> None:
         """They are seen in the game at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,9 +18,12 @@ from evennia_ai.audit import AuditEntry
 from evennia_ai.audit.streams import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import TOOL
+from evennia_ai.core.typed_objects import Being
+from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.audit.check import Unlike, differences, stored_values
 from evennia_ai.operations.result import Result, note, number_of
 from evennia_ai.operations.times import WHEN, moment_of, span_of
+from evennia_ai.runtime import names
 
 
 def complete_record() -> audit.AssistantApplication:
@@ -119,6 +123,19 @@ def audit_log(
         older = f" among {MOST_LOOKED_AT:,} looked at; older ones may have" if following else ""
         return Result(True, f"The record of {key} has no such entry{older}.", data)
     return Result(True, f"{len(shown)} of {count} entries of {key}.", data)
+
+
+def words_of(entry: FactEntry, reader: Being) -> str:
+    """The sentence of an entry, with the name that a reader sees for the number it is kept by.
+
+    A mask keeps its number: whoever wore it is nobody's to read.
+    """
+    text, who = entry["text"], str(entry["details"].get("person") or "")
+    being = find_being(who) if who in text and "~" not in who else None
+    if being is None:
+        return text
+    name = names.name_of(being, names.eyes_of(reader))
+    return re.sub(rf"(?<![*\w]){re.escape(who)}(?![\d~])", lambda _: name, text)
 
 
 def _is_by(entry: AuditEntry, name: str) -> bool:

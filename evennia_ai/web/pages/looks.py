@@ -6,7 +6,7 @@ These stand on the page of its settings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 
@@ -24,6 +24,7 @@ from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.runtime import state
 from evennia_ai.web.fields import at_field, clean
 from evennia_ai.web.rows import ONE, Action, Download, File, Shown, Visit, page_address
+from evennia_ai.web.typed import mark_of, overtaken, time_shown
 
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
 ACTS = ("update", "move", "channel", "clone", "delete", "release", "account")
@@ -43,6 +44,8 @@ def look_shown(visit: Visit) -> Shown:
     look = lifecycle.describe(script).data
     return {
         "look": look,
+        "made": time_shown(look.created_at)[:10],
+        "look_mark": mark_of(look.desc, look.aliases),
         "desc": clean(form.get("desc", look.desc)),
         "aliases": clean(form.get("aliases", "\n".join(look.aliases))),
         "location": form.get("location", look.location_id or ""),
@@ -79,6 +82,10 @@ def _lines(text: str) -> list[str]:
 
 def _update(visit: Visit) -> Result:
     desc, aliases = clean(visit.form.get("desc", "")), _lines(visit.form.get("aliases", ""))
+    now = lifecycle.describe(visit.assistant).data
+    if late := overtaken(visit, mark_of(now.desc, now.aliases), "its look"):
+        told = {"desc": now.desc, "aliases": ", ".join(now.aliases)}
+        return replace(late, errors={name: f"it is {words} now" for name, words in told.items()})
     return lifecycle.update_assistant(
         visit.assistant, desc=desc, aliases=aliases, by=visit.by, person=visit.account
     )

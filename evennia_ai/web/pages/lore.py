@@ -17,7 +17,15 @@ from evennia_ai.operations.rights import callers, is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.pages.memory import nobody, somebody
 from evennia_ai.web.rows import Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.typed import AT_ONCE, after_in, more_than, unsure, whole_in
+from evennia_ai.web.typed import (
+    AT_ONCE,
+    after_in,
+    mark_of,
+    more_than,
+    overtaken,
+    unsure,
+    whole_in,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +105,16 @@ def _show_one(visit: Visit) -> Shown:
     if not found.ok:
         visit.said = visit.said or found
         return {"entry": None}
+    entry = _entry(found.data.lore)
     return {
-        "entry": _entry(found.data.lore),
+        "entry": entry,
+        "mark": _mark(entry),
         "may_change": is_allowed("change lore", visit.account),
     }
+
+
+def _mark(entry: ShownLore) -> str:
+    return mark_of(entry.text, entry.keywords, entry.whom, entry.importance)
 
 
 # ---- buttons -----------------------------------------------------------------------------------
@@ -124,6 +138,9 @@ def _add(visit: Visit) -> Result:
 
 
 def _change(visit: Visit) -> Result:
+    now = lore_of.show_lore(visit.path["number"])
+    if now.ok and (late := overtaken(visit, _mark(_entry(now.data.lore)), "it")):
+        return late
     return operations.change_lore(visit.path["number"], **_fields(visit))
 
 

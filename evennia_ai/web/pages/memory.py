@@ -13,7 +13,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.memory import trials, upkeep
-from evennia_ai.operations.memory.memories import ADDED
+from evennia_ai.operations.memory.memories import ADDED, find_memory
 from evennia_ai.operations.memory.rows import FoundMemories, Remembered, audience_text
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
@@ -21,7 +21,9 @@ from evennia_ai.web.typed import (
     AT_ONCE,
     FieldError,
     address_with,
+    mark_of,
     number_in,
+    overtaken,
     time_shown,
     unsure,
     whole_in,
@@ -215,10 +217,17 @@ def _show_one(visit: Visit) -> Shown:
     data = found.data
     return {
         "memory": line_of(data.memory),
+        "mark": mark_of(_words_of(visit)),
         "cites": [line_of(row) for row in data.cites],
         "cited_by": [line_of(row) for row in data.cited_by],
         "may_change": is_allowed("change memories", visit.account, script),
     }
+
+
+def _words_of(visit: Visit) -> str:
+    """The words of the memory in the address, of private ones too; "" where there is none."""
+    memory = find_memory(visit.assistant, visit.path["number"])
+    return str(memory.text) if memory is not None else ""
 
 
 # ---- buttons -----------------------------------------------------------------------------------
@@ -240,6 +249,8 @@ def _add(visit: Visit) -> Result:
 
 def _correct(visit: Visit) -> Result:
     number, text = visit.path["number"], visit.form.get("text", "")
+    if late := overtaken(visit, mark_of(_words_of(visit)), "it"):
+        return late
     return operations.correct_memory(visit.assistant, number, text, by=visit.by)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
@@ -14,6 +14,7 @@ from evennia_ai.operations.rights import is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.charts import NOTHING, Chart, bars
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit, page_address
+from evennia_ai.web.typed import time_shown
 
 SPANS = (7, DAYS, 90)
 UNPRICED = "No call of these days had a price that is known."
@@ -114,11 +115,25 @@ def _show(visit: Visit) -> Shown:
         "spans": SPANS,
         "span": days,
         "problem": "" if found.ok else found.message,
-        "peers": overview.list_peers().data,
+        "peers": _peers(),
     }
     if not found.ok:
         return shown
     return {**shown, **_figures(found, _daily_cap(budgets[assistant]))}
+
+
+def _peers() -> overview.Peers | None:
+    """The agents elsewhere, with times by the game's clock; None where they cannot be told."""
+    found = overview.list_peers()
+    if not found.ok:
+        return None
+    peers: list[overview.PeerRow] = [
+        {**row, "last_at": time_shown(row["last_at"])} for row in found.data.peers
+    ]
+    tasks: list[overview.PeerTaskRow] = [
+        {**row, "made_at": time_shown(row["made_at"])} for row in found.data.tasks
+    ]
+    return replace(found.data, peers=peers, tasks=tasks)
 
 
 def _daily_cap(budget: Result[BudgetReport]) -> float:

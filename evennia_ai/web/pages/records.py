@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.core.safety.audit_events import EVENTS
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.audit.log import FactEntry
+from evennia_ai.operations.audit.log import FactEntry, words_of
 from evennia_ai.web.rows import Page, Shown, Visit
 from evennia_ai.web.typed import AT_ONCE, FieldError, address_with, time_shown, whole_in, wrong
 
@@ -61,18 +61,19 @@ def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     following = found.data.next
     return {
         **shown,
-        "lines": [_line(entry) for entry in found.data.entries],
+        "lines": [_line(entry, visit) for entry in found.data.entries],
         "told": found.message,
         "older": address_with(**asked, before=following) if following else "",
     }
 
 
-def _line(entry: FactEntry) -> RecordLine:
+def _line(entry: FactEntry, visit: Visit) -> RecordLine:
     details = dict(entry["details"])
     by = str(details.pop("by", "") or "")
     shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     at = time_shown(entry["at"])
-    return RecordLine(entry["version"], at, entry["event"], entry["text"], by, shown)
+    told = words_of(entry, visit.account)
+    return RecordLine(entry["version"], at, entry["event"], told, by, shown)
 
 
 def _show(visit: Visit) -> Shown:

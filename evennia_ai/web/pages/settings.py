@@ -12,7 +12,15 @@ from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.operations.settings import changing as settings_of
 from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, group_of
 from evennia_ai.web import edits
-from evennia_ai.web.fields import Field, changes_of, field_of, grouped, is_container, is_within
+from evennia_ai.web.fields import (
+    Field,
+    changes_of,
+    field_of,
+    grouped,
+    is_container,
+    is_within,
+    overtaken_in,
+)
 from evennia_ai.web.pages.looks import look_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 
@@ -85,7 +93,8 @@ def set_settings(visit: Visit) -> Result:
     refused = refusal(settings_of.act_to_configure(changes), visit.account, visit.assistant)
     if refused is not None:
         return refused
-    return settings_of.update_settings(visit.assistant, changes, by=visit.by)
+    late = overtaken_in(visit)
+    return late or settings_of.update_settings(visit.assistant, changes, by=visit.by)
 
 
 PAGES = (Page(f"{ONE}settings/", "settings", "Settings", "show configuration", _show),)
