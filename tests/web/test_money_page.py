@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
-from django.test.utils import override_settings
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import translation
 from twisted.internet import reactor
 
@@ -19,7 +19,7 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
-from evennia_ai.operations.budget.caps import raise_budget, today_of
+from evennia_ai.operations.budget.caps import raise_budget, standings_of, today_of
 from evennia_ai.operations.budget.days import SpentDays
 from evennia_ai.operations.budget.spending import MOST_ROWS, spending
 from evennia_ai.operations.peers import overview
@@ -70,6 +70,31 @@ class MoneyTest(WebTest):
         shown = text_of(self.get("money"))
         assert "No model was asked in these days. Whisper to an assistant" in shown
         assert "tokens today: 0" in shown
+
+    def test_many_assistants_ask_the_ledger_as_often_as_one(self) -> None:
+        """Else the game stands still for seconds where there are many; each has its own figures."""
+        for day in (0, 3):
+            self.call(days_ago=day)
+            self.call(days_ago=day, assistant="brass", state=CallState.CUT_OFF, is_priced=False)
+        for period in (period_of(span, reactor.seconds()) for span in BudgetSpan):
+            for key, used in (("ada", 600), ("brass", 77)):
+                BudgetTotal.objects.create(
+                    scope="assistant", key=key, period=period, prompt_tokens=used
+                )
+        others = [
+            operations.create_assistant(name, location=self.room1) for name in ("Brass", "Edda")
+        ]
+        scripts = [self.ada_script, *(made.data.script for made in others)]
+        self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 700}}
+        with CaptureQueriesContext(connection) as of_one:
+            standings_of(scripts[:1])
+        with self.assertNumQueries(len(of_one)):
+            found = standings_of(scripts)
+        for script in scripts:
+            alone = operations.budget_of(script).data.standings
+            for row, expected in zip(found[str(script.key)].data, alone, strict=True):
+                resets = {"resets_in_seconds": row["resets_in_seconds"]}
+                assert {**expected, **resets} == row
 
     def test_agents_elsewhere_stand_there_with_their_cost(self) -> None:
         """Who asked whom, how it stands and what it cost, and no word of it; else nothing."""

@@ -17,7 +17,7 @@ from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.names import OURS
-from evennia_ai.budget.ledger.reading import UsageReport, read_report, today_of
+from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports, today_of
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     CostEstimate,
@@ -52,6 +52,7 @@ __all__ = [
     "prices",
     "raise_cap",
     "report",
+    "reports",
     "start_anew",
     "store",
     "today_of",
@@ -122,6 +123,12 @@ def is_shared() -> bool:
 def game() -> str:
     """The name of this game where several share the ledger; "" in its own."""
     return place.game()
+
+
+def reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
+    """The reports on many assistants by their names, with all that has ended by now."""
+    store().flush()
+    return read_reports(configs, now)
 
 
 def config_for(own: object) -> BudgetConfig:

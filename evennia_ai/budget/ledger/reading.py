@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
@@ -98,32 +101,99 @@ def read_report(
     return asked(partial(_read_report, scope, (assistant or "").casefold(), config, now))
 
 
+def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
+    """The reports on many assistants, by their names; the database is asked as often as for one.
+
+    Args:
+        configs: the caps that hold for each, by its name.
+
+    Raises:
+        ConfigurationError, LedgerAwayError: as of `read_total`.
+    """
+    return asked(partial(_read_reports, configs, now))
+
+
 def _read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:
     caps = config.caps_of(scope)
     rows: list[CapStanding] = []
     for span in BudgetSpan:
         account = BudgetAccount(scope, key, period_of(span, now))
         rows += standings(account, span, _read_total(account), caps)
-    calls = ModelCall.objects.filter(at__gte=int(start_of(BudgetSpan.MONTH, now)))
+    calls = _ended_calls(now)
     if scope is not Scope.ALL_GAMES:
         calls = calls.filter(game=place.game())
     if scope is Scope.ASSISTANT:
         calls = calls.filter(assistant=key)
     elif scope is Scope.BENCH:
         calls = calls.filter(purpose=Purpose.BENCH)
-    # Open calls may still come to nothing, as those that were released did.
-    calls = calls.filter(state__in=(CallState.SETTLED, CallState.CUT_OFF))
     return UsageReport(tuple(rows), _shares(calls), _unpriced(calls.filter(is_priced=False), now))
 
 
-def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[BudgetSpan, int]:
+def _read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
+    scope, periods = Scope.ASSISTANT, {span: period_of(span, now) for span in BudgetSpan}
+    totals = _totals_of(scope, set(periods.values()))
+    calls = _ended_calls(now).filter(game=place.game())
+    tokens: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for key, person, used in _used(calls, "assistant", "person"):
+        tokens[key][person] = used
+    counts = _counts_of_spans(now)
+    unpriced = {
+        row["assistant"]: _by_span(row)
+        for row in calls.filter(is_priced=False).values("assistant").annotate(**counts).order_by()
+    }
+    reports = {}
+    for name, config in configs.items():
+        key, caps, rows = name.casefold(), config.caps_of(scope), list[CapStanding]()
+        for span, period in periods.items():
+            account = BudgetAccount(scope, key, period)
+            rows += standings(account, span, totals.get((key, period), Total()), caps)
+        none = dict.fromkeys(BudgetSpan, 0)
+        reports[name] = UsageReport(
+            tuple(rows), _parts(tokens.get(key, {})), unpriced.get(key, none)
+        )
+    return reports
+
+
+def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
+    """The use of all accounts of a scope in some periods, by key and period."""
+    found = BudgetTotal.objects.filter(game=place.game_of(scope), scope=scope, period__in=periods)
+    return {
+        (row.pop("key"), row.pop("period")): Total(**row)
+        for row in found.values("key", "period", *_FIELDS)
+    }
+
+
+def _ended_calls(now: float) -> QuerySet[ModelCall]:
+    """The calls of this month; open ones may still come to nothing, as released ones did."""
+    return ModelCall.objects.filter(
+        at__gte=int(start_of(BudgetSpan.MONTH, now)),
+        state__in=(CallState.SETTLED, CallState.CUT_OFF),
+    )
+
+
+def _counts_of_spans(now: float) -> dict[str, Count]:
     counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
-    found = calls.aggregate(whole=Count("pk"), **counts)
+    return {"whole": Count("pk"), **counts}
+
+
+def _by_span(found: Mapping[str, int]) -> dict[BudgetSpan, int]:
     return {span: found.get(str(span), found["whole"]) for span in BudgetSpan}
 
 
-def _shares(calls: QuerySet[ModelCall]) -> dict[str, float]:
+def _unpriced(calls: QuerySet[ModelCall], now: float) -> dict[BudgetSpan, int]:
+    return _by_span(calls.aggregate(**_counts_of_spans(now)))
+
+
+def _used(calls: QuerySet[ModelCall], *by: str) -> QuerySet[ModelCall, Any]:
+    """Rows of some columns with the tokens that calls used, the most first."""
     tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
-    used = dict(calls.values_list("person").annotate(tokens=tokens).order_by("-tokens", "person"))
+    return calls.values_list(*by).annotate(tokens=tokens).order_by("-tokens", "person")
+
+
+def _shares(calls: QuerySet[ModelCall]) -> dict[str, float]:
+    return _parts(dict(_used(calls, "person")))
+
+
+def _parts(used: Mapping[str, int]) -> dict[str, float]:
     whole = sum(used.values())
     return {person: part / whole for person, part in used.items()} if whole else {}

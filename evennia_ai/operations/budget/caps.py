@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, NotRequired
@@ -26,7 +26,7 @@ from evennia_ai.core.safety.budget import (
 )
 from evennia_ai.core.safety.prices import NAME as PRICES
 from evennia_ai.core.safety.prices import NANO
-from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Measure, Scope
+from evennia_ai.core.settings.budget import CAPS, BudgetConfig, BudgetSpan, Cap, Measure, Scope
 from evennia_ai.core.text.words import counted, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import key_of
@@ -110,6 +110,25 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
         all_games=[] if every is None else [_as_data(s, every, now) for s in every.standings],
     )
     return Result(True, "\n".join(lines), data)
+
+
+def standings_of(scripts: Sequence[AssistantScript]) -> dict[str, Result[list[CapRow]]]:
+    """Caps of many assistants with what is used of them, by key, in as few queries as of one."""
+    now, configs = _now(next(iter(scripts), None)), dict[str, BudgetConfig]()
+    found: dict[str, Result[list[CapRow]]] = {}
+    for script in scripts:
+        try:
+            configs[str(script.key)] = ledger.config_for(_own(script))
+        except ConfigurationError as error:
+            found[str(script.key)] = Result.invalid(f"No model call is made: {error}.")
+    try:
+        reports = ledger.reports(configs, now)
+    except ConfigurationError as error:
+        return found | dict.fromkeys(configs, Result.invalid(f"No model call is made: {error}."))
+    for key, report in reports.items():
+        rows = [_as_data(standing, report, now) for standing in report.standings]
+        found[key] = Result(True, "", rows)
+    return found
 
 
 def today_of(script: AssistantScript | None) -> str:

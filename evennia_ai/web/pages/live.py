@@ -15,7 +15,7 @@ def _show(visit: Visit) -> Shown:
     found = latest.recent(script, visit.look)
     recent = found.data if found.ok else latest.Recent([], True)
     return {
-        "card": card_of(script, visit, is_brief=True),
+        "card": card_of(script, visit),
         "turns": [shown_turn(turn) for turn in recent.turns],
         "is_recorded": recent.is_recorded,
         "stream": stream,

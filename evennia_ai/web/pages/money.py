@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.budget.caps import BudgetReport, CapRow, known_cost, raise_budget
+from evennia_ai.operations.budget.caps import (
+    BudgetReport,
+    CapRow,
+    known_cost,
+    raise_budget,
+    standings_of,
+)
 from evennia_ai.operations.budget.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.operations.peers import overview
 from evennia_ai.operations.rights import is_allowed
@@ -104,12 +110,13 @@ def _show(visit: Visit) -> Shown:
     named = visit.query.get("assistant", "")
     assistant, days = named if named in scripts else "", _days_of(visit)
     whose = {"": None, **scripts}
-    budgets = {key: operations.budget_of(script) for key, script in whose.items()}
-    bench = _caps(BENCH, None, operations.budget_of(None, is_bench=True), visit)
+    game, tried = operations.budget_of(None), operations.budget_of(None, is_bench=True)
+    budgets = {"": _standings(game), **standings_of(list(scripts.values()))}
+    bench = _caps(BENCH, None, _standings(tried), visit)
     caps = [_caps(key, script, budgets[key], visit) for key, script in whose.items()]
     found = spending(days, assistant)
     shown = {
-        "caps": [*_caps_of_all(budgets[""]), *caps[:1], bench, *caps[1:]],
+        "caps": [*_caps_of_all(game), *caps[:1], bench, *caps[1:]],
         "assistants": [(key, name_before(each, visit.account)) for key, each in scripts.items()],
         "assistant": assistant,
         "spans": SPANS,
@@ -136,9 +143,13 @@ def _peers() -> overview.Peers | None:
     return replace(found.data, peers=peers, tasks=tasks)
 
 
-def _daily_cap(budget: Result[BudgetReport]) -> float:
+def _standings(budget: Result[BudgetReport]) -> Result[list[CapRow]]:
+    return budget.holding(budget.data.standings) if budget.ok else budget.as_refusal()
+
+
+def _daily_cap(budget: Result[list[CapRow]]) -> float:
     """The tokens that may be used in any day, whatever was added today; 0: as many as there are."""
-    rows = budget.data.standings if budget.ok else ()
+    rows = budget.data if budget.ok else ()
     days = (row for row in rows if row["name"] == "tokens_per_day" and row["cap"])
     return next((row["cap"] - row["granted"] for row in days), 0)
 
@@ -226,7 +237,7 @@ def _line(row: SpentOn, whole: SpentOn) -> UsageLine:
 
 
 def _caps(
-    key: str, script: AssistantScript | None, budget: Result[BudgetReport], visit: Visit
+    key: str, script: AssistantScript | None, budget: Result[list[CapRow]], visit: Visit
 ) -> ShownCaps:
     if script is not None:
         act, address = "raise budget", page_address("raise", key=key)
@@ -240,7 +251,7 @@ def _caps(
         key=key,
         name=name,
         address=address,
-        rows=tuple(sorted(map(cap_shown, budget.data.standings), key=_place)) if budget.ok else (),
+        rows=tuple(sorted(map(cap_shown, budget.data), key=_place)) if budget.ok else (),
         may_raise=is_allowed(act, visit.account, script),
         problem="" if budget.ok else budget.message,
         typed=typed if is_meant else {},

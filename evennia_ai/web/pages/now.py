@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.operations import AssistantScript, Result, control
+from evennia_ai.operations.budget.caps import CapRow, standings_of
 from evennia_ai.operations.control import Status
 from evennia_ai.operations.rights import callers, is_allowed, is_staff
 from evennia_ai.operations.times import as_shown
@@ -60,10 +61,9 @@ def _level(data: Status) -> str:
     return "busy" if data.is_ticking else "good"
 
 
-def _used(script: AssistantScript | None) -> tuple[ShownCap, ...]:
+def _used(standings: Sequence[CapRow]) -> tuple[ShownCap, ...]:
     """Tokens and money of today beside their caps."""
-    budget = operations.budget_of(script)
-    rows = {row["name"]: row for row in budget.data.standings} if budget.ok else {}
+    rows = {row["name"]: row for row in standings}
     return tuple(cap_shown(rows[name]) for name in ("tokens_per_day", "cost_per_day") if rows)
 
 
@@ -80,14 +80,17 @@ def _wrong(data: Status) -> tuple[str, ...]:
     return tuple(told)
 
 
-def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) -> AssistantCard:
+def card_of(
+    script: AssistantScript, visit: Visit, standings: Sequence[CapRow] | None = None
+) -> AssistantCard:
     """An assistant at a glance, as somebody sees it.
 
     Args:
-        is_brief: without what it heard last and what is used up, which the database is asked for.
+        standings: what is used up; None: without that and what it heard last, which the database
+            is asked for.
     """
     data, last = operations.status(script).data, ""
-    if not is_brief:
+    if standings is not None:
         newest = operations.trace(script, limit=1, look=visit.look, asker=visit.account)
         if newest.data.messages:
             last = brief(newest.data.messages[0], script.clock.seconds())
@@ -100,7 +103,7 @@ def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) ->
         brain=data.brain,
         waiting=data.pending_events,
         questions=data.questions,
-        used=() if is_brief else _used(script),
+        used=_used(standings or ()),
         degraded=tuple(f"{each['name']} {each['state']}" for each in data.degraded),
         wrong=_wrong(data),
         last=last,
@@ -112,11 +115,13 @@ def card_of(script: AssistantScript, visit: Visit, *, is_brief: bool = False) ->
 
 def _show(visit: Visit) -> Shown:
     stream = address_of_stream()  # before anything is read: nothing is missed
-    cards = [card_of(script, visit) for script in operations.list_assistants()]
+    scripts = operations.list_assistants()
+    used, game = standings_of(scripts), operations.budget_of(None)
+    cards = [card_of(each, visit, used[str(each.key)].data or ()) for each in scripts]
     asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
         "cards": cards,
-        "game": _used(None),
+        "game": _used(game.data.standings if game.ok else ()),
         "questions": len(asked.data.questions),
         "may_control": any(card.may_control for card in cards),
         "is_any_stopped": any(card.is_stopped for card in cards),
