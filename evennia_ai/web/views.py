@@ -185,7 +185,8 @@ def _shown(page: Page, visit: Visit) -> Seen | Deferred[Seen]:
 
     def with_menu(shown: Shown) -> Seen:
         given = {
-            "said": visit.said,
+            # Without the command that would do it: a page has a button for each.
+            "said": None if visit.said is None else visit.said.untyped(),
             "form": visit.form,
             "zone": zone_name(),
             "may_reveal": is_allowed("reveal", visit.account, visit.script),

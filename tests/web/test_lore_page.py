@@ -164,7 +164,9 @@ class EntriesTest(LorePages):
         shown = text_of(self.post("lore-remove", {"sure": "yes"}, number=self.mill))
         assert "is removed." in shown
         assert [] == self.all()
-        assert 404 == self.get("one-lore", number=self.mill).status_code
+        gone = self.get("one-lore", number=self.mill)
+        assert 404 == gone.status_code
+        assert f"There is no lore {self.mill}. Back" in text_of(gone)  # and no command to type
 
     def test_a_second_tab_puts_nothing_back(self) -> None:
         """What another changed is shown first, and what was typed stays; a second press does it."""
