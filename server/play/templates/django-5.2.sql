@@ -1,4 +1,4 @@
--- for 9164dfcde08d0dcf8a9b92a50ce13790cac0fa0890aa91b993c3ac23c8a0d0b0
+-- for 18eecc6d649b53dd82d45c4bfb2b099097d69775ad0cb24df9ebc0ddde3d37f2
 BEGIN TRANSACTION;
 CREATE TABLE "accounts_accountdb" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "password" varchar(128) NOT NULL, "last_login" datetime NULL, "is_superuser" bool NOT NULL, "username" varchar(150) NOT NULL UNIQUE, "first_name" varchar(150) NOT NULL, "last_name" varchar(150) NOT NULL, "email" varchar(254) NOT NULL, "is_staff" bool NOT NULL, "is_active" bool NOT NULL, "date_joined" datetime NOT NULL, "db_key" varchar(255) NOT NULL, "db_typeclass_path" varchar(255) NULL, "db_date_created" datetime NOT NULL, "db_lock_storage" text NOT NULL, "db_is_connected" bool NOT NULL, "db_cmdset_storage" varchar(255) NULL, "db_is_bot" bool NOT NULL);
 CREATE TABLE "accounts_accountdb_db_attributes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "accountdb_id" integer NOT NULL REFERENCES "accounts_accountdb" ("id") DEFERRABLE INITIALLY DEFERRED, "attribute_id" integer NOT NULL REFERENCES "typeclasses_attribute" ("id") DEFERRABLE INITIALLY DEFERRED);

@@ -1,4 +1,4 @@
--- for f97f4e5f7de2f626cdcfd0fc9dafc967daffd55d778c1b6f1c14e31c928eee38
+-- for dee2814cf9c839e200574b1924925eaeb61d7174a8676caad553f9be94a1b971
 BEGIN TRANSACTION;
 CREATE TABLE "accounts_accountdb" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "password" varchar(128) NOT NULL, "last_login" datetime NULL, "is_superuser" bool NOT NULL, "username" varchar(150) NOT NULL UNIQUE, "first_name" varchar(150) NOT NULL, "last_name" varchar(150) NOT NULL, "email" varchar(254) NOT NULL, "is_staff" bool NOT NULL, "is_active" bool NOT NULL, "date_joined" datetime NOT NULL, "db_key" varchar(255) NOT NULL, "db_typeclass_path" varchar(255) NULL, "db_date_created" datetime NOT NULL, "db_lock_storage" text NOT NULL, "db_is_connected" bool NOT NULL, "db_cmdset_storage" varchar(255) NULL, "db_is_bot" bool NOT NULL);
 CREATE TABLE "accounts_accountdb_db_attributes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "accountdb_id" integer NOT NULL REFERENCES "accounts_accountdb" ("id") DEFERRABLE INITIALLY DEFERRED, "attribute_id" integer NOT NULL REFERENCES "typeclasses_attribute" ("id") DEFERRABLE INITIALLY DEFERRED);
