@@ -48,7 +48,7 @@ def fresh_database() -> Iterator[None]:
         with closing(sqlite3.connect(_template())) as tables:
             tables.backup(connection.connection)
     gc.freeze()
-    with TemporaryDirectory() as folder:  # and not below this checkout, which has no game
+    with TemporaryDirectory(prefix="ai_archive_") as folder:  # not below this checkout, which has no game
         settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": folder}
         yield
     connection.close()

@@ -315,7 +315,7 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         indexing.soon(script)
         work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")
-    return True, CLEARED if script.obj is not None else BODILESS
+    return True, CLEARED if work is None or script.obj is not None else BODILESS
 
 
 def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:

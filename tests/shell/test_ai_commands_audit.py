@@ -19,7 +19,7 @@ class AuditTest(StaffCommandTest):
         super().setUp()
         self.folder = TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        game = override_settings(GAME_DIR=self.folder.name)
+        game = override_settings(GAME_DIR=self.folder.name, EVENNIA_AI_AUDIT_CONFIG={})
         game.enable()
         self.addCleanup(game.disable)
         self.typed("aigoal ada 8 = Find the |ratlas")
