@@ -48,7 +48,8 @@ def fresh_database() -> Iterator[None]:
         with closing(sqlite3.connect(_template())) as tables:
             tables.backup(connection.connection)
     gc.freeze()
-    with TemporaryDirectory(prefix="ai_archive_") as folder:  # not below this checkout, which has no game
+    # Not below this checkout, in which no game is.
+    with TemporaryDirectory(prefix="ai_archive_") as folder:
         settings.EVENNIA_AI_AUDIT_CONFIG = {"archive_folder": folder}
         yield
     connection.close()
