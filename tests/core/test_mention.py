@@ -201,6 +201,21 @@ def test_only_an_address_goes(body: str, names: tuple[str, ...]) -> None:
         assert cut in {f"@{name.casefold()}" for name in names}
 
 
+@pytest.mark.parametrize(
+    ("body", "is_other"),
+    [
+        pytest.param("waves at Tom.", True, id="another's name"),
+        pytest.param("waves at Ada and Tom.", False, id="both names"),
+        pytest.param("waves.", False, id="nobody's name"),
+    ],
+)
+def test_a_pose_is_for_whom_it_names(body: str, is_other: bool) -> None:
+    """Wherever in it the name stands; as speech, what is told of somebody calls nobody."""
+    others = ("Mira", "Tom")
+    assert is_other is is_for_another(body, ADA.names, iter(others), is_pose=True)
+    assert not is_for_another(body, ADA.names, iter(others))
+
+
 @pytest.mark.parametrize("filling", [" ", ".", "a", "@", "\u0301", "@a", "a, ", " ,"])
 def test_long_speech_is_judged_at_once(filling: str) -> None:
     """No speech holds up the game, be it five hundred times as long as one may be.

@@ -52,6 +52,8 @@ def _all() -> Iterator[Notice]:
         reason = "stopped by Tom" if cause is Cause.KILL else "dig_hole, 4 times"
         yield notices.locked("Ada", cause, reason)
     yield notices.rests("Ada", "in 30 s", "Tom was told", "breaker 'llm:open_ai' is open")
+    away = "the ledger that this game shares with others cannot be reached"
+    yield notices.rests("Ada", "in 30 s", "Tom was told", away, is_ledgers=True)
     yield notices.times_missed("Ada", "goal 1, walk to the pier (daily at dusk), 4 times")
     used = "assistant Ada: 90 of 100 tokens are used (budget_config.assistant.tokens_per_day)"
     yield notices.nearly_used_up(used, "Ada")
