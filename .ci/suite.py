@@ -205,8 +205,7 @@ STEPS = {
     "servers": (on_postgres(*pytest_on(SERVERS_AT_ONCE, *SERVERS)),),
     "units-again": (
         on_postgres(
-            # The database is another process, for which one worker or the other waits.
-            *pytest_on(AT_ONCE + 1, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
+            *pytest_on(AT_ONCE, *without(*SERVERS, *sorted({*ONCE} - {*STORED}))),
             is_default=True,
         ),
     ),
@@ -219,7 +218,7 @@ STEPS = {
     ),
     "smoke": (pytest_on(PROCESSORS, *SMOKE),),
     "postgres": (
-        on_postgres(*pytest_on(AT_ONCE + 1, *without(*CORE, *SERVERS, *STORED)), is_default=True),
+        on_postgres(*pytest_on(AT_ONCE, *without(*CORE, *SERVERS, *STORED)), is_default=True),
     ),
     "core-thorough": (pytest_on(PROCESSORS, *CORE),),
     "units-thorough": (on_postgres(*pytest_on(PROCESSORS + 1, *without(*CORE, *SERVERS))),),
