@@ -202,8 +202,9 @@ def _hidden(script: Assistant, turn: Turn, pattern: ExecutionPattern) -> frozens
         hidden.add(task_waits.REPORT)
     elif task_waits.is_quiet(turn.event):
         every = services.remote_servers().beside(SPECS)
-        hidden |= {name for name, spec in every.items() if spec.is_noticed}
-        hidden.discard(task_waits.REPORT)
+        noticed = {name for name, spec in every.items() if spec.is_noticed}
+        # A report reaches whoever gave the task alone; a lock may keep it from the body still.
+        hidden |= noticed - {task_waits.REPORT}
     return frozenset(hidden)
 
 

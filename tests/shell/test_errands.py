@@ -47,6 +47,15 @@ class TestAsking(ErrandTest):
         assert ([], self.room1) == (self.mira.seen, lamp.location)
         assert "there is no tool" in self.result(1)["error"]
 
+    def test_a_lock_keeps_even_a_report_from_it(self) -> None:
+        """What its body may not do it may not do for a program either; looking it may."""
+        self.ada.locks.add("tool_report:false()")
+        self.model.answers.append(says("An hour past noon."))
+        self.ada.ask("When is the tide?")
+        pump()
+        assert "report" not in self.tools_of(0)
+        assert "look" in self.tools_of(0)
+
     def test_who_is_asked_by_way_of_it_is_as_quiet(self) -> None:
         """A specialist whom it hands the question on to cannot speak up either."""
         script, brass = self.make("Brass")
