@@ -1,4 +1,4 @@
-"""Text in and out of the model: cleaning, shortening, quoting. No markup of any one protocol."""
+"""Cleaning, shortening and quoting of text that goes to or comes from a model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 from evennia_ai.core.text.characters import JOINERS, few_marks, without_invisible
 from evennia_ai.core.text.reading import JsonText
 
+# Models that think without an opening tag still write the closing one: all before it is thinking.
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THINK_TAIL = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.IGNORECASE | re.DOTALL)
 _TOOL_TAG = re.compile(
@@ -20,8 +21,9 @@ _TOOL_TAG = re.compile(
 _FENCE = re.compile(
     r"```(?:(?P<kind>[a-z]*)[^\S\n]*\n)?(?P<inner>.*?)(?:```|\Z)", re.IGNORECASE | re.DOTALL
 )
-# What is between fences of another kind is code, and of these only where it is not an object.
+# Only fences of these kinds hold prose to be said; anything else in a fence is code.
 _FENCED_WORDS = frozenset(("", "text", "txt", "plain", "plaintext", "markdown", "md"))
+# A tool call written out as speech: the first key gives it away.
 _CALL_HEAD = re.compile(
     r"\s*+(?:\[\s*+)?(?P<brace>\{)\s*+"
     r'"(?:tool|tool_calls|tool_name|name|type|action|function|arguments|parameters)"'
@@ -33,17 +35,19 @@ _SAYS = re.compile(r"\**+\s*+(?:(?:says|whispers|replies)\s*+[:,]|:)\**+\s*+", r
 _BLANKS = re.compile(r"[^\S\n]+")
 _IN_NAMES = " '’.-\u200c\u200d"  # noqa: RUF001
 MOST_WORDS_OF_A_NAME = 4
-_WRITTEN_TOGETHER = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC", "HANGUL")
+# A Japanese or Korean name mixes these scripts, so they count as one.
+_EAST_ASIAN = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC", "HANGUL")
 _ROLES = frozenset(
     ("system", "assistant", "user", "developer", "tool", "function", "instruction", "instructions")
 )
 _NO_JOINERS = dict.fromkeys(map(ord, JOINERS))
 _WORD = re.compile(r"\w+")
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
-# Ten times what is ever said, kept or summed up; of more than that nothing is looked at.
+# Characters: ten times what is ever said, stored or summarized. The rest is ignored.
 LONGEST_CLEANED = 20_000
-# Where what is said may be found, behind calls and names.
+# Characters within which speech is looked for, behind written-out calls and speaker names.
 LONGEST_SEARCHED = 200_000
+# Calls and speaker names in front of the speech; a text with more of them holds no speech.
 MOST_HEADS = 500
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -51,21 +55,21 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 def strip_control(text: str) -> str:
     """Remove control and invisible formatting characters, and marks piled up on a letter.
 
-    Every kind of line break becomes a newline and a tab becomes a blank. The two joiners stay: some
-    scripts and emoji are spelled with them.
+    Every kind of line break becomes a newline and a tab becomes a space. The zero-width joiner and
+    non-joiner stay: some scripts and emoji are spelled with them.
     """
-    if text.isascii() and text.isprintable():  # as most that is said, and not looked at twice
+    if text.isascii() and text.isprintable():  # the common case, at a fraction of the cost
         return text
     return few_marks(without_invisible(text))
 
 
 def sendable(text: str) -> str:
-    """Text that can be encoded as UTF-8: a lone surrogate becomes a question mark."""
+    """Text that can be encoded as UTF-8: lone surrogates become question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def without_thoughts(text: str) -> str:
-    """Text without what the model marked as its thinking, closed or cut off."""
+    """Text without the parts that the model marked as thinking, closed or cut off."""
     return _THINK_TAIL.sub(" ", _THINK.sub(" ", text))
 
 
@@ -73,7 +77,8 @@ def one_line(text: str, limit: int = 200) -> str:
     """A name or other short text as one harmless line of at most `limit` characters."""
     if not text:
         return ""
-    # More than is shown, as much of it may be stripped; a megabyte is not worth cleaning.
+    # Some characters may be stripped, so a bit more than `limit` is read; cleaning a megabyte is
+    # waste.
     head = text[: 1_000 + 10 * limit]
     line = " ".join(strip_control(head).split())
     is_whole = len(line) <= limit and len(head) == len(text)
@@ -82,30 +87,31 @@ def one_line(text: str, limit: int = 200) -> str:
 
 @lru_cache(maxsize=4096)
 def name_as_data(name: str) -> str:
-    """A name for the model: as it is when it is one, else quoted, so that it poses as nothing else.
+    """A name for a prompt: as it is if it looks like a name, else quoted so that it cannot pose.
 
-    A name is up to four words of one script, with dots, hyphens and apostrophes, and no word of
-    it is one that a conversation's own parts are called by ("system", "assistant").
+    A plain name has up to four words of one script, with dots, hyphens and apostrophes, and none
+    of its words names a part of a conversation ("system", "assistant").
     """
     line = one_line(name, 60)
-    return (
-        line if _is_plain_name(line) else f"somebody called {quote(line)}" if line else "somebody"
-    )
+    if not line:
+        return "somebody"
+    return line if _is_plain_name(line) else f"somebody called {quote(line)}"
 
 
 @lru_cache(maxsize=4096)
 def place_as_data(name: str) -> str:
-    """A channel's or a room's name for the model: as it is, or quoted."""
+    """A channel's or room's name for a prompt: as it is if it looks like a name, else quoted."""
     line = one_line(name, 60)
     return line if _is_plain_name(line) else quote(line)
 
 
 def _script_of(letter: str) -> str:
     first = unicodedata.name(letter, "").partition(" ")[0]
-    return "CJK" if first in _WRITTEN_TOGETHER else first
+    return "CJK" if first in _EAST_ASIAN else first
 
 
 def _is_plain_name(line: str) -> bool:
+    # NFKC and casefold, so that full-width or upper-case spellings of a role do not slip through.
     words = _WORD.findall(unicodedata.normalize("NFKC", line).casefold().translate(_NO_JOINERS))
     is_plain = line[:1].isalpha() and all(
         ch.isalnum() or ch in _IN_NAMES or unicodedata.category(ch).startswith("M") for ch in line
@@ -116,12 +122,12 @@ def _is_plain_name(line: str) -> bool:
 
 
 def quote(text: str) -> str:
-    """Text as a quoted string: whatever it holds, it cannot end the quotes itself."""
+    """Text as a quoted string. JSON's escapes keep it from closing the quotes itself."""
     return _JSON.encode(strip_control(text))
 
 
-def _behind_call(json_text: JsonText, place: int) -> int:
-    """Behind a JSON object, whole or cut off, that is a tool call told as speech."""
+def _after_call(json_text: JsonText, place: int) -> int:
+    """Position after a tool call that was written out as speech; `place` if there is none."""
     match = _CALL_HEAD.match(json_text.text, place)
     if match is None:
         return place
@@ -130,8 +136,8 @@ def _behind_call(json_text: JsonText, place: int) -> int:
     return after.end() if after else end
 
 
-def _behind_speaker(text: str, place: int, speaker: str) -> int:
-    """Behind a leading "Ada:", "**Ada**:" or "Ada says,"."""
+def _after_speaker(text: str, place: int, speaker: str) -> int:
+    """Position after a leading "Ada:", "**Ada**:" or "Ada says,"; `place` if there is none."""
     stars = _STARS.match(text, place)
     start = stars.end() if stars else place
     end = start + len(speaker)
@@ -140,26 +146,26 @@ def _behind_speaker(text: str, place: int, speaker: str) -> int:
     return match.end() if (match := _SAYS.match(text, end)) else place
 
 
-def _spoken(text: str, speaker: str) -> str:
-    """A text from where its speech begins, after some hundred calls and names at most."""
+def _speech_part(text: str, speaker: str) -> str:
+    """Text from where its speech begins; "" if calls and names never end."""
     json_text, place = JsonText(text), 0
     for _ in range(MOST_HEADS):
         before = place
-        place = _behind_speaker(text, _behind_call(json_text, place), speaker)
+        place = _after_speaker(text, _after_call(json_text, place), speaker)
         if place == before:
             return text[place:].strip()
     return ""
 
 
 def _unfenced(fence: re.Match[str]) -> str:
-    """The words of a fenced part; code and calls are not said."""
     is_prose = (fence["kind"] or "").casefold() in _FENCED_WORDS
+    # An object, list or tag within a fence for prose is a call all the same.
     inner = fence["inner"].strip()
     return f" {inner} " if is_prose and inner[:1] not in ("{", "[", "<") else " "
 
 
 def _tidy(text: str) -> str:
-    """Text with single blanks, none at the ends of lines, and at most one empty line in a row."""
+    """Text with single spaces, no spaces at line ends, and at most one empty line in a row."""
     text = _BLANKS.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
@@ -176,29 +182,30 @@ def _unwrap_quotes(text: str) -> str:
 def clean_speech(text: str, *, speaker: str = "") -> str:
     """The speech in a model's text, as plain text of at most 20,000 characters.
 
-    Think tags, tool syntax, fenced code, control characters, a leading "Ada:" and quotes around the
-    whole are removed; of fenced words the fence alone. The result may be empty: then the model said
-    nothing fit to be heard.
+    Think tags, tool syntax, code fences with their code, control characters, a leading "Ada:" and
+    quotes around the whole are removed; of fenced prose only the fence is. The result is empty if
+    the model said nothing that others should hear.
     """
     text = without_thoughts(without_invisible(text))[:LONGEST_SEARCHED]
     text = _FENCE.sub(_unfenced, _TOOL_TAG.sub(" ", text))
-    text = few_marks(_tidy(_spoken(text, speaker)[:LONGEST_CLEANED]))
+    text = few_marks(_tidy(_speech_part(text, speaker)[:LONGEST_CLEANED]))
     before = None
-    # Until nothing changes: in the quotes may stand a name or a call once more.
+    # Repeated until nothing changes: within the quotes there may be another name or call.
     while text != before:
         before = text
-        text = _unwrap_quotes(_spoken(text, speaker))
+        text = _unwrap_quotes(_speech_part(text, speaker))
     return text
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
-    """Shorten to at most `limit` characters, at the end of a sentence, else of a word."""
+    """Text shortened to at most `limit` characters, at the end of a sentence or else of a word."""
     if len(text) <= limit:
         return text
     if limit < 1:
         return ""
     found = _SENTENCE_END.finditer(text, 0, limit + 1)
     ends = [match.end() for match in found if match.end() <= limit]
+    # A first sentence that is too short would lose most of the text: cut at a word then.
     if ends and ends[-1] >= limit // 3:
         return text[: ends[-1]].rstrip()
     head = text[: limit - 1]

@@ -1,8 +1,8 @@
-"""Days and times in words: as a prompt tells them, and as a fact may keep them.
+"""Dates and times in words, for prompts and for facts that are stored.
 
-A moment comes in as seconds since 1970 and is told in the time zone of a datetime beside it, the
-game's. What is told of a day stays true however late it is read; only today and yesterday are
-told as such, in prompts, which say what today is.
+A moment is given in seconds since 1970 and told in the game's time zone, which is that of a
+datetime passed along. Dates in stored facts stay true however late they are read; only prompts,
+which say what today is, use "today" and "yesterday".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SPANS = (
 
 
 def ago(seconds: float) -> str:
-    """The length of time since something, in words: "3 days ago"."""
+    """Time since an event, in words: "3 days ago"."""
     for length, word in _SPANS:
         if seconds >= length:
             count = int(seconds // length)
@@ -42,7 +42,7 @@ def ago(seconds: float) -> str:
 
 
 def moment(seconds: float, now: datetime) -> datetime:
-    """A moment in the time zone of another one.
+    """A moment in the time zone of `now`.
 
     Args:
         seconds: since 1970.
@@ -52,17 +52,17 @@ def moment(seconds: float, now: datetime) -> datetime:
 
 
 def full(day: date) -> str:
-    """A day that is clear in any year: "3 May 2026"."""
+    """A date that is unambiguous in any year: "3 May 2026"."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def full_with_weekday(day: date) -> str:
-    """The same with its day of the week: "Sunday 3 May 2026"."""
+    """A date with its weekday: "Sunday 3 May 2026"."""
     return f"{WEEKDAYS[day.weekday()]} {full(day)}"
 
 
 def when(seconds: float, now: datetime) -> str:
-    """A moment as a prompt tells it that says what today is.
+    """A moment as told in a prompt that says what today is.
 
     "today 14:10", "yesterday", "on Sunday 3 May" within a week, "on 3 May" in the same year, else
     "on 3 May 2025".
@@ -79,10 +79,10 @@ def when(seconds: float, now: datetime) -> str:
     return f"on {name}{then.day} {MONTHS[then.month - 1]}"
 
 
-# ---- words that are true on one day only -------------------------------------------------------
+# ---- relative dates made absolute --------------------------------------------------------------
 
 _PARTS = "morning|afternoon|evening|night"
-_BEFORE = (
+_PREPOSITION = (
     r"(?:\b(?P<before>since|until|till|by|from|before|after|for|as of|on|in)\s+)?"
     r"(?P<words>%s)\b(?!['’]s)"  # noqa: RUF001
 )
@@ -90,25 +90,26 @@ _COUNTED = "one two three four five six seven eight nine ten eleven twelve"
 _COUNTS = {word: count for count, word in enumerate(_COUNTED.split(), 1)} | {"a": 1, "an": 1}
 _NAMES = [name.casefold() for name in WEEKDAYS]
 _NUMBER = rf"\d{{1,3}}|{'|'.join(_COUNTS)}"
-# "One or two", "half a", "more than two" are no number.
+# "One or two", "half a", "more than two" are not counts that a date can be worked out from.
 _AGO = rf"(?<!or )(?<!half )(?<!than )(?P<count>{_NUMBER})"
-# Of these, what no rule works out is told with the day on which it was said.
-_UNSURE = re.compile(
+# Relative words. Those that no rule resolves get the day on which they were said appended.
+_RELATIVE = re.compile(
     rf"\bin (?:{_NUMBER}) (?:day|week|month)s?\b|"
     r"\b(?:to-?day|yesterday|to-?morrow|tonight|ago|recently|lately|soon|the other day|these days"
     rf"|(?:this|last|next) (?:{_PARTS}|week(?:end)?|month|year|{'|'.join(_NAMES)}))\b",
     re.IGNORECASE,
 )
+# A text that was settled before; a second note would pile up with each rewording of a memory.
 _SAID = re.compile(r"\(said (?:on|between) [^()]*\d\)\.?$")
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Words for a time, and what they mean on a day.
+    """A pattern of relative words and the date they mean, seen from the day they were said.
 
     Attributes:
-        meant: the time, from the words' match and the day they were said.
-        word: what stands before it where no other preposition does.
+        meant: computes the time in words, from the match and the day.
+        word: the preposition to use where the text has none.
     """
 
     pattern: re.Pattern[str]
@@ -117,15 +118,14 @@ class _Rule:
 
 
 def _rule(words: str, meant: Callable[[re.Match[str], date], str], word: str = "on") -> _Rule:
-    return _Rule(re.compile(r"\b" + _BEFORE % words, re.IGNORECASE), meant, word)
+    return _Rule(re.compile(r"\b" + _PREPOSITION % words, re.IGNORECASE), meant, word)
 
 
 def _shifted(days: int) -> Callable[[re.Match[str], date], str]:
     return lambda match, day: full(day + timedelta(days))
 
 
-def _part(match: re.Match[str], day: date) -> str:
-    """Of "yesterday evening" and "this morning"."""
+def _part_of_day(match: re.Match[str], day: date) -> str:
     days = {"yesterday": -1, "last": -1, "tomorrow": 1}.get(match["day"].casefold(), 0)
     return f"the {match['part'].casefold()} of {full(day + timedelta(days))}"
 
@@ -179,9 +179,9 @@ def _years_ago(match: re.Match[str], day: date) -> str:
     return str(day.year - _count(match))
 
 
-# The longer words come first.
+# Longer phrases come first, or "yesterday" would match within "the day before yesterday".
 _RULES = (
-    _rule(rf"(?P<day>yesterday|to-?day|to-?morrow|this|last) (?P<part>{_PARTS})", _part),
+    _rule(rf"(?P<day>yesterday|to-?day|to-?morrow|this|last) (?P<part>{_PARTS})", _part_of_day),
     _rule(r"the day before yesterday", _shifted(-2)),
     _rule(r"the day after to-?morrow", _shifted(2)),
     _rule(r"yesterday", _shifted(-1)),
@@ -199,18 +199,18 @@ _RULES = (
 
 
 def is_relative(text: str) -> bool:
-    """Tell whether a text has words for a time that are true on one day only, outside quotes."""
-    return _UNSURE.search(QUOTED.sub("", text)) is not None
+    """True if the text has relative words for a time ("yesterday", "soon") outside quotes."""
+    return _RELATIVE.search(QUOTED.sub("", text)) is not None
 
 
 def settled(text: str, days: Sequence[date]) -> str:
-    """A text with the dates that its words for times mean: "yesterday" is "on 2 May 2026".
+    """A text with its relative dates made absolute: "yesterday" becomes "on 2 May 2026".
 
-    What stands in quotes stays as it is. What cannot be worked out, such as "recently", or anything
-    where the text was said on several days, gets the days on which it was said behind it.
+    Quoted parts are left alone. What cannot be resolved ("recently", or any relative word of a
+    text said on several days) is left too, and the days on which it was said are appended.
 
     Args:
-        days: when it was said.
+        days: the days on which it was said.
     """
     if not days or not is_relative(text) or _SAID.search(text):
         return text
@@ -233,11 +233,11 @@ def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
 
 def _resolved(text: str, day: date) -> str:
     for rule in _RULES:
-        text = rule.pattern.sub(partial(_put, rule, day), text)
+        text = rule.pattern.sub(partial(_replacement, rule, day), text)
     return text
 
 
-def _put(rule: _Rule, day: date, match: re.Match[str]) -> str:
+def _replacement(rule: _Rule, day: date, match: re.Match[str]) -> str:
     before = match["before"] or rule.word
     first = before[:1].upper() if match[0][:1].isupper() else before[:1]
     return f"{first}{before[1:]} {rule.meant(match, day)}"

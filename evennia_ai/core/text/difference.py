@@ -1,4 +1,4 @@
-"""The difference of two texts, in pieces that are shown one after the other."""
+"""Differences between two texts, as a sequence of pieces for display."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-# Words against words that are compared one by one; of longer passages only the whole is shown.
+# Pairs of words compared (the matcher is quadratic); longer passages are shown as replaced whole.
 MOST_COMPARED = 1_000_000
 
 
 class PieceKind(StrEnum):
-    """The texts that a piece is in."""
+    """Membership of a piece: in both texts, only in the new one, or only in the old one."""
 
     SAME = "same"
     NEW = "new"
@@ -22,17 +22,17 @@ class PieceKind(StrEnum):
 
 
 class Piece(NamedTuple):
-    """A part of both texts, or of one of them."""
+    """A part of both texts, or of one of them; joined by kind, pieces restore either text."""
 
     kind: PieceKind
     text: str
 
 
 def difference(old: str, new: str) -> tuple[Piece, ...]:
-    """Two texts as pieces: first by lines, and within lines that differ by words.
+    """Two texts as pieces: compared by lines, and by words within lines that differ.
 
     Returns:
-        What is the same or gone makes the old text, what is the same or new the new one.
+        Pieces in order: SAME and GONE together make the old text, SAME and NEW the new one.
     """
     lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
     found: list[Piece] = []
@@ -47,6 +47,7 @@ def difference(old: str, new: str) -> tuple[Piece, ...]:
 
 
 def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    # difflib's autojunk is fast but coarse: it ignores frequent items, so only huge texts get it.
     matcher = SequenceMatcher(None, old, new, autojunk=len(old) * len(new) > MOST_COMPARED)
     for kind, first, last, start, end in matcher.get_opcodes():
         yield kind, "".join(old[first:last]), "".join(new[start:end])
@@ -60,7 +61,7 @@ def _pieces(old: str, new: str) -> list[Piece]:
 
 
 def _joined(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The same with neighbours of one kind as one."""
+    """The pieces with neighbours of one kind merged."""
     last: Piece | None = None
     for piece in pieces:
         if last is not None and last.kind is piece.kind:

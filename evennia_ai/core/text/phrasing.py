@@ -1,8 +1,8 @@
-"""Mending of what a model writes as speech: Markdown, stage directions, lines of others.
+"""Repair of speech written by a model: Markdown, stage directions, other speakers' lines.
 
-Here its text is made into plain words, before it is shortened and shown. No word of ordinary prose
-is lost: a star in "2 * 3", a colon in "Note: bring rope" and a list of people stay as they are.
-Verbs and words by which talk is known are English; in other languages more is left as it is.
+The text becomes plain words before it is shortened and shown. No word of ordinary prose is lost:
+a star in "2 * 3", a colon in "Note: bring rope" and a list of people stay as they are. The verbs
+and phrases that are recognized are English; other languages are left as they are more often.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-# Nested marks need a round each.
+# Nested marks need one round each.
 MOST_ROUNDS = 20
+# Characters; longer than any speech that is sent.
 LONGEST_PHRASED = 4_000
-NEAR = 20
+# Characters beside a starred part that decide whether it is a stage direction.
+_NEARBY = 20
 
-# Without one of these a text has no Markdown, and no second line.
+# A text without any of these has no Markdown and only one line.
 _MARKUP = re.compile(r"[\[`*_~#>+•\n-]")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|[/#])[^()\s]{0,500}\)")
 _CODE = re.compile(r"(`{1,2})([^`\n]+)\1")
@@ -26,12 +28,13 @@ _BOLD = re.compile(r"(?<![A-Za-z0-9*])(\*{2,3})(?=[^\s*])([^*\n]+)(?<=\S)\1(?![A
 _STRUCK = re.compile(r"(?<![\w~])~~(?=[^\s~])([^~\n]+)(?<=\S)~~(?![\w~])")
 _UNDERLINED = re.compile(r"(?<!\w)(_{1,2})(?=[^\s_])([^_\n]+)(?<=\S)\1(?!\w)")
 _STARRED = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]+)(?<=\S)\*(?!\*)")
-_HEAD = re.compile(r"\A[ \t]*(?:#{1,6}|>)[ \t]+(?=\S)")
+_LINE_PREFIX = re.compile(r"\A[ \t]*(?:#{1,6}|>)[ \t]+(?=\S)")
 _BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")
 _BLANKS = re.compile(r"[ \t]+")
 
-_SENTENCE_OVER = re.compile(r"(?:\A|[.!?…。！？*\n][\"”»')\]]{0,2})[ \t]*\Z")  # noqa: RUF001
+_SENTENCE_ENDED = re.compile(r"(?:\A|[.!?…。！？*\n][\"”»')\]]{0,2})[ \t]*\Z")  # noqa: RUF001
 _VERB = re.compile(r"[a-z]+(?:s|ing|ly)\b", re.IGNORECASE)
+# Words that look like verbs to _VERB; emphasized ("*this*"), they are speech.
 _NO_VERBS = frozenset(
     (
         *("yes", "this", "is", "was", "has", "as", "us", "thus", "always", "perhaps", "thanks"),
@@ -40,14 +43,14 @@ _NO_VERBS = frozenset(
         *("only", "really", "exactly", "truly", "hardly", "nearly", "definitely", "absolutely"),
     )
 )
-# Bare forms that models write for what somebody does.
-_BARE = frozenset(
+# Verbs that models also write without an ending: "*sigh*".
+_BARE_VERBS = frozenset(
     (
         *("sigh", "nod", "grin", "smile", "bow", "wink", "shrug", "laugh", "chuckle", "giggle"),
         *("gasp", "cough", "yawn", "wave", "pause", "smirk", "frown", "clap", "groan", "snort"),
     )
 )
-# What is said to somebody, as against what is told of somebody.
+# Signs that words are addressed to someone, as opposed to narration about someone.
 _TALK = re.compile(
     r"[!?\"“«]|\b(?:i|me|my|mine|you|your|yours|we|us|our|yes|no|aye|hello|hi|hey|thanks|thank)\b",
     re.IGNORECASE,
@@ -55,7 +58,7 @@ _TALK = re.compile(
 
 
 class StageDirections(StrEnum):
-    """Three ways to deal with `*smiles*` in what an assistant says."""
+    """Ways to treat `*smiles*` in an assistant's speech."""
 
     EMOTE = "emote"
     DROP = "drop"
@@ -64,7 +67,7 @@ class StageDirections(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phrased:
-    """Words to be said, and deeds to be done before and after them.
+    """Speech, with the stage directions before and after it.
 
     Attributes:
         before, after: stage directions, without their stars; "" for none.
@@ -77,12 +80,12 @@ class Phrased:
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """A name with a colon where a line or a sentence begins.
+    """A speaker's name with a colon, at the beginning of a line or a sentence.
 
     Attributes:
-        start, end: of the name with its marks.
-        words: from where what follows it begins.
-        opens_line: whether it stands first in its line.
+        name: casefolded.
+        start, end: position of the label in the text, marks around the name included.
+        opens_line: whether it stands at the beginning of a line.
     """
 
     name: str
@@ -97,14 +100,14 @@ def phrase(
     others: Iterable[str] = (),
     directions: StageDirections = StageDirections.EMOTE,
 ) -> Phrased:
-    """A speech as plain words, its stage directions apart, or left in it where they are kept.
+    """Speech as plain words, with its stage directions separate unless they are kept in place.
 
-    Where nothing but stage directions is there, the words are empty. Of very long texts only the
-    beginning is looked at, several times what is ever said.
+    The words are empty if the text is nothing but stage directions. Only the first
+    LONGEST_PHRASED characters are used.
 
     Args:
-        own: what the speaker is called.
-        others: what those are called who stand there.
+        own: the speaker's names.
+        others: names of those present.
     """
     names, present = tuple(own), tuple(others)
     text = plain(text[:LONGEST_PHRASED], names, present, keeps_stars=True)
@@ -115,7 +118,7 @@ def phrase(
     after: list[str] = []
     place, has_words = 0, False
     for found in _STARRED.finditer(text):
-        if action := _action(text, found, names):
+        if action := _stage_direction(text, found, names):
             part = text[place : found.start()]
             has_words = has_words or bool(part.strip())
             parts.append(part)
@@ -129,10 +132,10 @@ def phrase(
 def plain(
     text: str, own: Iterable[str] = (), others: Iterable[str] = (), *, keeps_stars: bool = False
 ) -> str:
-    """A text without Markdown and without lines of others; of starred words the stars go too.
+    """A text without Markdown, stars and other speakers' lines.
 
     Args:
-        keeps_stars: leave what stands between single stars as it is.
+        keeps_stars: leave parts between single stars as they are.
     """
     names, present = tuple(own), tuple(others)
     before, rounds = "", 0
@@ -145,9 +148,9 @@ def plain(
 
 
 def without_markdown(text: str) -> str:
-    """A text without Markdown; what stands between single stars is left as it is.
+    """A text without Markdown; parts between single stars are left as they are.
 
-    A list becomes its items with commas, a link its text, and of a rule nothing is left.
+    List items are joined with commas, a link becomes its text, and horizontal rules are dropped.
     """
     if not _MARKUP.search(text):
         return text.strip()
@@ -156,7 +159,7 @@ def without_markdown(text: str) -> str:
     lines: list[str] = []
     was_item = False
     for raw in text.split("\n"):
-        line = "" if _is_rule(raw) else _HEAD.sub("", raw, count=1)
+        line = "" if _is_rule(raw) else _LINE_PREFIX.sub("", raw, count=1)
         bullet = _BULLET.match(line)
         line = line[bullet.end() :].strip() if bullet else line.strip()
         if bullet and lines and lines[-1]:
@@ -169,16 +172,16 @@ def without_markdown(text: str) -> str:
 
 
 def _is_rule(line: str) -> bool:
-    """True for a line of three or more of one sign, with blanks between them or not."""
+    """True for a horizontal rule: three or more of the same sign, with or without spaces."""
     signs = _BLANKS.sub("", line)
     return len(signs) > 2 and len(set(signs)) == 1 and signs[0] in "-*_"
 
 
 def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
-    """The part of a text that its speaker says: all from before the first line of somebody else.
+    """The speaker's own part of a text: everything before the first line of another speaker.
 
-    A label of its own goes. Where the text begins with a line of somebody else, the first part
-    under its own label counts; where there is none, the name in front is an address.
+    A label with the speaker's own name is removed. If the text begins with another's line, the
+    first part under an own label counts; without one, the name in front is taken as an address.
     """
     own, others = tuple(own), tuple(others)
     labels = _labels(text, tuple(filter(str.strip, (*own, *others))))
@@ -189,12 +192,12 @@ def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
     foreign = [
         label
         for label in labels
-        if label.name not in names and _is_line(text, label, labels, has_own=bool(mine))
+        if label.name not in names and _is_spoken_line(text, label, labels, has_own=bool(mine))
     ]
     if not foreign:
-        return _without(text, [label for label in mine if label.opens_line]).strip()
+        return _without_labels(text, [label for label in mine if label.opens_line]).strip()
     first = foreign[0]
-    head = _without(text[: first.start], mine).strip()
+    head = _without_labels(text[: first.start], mine).strip()
     if any(ch.isalnum() for ch in head):
         return head
     ends = [*(label.start for label in foreign), len(text)]
@@ -208,10 +211,11 @@ def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
     return f"{marked}, {text[first.end : end].strip()}".strip()
 
 
-# A pattern takes a millisecond to make: room for each pair that talks in a large game.
+# Compiling takes a millisecond; there is room for each pair that talks in a large game.
 @lru_cache(maxsize=4096)
 def _label_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     known = sorted({name.strip() for name in names}, key=len, reverse=True)
+    # Longer names come first in the alternation, or "Ada" would win over "Ada Lovelace".
     words = "|".join(map(re.escape, known))
     return re.compile(
         r"(?:(?P<line>\A|\n)|[.!?…。！？][\"”»')\]*]{0,2}[ \t]+)[ \t]*"  # noqa: RUF001
@@ -234,8 +238,8 @@ def _labels(text: str, names: tuple[str, ...]) -> list[_Label]:
     ]
 
 
-def _is_line(text: str, label: _Label, labels: list[_Label], *, has_own: bool) -> bool:
-    """True where the words after a name are its bearer's own, not told of somebody of that name."""
+def _is_spoken_line(text: str, label: _Label, labels: list[_Label], *, has_own: bool) -> bool:
+    """True if the words after a label are spoken by its bearer rather than said about them."""
     end = next((other.start for other in labels if other.start > label.start), len(text))
     said = text[label.end : end].strip()
     if said[:1].islower():
@@ -243,35 +247,38 @@ def _is_line(text: str, label: _Label, labels: list[_Label], *, has_own: bool) -
     return has_own or _TALK.search(said) is not None
 
 
-def _without(text: str, labels: list[_Label]) -> str:
+def _without_labels(text: str, labels: list[_Label]) -> str:
+    # From the end, so that positions of labels further ahead stay valid.
     for label in reversed(labels):
         if label.end <= len(text):
             text = f"{text[: label.start]}{text[label.end :].lstrip(' ')}"
     return text
 
 
-def _action(text: str, found: re.Match[str], own: tuple[str, ...]) -> str:
-    """The deed that a starred part tells, where it is a stage direction; else ""."""
-    if not _SENTENCE_OVER.search(text, max(0, found.start() - NEAR), found.start()):
+def _stage_direction(text: str, found: re.Match[str], own: tuple[str, ...]) -> str:
+    """The deed in a starred part if it is a stage direction, else ""."""
+    if not _SENTENCE_ENDED.search(text, max(0, found.start() - _NEARBY), found.start()):
         return ""
-    told = found[1].strip()
+    direction = found[1].strip()
     for name in own:
-        if told.casefold().startswith(f"{name.casefold()} "):
-            told = told[len(name) :].strip()
-    first = (told.split() or [""])[0].rstrip(".,!?…").casefold()
-    if first in _BARE:
-        told = f"{told[: len(first)].lower()}s{told[len(first) :]}"
-    is_verb = first in _BARE or (_VERB.fullmatch(first) is not None and first not in _NO_VERBS)
-    has_several = len(told.split()) > 1
-    if not (is_verb or (has_several and told[:1].islower())):
+        if direction.casefold().startswith(f"{name.casefold()} "):
+            direction = direction[len(name) :].strip()
+    first = (direction.split() or [""])[0].rstrip(".,!?…").casefold()
+    if first in _BARE_VERBS:
+        direction = f"{direction[: len(first)].lower()}s{direction[len(first) :]}"
+    is_verb = first in _BARE_VERBS or (
+        _VERB.fullmatch(first) is not None and first not in _NO_VERBS
+    )
+    has_several = len(direction.split()) > 1
+    if not (is_verb or (has_several and direction[:1].islower())):
         return ""
-    if not (_goes_on_anew(text[found.end() : found.end() + NEAR]) or (is_verb and has_several)):
+    if not (_starts_anew(text[found.end() : found.end() + _NEARBY]) or (is_verb and has_several)):
         return ""
-    return f"{told[0].lower()}{told[1:]}" if is_verb else told
+    return f"{direction[0].lower()}{direction[1:]}" if is_verb else direction
 
 
-def _goes_on_anew(rest: str) -> bool:
-    """True where a line is over, or a new sentence begins."""
+def _starts_anew(rest: str) -> bool:
+    """True if the line ends or a new sentence begins."""
     following = rest.lstrip(" \t")
     if not following or following[0] == "\n":
         return True

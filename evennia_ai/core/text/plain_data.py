@@ -1,6 +1,6 @@
-"""Data as it is kept: texts, finite numbers, lists, mappings, and nothing else.
+"""Plain data as it is stored: text, finite numbers, lists and mappings, and nothing else.
 
-A dataclass becomes such data by `to_stored`, and comes back by `from_stored`.
+`to_stored` turns a dataclass into such data, and `from_stored` reads it back.
 """
 
 from __future__ import annotations
@@ -18,29 +18,31 @@ from evennia_ai.errors import ConfigurationError
 T = TypeVar("T")
 _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
+# Characters of a value written as JSON.
 LONGEST_VALUE = 20_000
+# Integers up to here are exact as a double, which other readers of JSON make of every number.
 LARGEST_NUMBER = 2**53
 DEEPEST = 8
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """A reader of a dataclass, made once: that takes longer than a thousand readings."""
+    # Building a TypeAdapter takes longer than a thousand validations, so each is built once.
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
 
 
 def to_stored(value: object) -> dict[str, Any]:
-    """A dataclass as plain data: enums as texts, tuples as lists."""
+    """A dataclass as plain data, with enums as text and tuples as lists."""
     stored: dict[str, Any] = _adapter(type(value)).dump_python(value, mode="json")
     return stored
 
 
 def from_stored(kind: type[T], stored: Mapping[str, object]) -> T:
-    """The dataclass that `to_stored` was given; keys of other versions are left out.
+    """The dataclass that `to_stored` was given. Keys that other versions stored are ignored.
 
     Raises:
-        ValueError: a field is missing that has no default, or does not fit.
+        ValueError: a field without a default is missing, or a value has the wrong type.
     """
     return _adapter(kind).validate_python(dict(stored))
 
@@ -49,8 +51,8 @@ def plain(value: object, path: str) -> Any:
     """A value as plain data.
 
     Raises:
-        ConfigurationError: something in it is none of these, or it is too long; the text begins
-            with `path`.
+        ConfigurationError: it holds something that is not plain data, or is too long; the text
+            begins with `path`.
     """
     kept = _plain(value, path, DEEPEST)
     size = len(json.dumps(kept, ensure_ascii=False))
@@ -65,7 +67,8 @@ def _plain(value: object, path: str, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        # Compared with its ends a whole number of any size is judged, and NaN is within none.
+        # Comparison handles integers of any size, and NaN fails it; float() or isfinite() would
+        # not.
         if -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
             return value
         raise ConfigurationError(f"{path} is not a number of ordinary size; it must be one")

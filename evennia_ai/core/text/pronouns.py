@@ -1,4 +1,4 @@
-"""Pronouns for an assistant, for texts about one that cannot do without."""
+"""Pronouns of an assistant, for texts that cannot do without one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Pronouns(StrEnum):
-    """The setting: one of four, or what the game says of the body."""
+    """The pronouns setting: one of four, or AUTO for those of the body's gender."""
 
     AUTO = "auto"
     IT = "it"
@@ -19,7 +19,7 @@ class Pronouns(StrEnum):
 
 
 class Wording(NamedTuple):
-    """The forms of one pronoun. There is no verb among them: the name stands for the subject.
+    """Forms of one pronoun. No subject form, so that no verb must agree: texts use the name.
 
     Attributes:
         them: as in "whisper to her".
@@ -32,7 +32,7 @@ class Wording(NamedTuple):
     themself: str
 
     def fill(self, text: str) -> str:
-        """A text with {them}, {their}, {Their} and {themself} in the forms of this pronoun."""
+        """Fill in {them}, {their}, {Their} and {themself} of a text."""
         for name, form in zip(self._fields, self, strict=True):
             text = text.replace(f"{{{name}}}", form)
             text = text.replace(f"{{{name.capitalize()}}}", form.capitalize())
@@ -47,7 +47,7 @@ FORMS: Mapping[Pronouns, Wording] = MappingProxyType(
         Pronouns.THEY: Wording("them", "their", "themselves"),
     }
 )
-# What games store of a body: Evennia's contrib `gendersub`, and words that others use.
+# Values of a body's gender: those of Evennia's contrib `gendersub`, and words other games use.
 _BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
     {
         **dict.fromkeys(("female", "woman", "f", "she"), Pronouns.SHE),
@@ -67,11 +67,11 @@ _BY_WISH = {str(each): each for each in Pronouns if each is not Pronouns.AUTO}
 
 
 def pronouns_of(wish: object, gender: object = None) -> Pronouns:
-    """The pronouns that hold: as set, else by a body's gender, else `it`.
+    """Pronouns of an assistant: as set, else by the body's gender, else `it`.
 
     Args:
-        wish: the setting; what is none of its words counts as not set.
-        gender: what the game stores of the body; anything, since it is the game's.
+        wish: the setting; anything but one of its words counts as not set.
+        gender: the gender that the game stores on the body; may be of any type.
     """
     if isinstance(wish, str) and wish in _BY_WISH:
         return _BY_WISH[wish]

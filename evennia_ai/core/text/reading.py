@@ -1,7 +1,7 @@
-"""Reading what a model wrote: the JSON in it, within bounds, in a time that grows as its length.
+"""Reading of JSON that a model wrote, within bounds and in time linear in the text's length.
 
-All that is read as JSON of a model's answer is read here. Nothing is looked at a second time for
-each bracket in it, and what is nested or counted beyond all sense is unreadable.
+All JSON in a model's answer is read here. No part is parsed again for each bracket in it, and
+anything nested too deeply or with too many containers is rejected as unreadable.
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ from typing import Any
 
 from evennia_ai.core.text.characters import few_marks
 
-# What the slowest text of a megabyte may be made of: each list and mapping costs as much as a word.
+# Bounds the time for the worst text of a megabyte, since each list or mapping costs as much as a
+# word does.
 MOST_CONTAINERS = 50_000
 DEEPEST = 60
-# Places in a text at which a list is tried to be read.
+# Positions in a text at which parsing a list is attempted.
 MOST_TRIES = 30
-# More than the gate of any tool lets through, as JSON writes it.
+# Characters of JSON: more than the check of any tool's arguments lets through.
 LONGEST_ARGUMENTS = 120_000
 MOST_VALUES = 10_000
+# The largest signed 64-bit integer; databases store no larger one.
 LARGEST_WHOLE = 2**63 - 1
-CUT_OFF = "Unterminated string"
+# The beginning of the json module's message for text that ends within a string.
+_UNTERMINATED = "Unterminated string"
+# Digits. Longer numbers are no use to anyone, and int() takes quadratic time for them.
 _LONGEST_WHOLE = 25
 
 
@@ -33,40 +37,40 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 class UnreadableError(ValueError):
-    """A text is not what is read. Its words go after what it is: "are not valid JSON"."""
+    """A text cannot be read. The message follows a noun: "[the arguments] are not valid JSON"."""
 
 
 class BeyondBoundsError(UnreadableError):
-    """It is, but it is more than anybody means."""
+    """A text is JSON, but larger or deeper than anything that is meant seriously."""
 
 
-def _no_number(_: str) -> None:
-    """NaN and the infinities are no numbers of JSON."""
+def _constant_as_none(_: str) -> None:
+    """Read NaN and the infinities, which Python accepts and JSON does not have, as None."""
 
 
-def _whole(digits: str) -> int | None:
+def _short_integer(digits: str) -> int | None:
     return int(digits) if len(digits) <= _LONGEST_WHOLE else None
 
 
-def _refuse(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise UnreadableError(f"hold {name}, which is not a JSON number")
 
 
-_PLAIN = json.JSONDecoder(parse_constant=_no_number)
-# Python refuses numbers of thousands of digits, with all that stands around them.
-_PATIENT = json.JSONDecoder(parse_constant=_no_number, parse_int=_whole)
-_STRICT = json.JSONDecoder(parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_constant=_constant_as_none)
+# int() refuses numbers of thousands of digits, and with one the whole text would be lost.
+_LONG_NUMBER_DECODER = json.JSONDecoder(parse_constant=_constant_as_none, parse_int=_short_integer)
+_STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
 
 
 class JsonText:
-    """A text with JSON in it, of which one value after the other is read."""
+    """A text with JSON in it, from which values are read one after the other."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
-    def _openings(self) -> int:
-        """Lists and mappings that begin in it; of strings only where there may be too many."""
+    def _container_count(self) -> int:
+        """Lists and mappings in the text: a cheap upper bound, or exact if that is too high."""
         text = self.text
         count = text.count("[") + text.count("{")
         if count <= MOST_CONTAINERS or '"' not in text:
@@ -75,52 +79,53 @@ class JsonText:
         return text.count("[") + text.count("{")
 
     def value_at(self, start: int) -> tuple[Any, int]:
-        """The value that begins at `start`, and where it ends. What is not a number in it is None.
+        """The value that begins at `start`, and the position after it. NaN and infinities are None.
 
         Raises:
             UnreadableError: it is beyond the bounds.
-            json.JSONDecodeError: there is none; it says how far it could be read.
+            json.JSONDecodeError: there is no value; its `pos` says how far the text could be read.
         """
-        if self._openings > MOST_CONTAINERS:
+        if self._container_count > MOST_CONTAINERS:
             raise BeyondBoundsError(f"hold more than {MOST_CONTAINERS:,} lists and mappings")
         try:
-            value, end = self._decoded(start)
+            value, end = self._decode(start)
         except RecursionError:
             raise BeyondBoundsError("are nested too deeply") from None
-        if self._openings > DEEPEST and is_deep(value, DEEPEST):
+        if self._container_count > DEEPEST and is_deep(value, DEEPEST):
             raise BeyondBoundsError("are nested too deeply")
         return value, end
 
     def object_at(self, start: int) -> tuple[dict[str, Any] | None, int]:
-        """The object that begins at `start`, or None, and where it ends."""
+        """The object that begins at `start` or None, and the position after it."""
         try:
             value, end = self.value_at(start)
         except ValueError:
             return None, len(self.text)
         return (value if isinstance(value, dict) else None), end
 
-    def _decoded(self, start: int) -> tuple[Any, int]:
+    def _decode(self, start: int) -> tuple[Any, int]:
         try:
-            return _PLAIN.raw_decode(self.text, start)
+            return _DECODER.raw_decode(self.text, start)
+        # A syntax error; any other ValueError is int()'s, about a number that is too long.
         except json.JSONDecodeError:
             raise
         except ValueError:
-            return _PATIENT.raw_decode(self.text, start)
+            return _LONG_NUMBER_DECODER.raw_decode(self.text, start)
 
 
 def is_deep(value: object, most: int) -> bool:
-    """True where lists and mappings are nested more than so many deep; nothing recurses here."""
+    """True if lists and mappings are nested more than `most` deep. Works without recursion."""
     level = [value]
     for _ in range(most):
         level = [
-            inner for item in level for inner in _held(item) if isinstance(inner, (dict, list))
+            inner for item in level for inner in _items_of(item) if isinstance(inner, (dict, list))
         ]
         if not level:
             return False
     return True
 
 
-def _held(value: object) -> Any:
+def _items_of(value: object) -> Any:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
@@ -130,10 +135,11 @@ def read_json(text: str | bytes) -> Any:
     """The value of a text that is JSON as a whole.
 
     Raises:
-        UnreadableError: it is something else, or beyond the bounds.
+        UnreadableError: the text is not JSON, or beyond the bounds.
     """
     try:
         if isinstance(text, bytes):
+            # Lone surrogates pass: the json module accepts them too, as escapes.
             text = text.decode(json.detect_encoding(text), "surrogatepass")
         text = text.strip(" \t\r\n")
         value, end = JsonText(text).value_at(0)
@@ -147,27 +153,27 @@ def read_json(text: str | bytes) -> Any:
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The JSON object at the first brace of a text, fenced or bare, or None."""
+    """The object at the first brace of a text, fenced or bare, or None."""
     start = text.find("{")
     return JsonText(text).object_at(start)[0] if start >= 0 else None
 
 
 def first_list(text: str) -> list[Any] | None:
-    """The first JSON list in a text that can be read whole, or None.
+    """The first complete JSON list in a text, or None.
 
-    After a bracket that opens none, it goes on behind what could be read: a list within one that is
-    cut off is not an answer. After thirty of them there is none.
+    After a bracket that opens no list, the search goes on behind the part that could be parsed:
+    a list nested in one that is cut off is not an answer. It gives up after MOST_TRIES brackets.
     """
     head = _LIST_HEAD.search(text)
     for _ in range(MOST_TRIES):
         if head is None:
             break
-        # An error counts the lines in front of it: that is done once for each line.
+        # JSONDecodeError counts the lines before its position: cut them off to keep this linear.
         text = text[head.start() :]
         try:
             return list(JsonText(text).value_at(0)[0])
         except json.JSONDecodeError as error:
-            if error.msg.startswith(CUT_OFF):
+            if error.msg.startswith(_UNTERMINATED):
                 break
             head = _LIST_HEAD.search(text, max(error.pos, 1))
         except ValueError:
@@ -176,24 +182,24 @@ def first_list(text: str) -> list[Any] | None:
 
 
 def plain_arguments(given: object) -> dict[str, Any]:
-    """The arguments of a call, as JSON text or as an object: plain, finite, with few marks.
+    """The arguments of a call, given as JSON text or as an object, as plain finite values.
 
     Raises:
-        UnreadableError: they are none, or beyond the bounds.
+        UnreadableError: they are not an object, or beyond the bounds.
     """
     if isinstance(given, str):
         if len(given) > LONGEST_ARGUMENTS:
             raise BeyondBoundsError("are too long")
-        given = _strict(given)
+        given = _parse_strictly(given)
     if not isinstance(given, dict):
         raise UnreadableError("are not a JSON object")
     _check_size(given)
     return {few_marks(name): _plain(value) for name, value in given.items()}
 
 
-def _strict(text: str) -> Any:
+def _parse_strictly(text: str) -> Any:
     try:
-        return _STRICT.decode(text)
+        return _STRICT_DECODER.decode(text)
     except UnreadableError:
         raise
     except (ValueError, RecursionError):

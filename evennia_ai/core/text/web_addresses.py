@@ -1,4 +1,4 @@
-"""Addresses of services that an owner writes into a setting: one judge for all of them."""
+"""Validation of service addresses that an owner puts into a setting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WEB = ("http", "https")
 
 
 class UrlFault(Enum):
-    """A reason why an address cannot be used."""
+    """Reasons why an address cannot be used."""
 
     FORM = "form"
     LOGIN = "login"
@@ -19,17 +19,18 @@ class UrlFault(Enum):
 def url_fault(
     url: str, schemes: Container[str] = WEB, *, has_socket: bool = False, may_log_in: bool = False
 ) -> UrlFault | None:
-    """The fault of an address, None where it is sound.
+    """The fault of an address, or None if it is sound.
 
     Args:
-        schemes: those that are possible.
-        may_log_in: a name and a password may stand in it.
-        has_socket: a socket of this machine, named by `host=` after the question mark, is a place.
+        schemes: the schemes that are allowed.
+        may_log_in: whether it may hold a user name and a password.
+        has_socket: whether a local socket, named by `host=` in the query, will do for a host.
     """
     try:
         parts = urlsplit(url)
         has_place = bool(parts.hostname) or (has_socket and "host=" in parts.query)
-        # urlsplit reads the port when it is asked for, and raises where it is none.
+        # urlsplit parses the port only when it is read, and raises ValueError if it is not a
+        # number.
         is_sound = parts.scheme in schemes and has_place and parts.port != 0
     except ValueError:
         return UrlFault.FORM

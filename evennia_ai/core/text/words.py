@@ -1,4 +1,4 @@
-"""Words: what is one in a text, counts and amounts for people, names that explain themselves."""
+"""Words and quotes in a text, numbers for people, and enums that explain themselves."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from enum import StrEnum
 from typing import Self
 
-# A word with its apostrophe: "don't", "Ada's".
+# A word, apostrophe included: "don't", "Ada's".
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-# Somebody's words within a text; an opening mark that is never closed quotes nothing.
+# A quotation; an opening mark that is never closed quotes nothing.
 QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|«[^«»]*»')
 
 
 class ExplainedEnum(StrEnum):
-    """Words that programs use, each with a text for people beside it.
+    """An enum whose members have a text for people besides the value for programs.
 
     A member is written as its value and its text: `LOOP = "loop", "one task took too many steps"`.
     """
@@ -22,7 +22,7 @@ class ExplainedEnum(StrEnum):
     text: str
 
     def __new__(cls, value: str, text: str = "") -> Self:
-        """Make a member; a member is looked up by its value alone."""
+        """Create a member; lookup needs only its value."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.text = text
@@ -30,7 +30,7 @@ class ExplainedEnum(StrEnum):
 
 
 def number(value: float) -> str:
-    """An amount as people read it, to a millionth: 1,200 or 0.35 or 0.0025."""
+    """An amount as people write it, to a millionth: 1,200 or 0.35 or 0.0025."""
     value = round(value, 6)
     if float(value).is_integer():
         return f"{value:,.0f}"
@@ -38,7 +38,7 @@ def number(value: float) -> str:
 
 
 def counted(value: float, unit: str) -> str:
-    """An amount with its unit, which is given as a plural: 1 step, 5 steps, 1 memory."""
+    """An amount with its unit, which is given in the plural: 1 step, 5 steps, 1 memory."""
     if value == 1:
         unit = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
     return f"{number(value)} {unit}"
