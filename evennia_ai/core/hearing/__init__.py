@@ -1,1 +1,1 @@
-"""The rules of hearing: what a message is, whom it means, and whether it is answered."""
+"""Rules of hearing: what a message is, whom it addresses, and whether it is answered."""

@@ -1,8 +1,8 @@
-"""The limits on words leaving an assistant: one rule, and a table of every way out.
+"""Control of where an assistant's words may go: one rule, and a table of all ways out.
 
-A turn holds the audiences of all that its prompt was made of. Words may leave by a way only where
-everybody who hears them by it belongs to each of these audiences. What was said in the open, in a
-room or on a channel, is open; a person's own words and a faction's are not.
+A turn holds the audiences of everything in its prompt. Words may leave through a way only if
+everybody who receives them there belongs to all of these audiences. Open speech in a room or on a
+channel restricts nothing; a person's own words and a faction's do.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ OPEN: Held = frozenset()
 
 
 class Hearers(StrEnum):
-    """Those who hear what leaves by a way."""
+    """Recipients of a way."""
 
-    NOBODY = "nobody"  # it stays with the turn, or names only what is there already
+    NOBODY = "nobody"  # it stays within the turn, or only names things that are there anyway
     SAME = "those who may know of the turn"
     ROOM = "everybody in the room"
     NAMED = "the person named"
@@ -29,7 +29,7 @@ class Hearers(StrEnum):
 
 
 class Otherwise(StrEnum):
-    """The end of words that somebody would hear who may not."""
+    """Treatment of words that would reach somebody who may not know them."""
 
     ASIDE = "told only to the person who asked"
     REFUSED = "held back, and the model is told why"
@@ -41,8 +41,8 @@ class Way:
     """A way by which words leave.
 
     Attributes:
-        words: the arguments that hold words, where only these are left out.
-        alone: what one is told by it belongs to that one alone.
+        words: arguments that hold words, if only these have to be left out.
+        alone: whether words sent to one person this way are private to that person.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Somebody who hears.
+    """A person who receives words.
 
     Attributes:
-        audiences: all that this one belongs to.
+        audiences: all audiences that the person belongs to.
     """
 
     name: str
@@ -66,19 +66,20 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The leave of words to go out by a way, with the reason where there is none."""
+    """The decision whether words may leave by a way, with the reason if not."""
 
     way: Way
     is_allowed: bool = True
     why: str = ""
 
 
-_SAME = (
+# These tools stay within the turn's own audience, or refer to things that everybody there can see.
+_WITHIN_TURN = (
     "report attach_data attach_file delegate_task write_note store_memory add_journal_entry "
     "create_project swap_project update_project"
 )
-_NAMES = "move get drop give go_to_sleep"
-# Every way out by a tool of ours, and those that are none: a new way out is a new row.
+_NAMING_ONLY = "move get drop give go_to_sleep"
+# All built-in tools and other outlets; a new one needs a row here.
 WAYS: dict[str, Way] = {
     way.name: way
     for way in (
@@ -87,8 +88,8 @@ WAYS: dict[str, Way] = {
         Way("channel", Hearers.ANYBODY, Otherwise.ASIDE, ("message",)),
         Way("whisper", Hearers.NAMED, alone=True),
         Way("page", Hearers.NAMED, alone=True),
-        *(Way(name, Hearers.SAME) for name in _SAME.split()),
-        *(Way(name, Hearers.NOBODY) for name in _NAMES.split()),
+        *(Way(name, Hearers.SAME) for name in _WITHIN_TURN.split()),
+        *(Way(name, Hearers.NOBODY) for name in _NAMING_ONLY.split()),
         Way("complete_goal", Hearers.ANYBODY, Otherwise.MASKED, ("outcome",)),
         Way("execute_command", Hearers.ANYBODY),
         Way("set_attribute", Hearers.ANYBODY),
@@ -98,7 +99,7 @@ WAYS: dict[str, Way] = {
         Way("staff", Hearers.ANYBODY, Otherwise.MASKED),
     )
 }
-# Tools of a game and of MCP servers: as they say of themselves, else by their category.
+# Tools of a game or an MCP server: as they declare themselves, else by category.
 DECLARED: dict[str, Way] = {
     "nobody": Way("a tool that nobody hears", Hearers.NOBODY),
     "anybody": Way("a tool that anybody may hear", Hearers.ANYBODY),
@@ -112,22 +113,22 @@ BY_CATEGORY: dict[ToolCategory, Way] = {
 
 
 def confined(audiences: Iterable[str]) -> Held:
-    """Those of some audiences that not everybody belongs to who is there."""
+    """The audiences among these that do not include everybody."""
     return frozenset(audience for audience in audiences if not is_for_all(audience))
 
 
 def listener(name: str, audiences: Iterable[str]) -> Listener:
-    """Somebody who hears; nobody belongs to the audience of nobody."""
+    """A listener with these audiences. NOBODY is removed: it is the audience nobody belongs to."""
     return Listener(name, frozenset(audiences) - {NOBODY})
 
 
 def way_of(spec: ToolSpec) -> Way:
-    """The way out that a tool is."""
+    """The way out that a tool amounts to."""
     return WAYS.get(spec.name) or DECLARED.get(spec.heard_by) or BY_CATEGORY[spec.category]
 
 
 def carries_words(spec: ToolSpec, arguments: Mapping[str, object]) -> bool:
-    """True for a call that is given the model's own words: more than a choice, or yes and no."""
+    """True if a call passes words of the model: more than a choice of an enum, yes or no."""
     known = spec.parameters.get("properties", {})
     return (
         any(
@@ -135,22 +136,23 @@ def carries_words(spec: ToolSpec, arguments: Mapping[str, object]) -> bool:
             and value not in known.get(name, {}).get("enum", ())
             for name, value in arguments.items()
         )
+        # An argument that the schema does not know was made up, and so counts as words.
         or not known.keys() >= arguments.keys()
     )
 
 
 def may_leave(way: Way, held: Held, listeners: Iterable[Listener] = ()) -> Leave:
-    """Decide if words of a turn may leave by a way. This is the one place where that is decided.
+    """Decide whether words of a turn may leave by a way. This is the only place that decides it.
 
     Args:
-        held: the confined audiences of all that the turn's prompt holds.
-        listeners: those who would hear it now, where the way's hearers depend on the moment.
+        held: the restricted audiences of everything in the turn's prompt.
+        listeners: the current recipients, for a way whose recipients vary.
     """
     if not held or way.hearers in (Hearers.NOBODY, Hearers.SAME):
         return Leave(way)
     if way.hearers is Hearers.ANYBODY:
         return Leave(way, False, "anybody might come to know it")
-    # Who is missing in one of the audiences may not know the turn.
+    # To know the turn, a listener has to belong to every one of its audiences.
     barred = [each.name for each in listeners if not held <= each.audiences]
     if not barred:
         return Leave(way)
@@ -158,10 +160,10 @@ def may_leave(way: Way, held: Held, listeners: Iterable[Listener] = ()) -> Leave
 
 
 def words(way: Way, text: str, held: Held) -> str:
-    """A text as it may leave by a way that masks: whole, or no more than its length."""
+    """The text if it may leave by a way that masks, else only its length."""
     return text if may_leave(way, held).is_allowed else masked(text)
 
 
 def masked(text: str) -> str:
-    """A stand-in for words that somebody may not read."""
+    """A stand-in for words that may not be shown."""
     return f"({len(text)} characters)"

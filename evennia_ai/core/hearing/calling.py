@@ -1,9 +1,9 @@
-"""The name that a speech calls, and the choice among those who hear a line that calls nobody.
+"""Detection of whom a line addresses, and the choice among assistants for one that names nobody.
 
-A mention is @name as a whole word, in any case and script. Names are called without a sign as well,
-as people do: at the beginning or the end of a speech. A name stands alone or with a comma, a blank
-or another mark beside it. Words that go with talk about somebody ("I told Edda", "Edda was here")
-are English; in other languages every name at the beginning or the end is a call.
+A mention is @name as a whole word, in any case and script. Names are also called without a sign, at
+the beginning or end of a line, set off by a comma, a space or another mark. Words that show talk
+about somebody ("I told Edda", "Edda was here") are English; in other languages every name at the
+beginning or end counts as a call.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pydantic import Field, TypeAdapter
 from evennia_ai.core.settings.model import Count
 from evennia_ai.core.text.characters import JOINERS, few_marks
 
+# An "@" after a letter, a dot or another "@" is no mention: ada@example.org.
 ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
 
 
@@ -28,10 +29,10 @@ ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
 
 
 def folded(text: str) -> str:
-    """Text for comparing in any case and script, with every mark and joiner held by underscores.
+    """Text for comparison in any case and script, with each mark and joiner between underscores.
 
-    A vowel sign or an accent that follows a letter is not a word character to `re`; without the
-    underscores a name would match inside a longer word of such a script.
+    `re` does not count a combining vowel sign or accent as a word character. Without the
+    underscores a name would match inside a longer word of a script that uses them.
     """
     text = unicodedata.normalize("NFC", few_marks(text.casefold()))
     if text.isascii():
@@ -44,14 +45,14 @@ def folded(text: str) -> str:
 
 @lru_cache(maxsize=2048)
 def folded_name(name: str) -> str:
-    """A name for comparing with a text that is folded."""
+    """A name for comparison with folded text."""
     return folded(name.strip())
 
 
 def one_of(names: tuple[str, ...]) -> str:
-    """The names as alternatives of a pattern for folded text, the longest first; "" for none."""
+    """The names as alternatives of a pattern for folded text, longest first; "" for none."""
     words = {re.escape(word) for name in names if (word := folded_name(name))}
-    # A pattern takes the first that fits, and would else stop at Ada in Ada Smith.
+    # `re` takes the first alternative that fits: "Ada" would win in "Ada Smith".
     return "|".join(sorted(words, key=len, reverse=True))
 
 
@@ -62,11 +63,11 @@ def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def is_addressed(body: str, names: tuple[str, ...]) -> bool:
-    """True where `body` holds @name as a whole word, in any case and script.
+    """True if a line contains @name as a whole word, in any case and script.
 
-    Part of a longer word, of an e-mail address or of a host name (`@ada.org`) does not count.
+    Part of a longer word, an e-mail address or a host name (`@ada.org`) does not count.
     """
-    # Most lines have none, and to fold a line costs more than to look.
+    # Most lines have no "@", and folding costs more than this test.
     if "@" not in body:
         return False
     pattern = _mention_pattern(names)
@@ -74,13 +75,13 @@ def is_addressed(body: str, names: tuple[str, ...]) -> bool:
 
 
 def begins_with_address(line: str, names: tuple[str, ...]) -> bool:
-    """True where the first word of a line is @name, as a whole word, in any case and script."""
+    """True if a line begins with @name as a whole word, in any case and script."""
     pattern = _mention_pattern(names)
     return pattern is not None and pattern.match(folded(line)) is not None
 
 
 def without_address(body: str, names: tuple[str, ...]) -> str:
-    """`body` without the @name it begins with, if something follows that."""
+    """A line without the @name it begins with, unless nothing else is in it."""
     for name in sorted(filter(None, map(str.strip, names)), key=len, reverse=True):
         head, rest = body[: len(name) + 1], body[len(name) + 1 :]
         words = rest.lstrip(" \t,:;")
@@ -94,14 +95,14 @@ def without_address(body: str, names: tuple[str, ...]) -> str:
 
 
 class NameCall(IntEnum):
-    """The plainness with which a speech calls a name; the higher goes before the lower."""
+    """Strength of a call by name; the stronger call wins the answer."""
 
     NONE = 0
     LAST = 1
     FIRST = 2
 
 
-# What is said before a name without leaving its place at the beginning: "good evening, Edda".
+# Words in front of a name that still count as the beginning: "good evening, Edda".
 _OPENING = (
     *("thank you", "excuse me", "pardon me", "forgive me", "see you", "very much", "and you"),
     *("hello", "hi", "hey", "hail", "greetings", "good", "morning", "day", "evening", "night"),
@@ -110,15 +111,15 @@ _OPENING = (
     *("and", "listen", "there", "again", "dear", "old", "sir", "lady", "lord", "madam", "master"),
     *("mistress", "miss", "mr", "mrs"),
 )
-# After a name and a blank: somebody is told of, not called.
-_TELLING = frozenset(
+# After a name and a space, these mean that somebody is talked about, not called.
+_NARRATION = frozenset(
     (
         *("is", "was", "has", "had", "says", "said", "told", "asked", "went", "came", "gave"),
         *("took", "looked", "and", "or", "of", "with", "who"),
     )
 )
-# Before a name at the end, with a blank between.
-_OBJECT = frozenset(
+# Before a name at the end, with only a space between, these mean the same.
+_BEFORE_OBJECT = frozenset(
     (
         *("to", "of", "about", "from", "for", "with", "by", "at", "and", "or", "than", "like"),
         *("near", "behind", "beside", "the", "a", "an", "this", "that", "my", "your", "his"),
@@ -128,7 +129,7 @@ _OBJECT = frozenset(
 )
 _AFTER = r"(?![\w@]|[-.'\u2019]\w)"
 _WORD = re.compile(r"\w+")
-_OPEN_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
+_OPENING_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
 _CALLING_MARKS = frozenset(",!?:;")
 
 
@@ -146,63 +147,62 @@ def _patterns(names: tuple[str, ...]) -> _NamePatterns | None:
     name = f"(?:{words}){_AFTER}"
     return _NamePatterns(
         re.compile(rf"(?<![\w@])(?:{words})(?![\w@]|[-.]\w)"),
-        re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPEN_WORDS}(?<![\w@])({name})"),
+        re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPENING_WORDS}(?<![\w@])({name})"),
         re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),
     )
 
 
 def is_named(body: str, names: tuple[str, ...]) -> bool:
-    """True where one of these names is in a text as a whole word, without a sign."""
+    """True if a text contains one of the names as a whole word, without an @ before it."""
     patterns = _patterns(names)
     return patterns is not None and patterns.anywhere.search(folded(body)) is not None
 
 
 @lru_cache(maxsize=4)
 def newest_folded(body: str) -> str:
-    """A speech for comparing, folded once for all who hear it."""
+    """A folded line, cached because everyone in a room hears the same line."""
     return folded(body)
 
 
 def call_of(body: str, names: tuple[str, ...]) -> NameCall:
-    """The plainness with which a speech calls the bearer of these names, in any case and script."""
+    """The strength with which a line calls the bearer of these names, in any case and script."""
     text = newest_folded(body)
     patterns = _patterns(names)
-    # Most lines name nobody who listens; only the others are looked through again.
+    # One cheap search first: most lines name nobody who listens.
     if patterns is None or patterns.anywhere.search(text) is None:
         return NameCall.NONE
     if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
         return NameCall.FIRST
     last = patterns.last.search(text)
-    return (
-        NameCall.LAST if last is not None and _is_closing(text[: last.start()]) else NameCall.NONE
-    )
+    is_called_last = last is not None and _is_closing(text[: last.start()])
+    return NameCall.LAST if is_called_last else NameCall.NONE
 
 
 def _is_opening(text: str, found: re.Match[str]) -> bool:
-    """True where a name at the beginning of a sentence is called, and nothing is told of it."""
+    """True if a name at the beginning of a sentence is called rather than talked about."""
     rest = text[found.end() : found.end() + 40].lstrip()
     if not rest or rest[0] in _CALLING_MARKS:
         return True
     told = _WORD.match(rest)
-    return found.start() == 0 and (told is None or told[0] not in _TELLING)
+    return found.start() == 0 and (told is None or told[0] not in _NARRATION)
 
 
 def _is_closing(before: str) -> bool:
-    """True where the words before a name at the end leave the name to be called."""
+    """True if the words before a name at the end allow it to be a call."""
     words = before[-40:].rstrip()
     said = _WORD.findall(words)
     is_apart = bool(words) and not words[-1].isalnum() and words[-1] != "_"
-    return is_apart or not said or said[-1] not in _OBJECT
+    return is_apart or not said or said[-1] not in _BEFORE_OBJECT
 
 
 def is_for_another(
     body: str, names: tuple[str, ...], others: Iterable[str] = (), *, is_pose: bool = False
 ) -> bool:
-    """True where `body` is aimed at somebody else than the one with these names.
+    """True if a line is aimed at somebody other than the bearer of these names.
 
-    It is when it holds an @mention of another and none of these names, or when it calls one of
-    the `others` ("Tom, come here", "thank you Tom") more plainly than the one with these. A pose
-    is when it has the name of another in it ("waves at Tom"), and none of these.
+    That is a line which mentions someone with @ but not this one, or calls one of the `others`
+    more strongly ("Tom, come here", "thank you Tom"), and a pose which names somebody else
+    ("waves at Tom") and not this one.
     """
     if is_pose:
         others = tuple(others)
@@ -220,9 +220,9 @@ def is_for_another(
     return any(call > mine for call in called)
 
 
-# So long after it last spoke with somebody an assistant comes first with their next line.
+# An assistant that spoke with a player this recently is preferred for their next open line.
 TALK_SECONDS = 300.0
-# The most assistants that answer such a line.
+# The most assistants that answer one line.
 MOST_ANSWERS: TypeAdapter[int] = TypeAdapter(
     Annotated[Count, Field(json_schema_extra={"note": "0 for all that hear a line"})]
 )
@@ -230,12 +230,12 @@ MOST_ANSWERS: TypeAdapter[int] = TypeAdapter(
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An assistant that would answer a line.
+    """An assistant that would answer a line which names nobody.
 
     Attributes:
-        is_talking: the line goes on with a talk that it has with the speaker there.
-        ago_seconds: since its last turn for the speaker; infinite: it never had one.
-        chosen: the number of the last line that it was chosen for; the lower, the longer ago.
+        is_talking: whether it is in a conversation with the speaker at that place.
+        ago_seconds: since its last turn for the speaker; infinite if there was none.
+        chosen: running number of the last line it was chosen for; the lowest waited longest.
     """
 
     is_talking: bool
@@ -244,6 +244,10 @@ class Offer:
 
     @property
     def rank(self) -> tuple[bool, float, int]:
-        """Lowest first: who is in a talk with the speaker, who spoke last with them, whose turn."""
-        spoke_of_late = self.ago_seconds < TALK_SECONDS
-        return not self.is_talking, self.ago_seconds if spoke_of_late else TALK_SECONDS, self.chosen
+        """Sort key: in conversation with the speaker first, then by their last talk, then turn."""
+        spoke_recently = self.ago_seconds < TALK_SECONDS
+        return (
+            not self.is_talking,
+            self.ago_seconds if spoke_recently else TALK_SECONDS,
+            self.chosen,
+        )

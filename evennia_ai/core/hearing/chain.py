@@ -1,10 +1,10 @@
-"""The chain of work that one person sets going among assistants: its payer and its limits.
+"""Chains: all work among assistants that one person set off, with its payer and limits.
 
-Messages and tasks carry the id of their chain from one assistant to the next. All of it is counted
-together and held to the limits of the assistant with which it began.
+Messages and tasks carry the id of their chain from one assistant to the next. The whole chain is
+counted together, against the limits of the assistant where it began.
 
-Tasks for agents elsewhere carry it too, with the hops so far, and other games do the same. What
-comes in so is a stranger's word: it can make a chain end sooner, and never later.
+Tasks for remote agents carry it too, with the hops so far, and other games do the same. Such claims
+come from strangers: they can end a chain sooner, but never extend it.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from dataclasses import dataclass, field
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.settings.safety import Loop
 
+# Chains in memory; the least recently used are dropped.
 MOST_CHAINS = 5_000
 PREFIX = "chain "
 HOPS, CHAIN = "hops", "chain"
-# More than any game's limit; a claim above it is as good as this.
+# Above any game's limit; a higher claim is cut to this.
 MOST_CLAIMED_HOPS = 1_000
 _CLAIMED_CHAIN = re.compile(r"[\w.:-]{1,128}", re.ASCII)
 
 
 @dataclass(slots=True)
 class Chain:
-    """One chain.
+    """A chain of turns and tasks.
 
     Attributes:
-        id: of the event that it began with.
-        person: who began it ("*#3") and pays for all of it; "" for nobody.
-        steps: model calls of the loop, of all its turns.
-        tokens: of all their model calls.
-        delegations: tasks that were handed on in it.
-        most_steps, most_tokens, most_delegations: what it may have, 0 for no limit.
-        grants: how much further each limit goes, because somebody said yes.
+        id: id of the event that it began with.
+        person: the person who began it ("*#3") and pays for it; "" for nobody.
+        steps: model calls of the loop, over all its turns.
+        tokens: tokens of all its model calls.
+        delegations: tasks that were delegated in it.
+        most_steps, most_tokens, most_delegations: its limits, 0 for none.
+        grants: extension of each limit that somebody granted.
     """
 
     id: str = ""
@@ -55,12 +56,12 @@ class Chain:
         return PREFIX + self.id
 
     def used(self, kind: LimitKind) -> int:
-        """The use of a limit by all its turns together."""
+        """The usage that counts towards a limit."""
         used = {LimitKind.TASK_TOKENS: self.tokens, LimitKind.DELEGATIONS: self.delegations}
         return used.get(kind, self.steps)
 
     def most(self, kind: LimitKind) -> float:
-        """A limit of it as it is set; 0: none."""
+        """A limit without grants; 0 for none."""
         most = {
             LimitKind.TASK_TOKENS: self.most_tokens,
             LimitKind.DELEGATIONS: self.most_delegations,
@@ -68,32 +69,32 @@ class Chain:
         return most.get(kind, self.most_steps)
 
     def cap(self, kind: LimitKind) -> float:
-        """The same with all that was granted."""
-        # 0 is no limit, and stays none whatever was granted.
+        """A limit with all grants; 0 for none."""
+        # 0 means no limit, and adding a grant would turn it into one.
         return self.most(kind) and self.most(kind) + self.grants.get(kind, 0)
 
     def grant(self, kind: str, more: float) -> None:
-        """Let it go on so much further."""
+        """Extend a limit."""
         if more:
             self.grants[kind] = self.grants.get(kind, 0) + more
 
 
 class Chains:
-    """The chains of a server process, as many as anybody may still hear of."""
+    """The chains known to a server process."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Chain] = OrderedDict()
 
     def get(self, chain_id: object) -> Chain | None:
-        """A chain that is known."""
+        """A known chain, or None."""
         return self._known.get(chain_id) if isinstance(chain_id, str) else None
 
     def of(self, chain_id: str, person: str, loop: Loop) -> Chain:
-        """A chain, which begins now where it is not known.
+        """The chain with an id; an unknown one begins here.
 
         Args:
-            person: who began it.
-            loop: the limits of the assistant with which it begins.
+            person: the person who began it.
+            loop: limits of the assistant where it begins.
         """
         chain = self._known.get(chain_id)
         if chain is None:
@@ -107,7 +108,7 @@ class Chains:
             self._known[chain_id] = chain
         self._known.move_to_end(chain_id)
         while len(self._known) > MOST_CHAINS:
-            # The one that was heard of longest ago.
+            # The least recently used one.
             self._known.popitem(last=False)
         return chain
 
@@ -117,12 +118,12 @@ class Chains:
 
 
 def is_of_chain(scope: str) -> bool:
-    """True for a limit that was counted over a whole chain, and not over one task of it."""
+    """True if a limit was counted over a whole chain rather than one of its tasks."""
     return scope.startswith(PREFIX)
 
 
 def claimed_hops(metadata: Mapping[str, object]) -> int:
-    """The assistants that a task from elsewhere says it has passed; 0: it says nothing of use."""
+    """Number of assistants that a remote task claims to have passed; 0 without a valid claim."""
     hops = metadata.get(HOPS)
     if isinstance(hops, bool) or not isinstance(hops, (int, float)) or not hops > 0:
         return 0
@@ -130,6 +131,6 @@ def claimed_hops(metadata: Mapping[str, object]) -> int:
 
 
 def claimed_chain(metadata: Mapping[str, object]) -> str:
-    """The chain that a task from elsewhere says it belongs to; "": it says nothing of use."""
+    """The chain that a remote task claims to belong to; "" without a valid claim."""
     chain = metadata.get(CHAIN)
     return chain if isinstance(chain, str) and _CLAIMED_CHAIN.fullmatch(chain) else ""

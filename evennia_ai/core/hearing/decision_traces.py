@@ -1,7 +1,6 @@
-"""Decision traces: for each message heard, the reason why it was answered or not; bounded.
+"""Decision traces: why each message was answered or not, in a bounded list.
 
-The records are what `assistant why` reads; they are filled where things are decided, never from
-memory afterwards.
+`assistant why` reads them. Steps are noted at the moment a decision is made, never reconstructed.
 """
 
 from __future__ import annotations
@@ -15,20 +14,24 @@ from typing import Any
 from evennia_ai.core.hearing.perception import IGNORE, Heard, Verdict
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 
+# Traces in memory: ignored messages apart, so that a busy room does not push out the others.
 MOST_PASSED, MOST_JUDGED = 60, 60
+# Characters of a message that are stored in the database, and kept in memory.
 MOST_SHOWN, MOST_KEPT = 120, 2000
 MOST_STEPS = 10
 
 
 @dataclass(slots=True)
 class DecisionTrace:
-    """The story of one message: as heard, as judged, and each step after that.
+    """The history of one message: as heard, as judged, and each step after that.
 
     Attributes:
-        number: counts the messages an assistant has heard.
-        at: seconds since the epoch.
+        number: running number among the messages an assistant has heard.
+        at: seconds since 1970.
+        heard: the message.
+        verdict: the judgement of the rules.
         steps: what happened to it, in order, such as ("queued", "1 of 20 waiting").
-        is_private: its answer is private to whoever said it, however it was said.
+        is_private: whether its answer is private to the sender, however it was said.
     """
 
     number: int
@@ -39,30 +42,30 @@ class DecisionTrace:
     is_private: bool = False
 
     def note(self, step: str, detail: str = "") -> None:
-        """Add a step; of more than ten a record keeps the first and the newest half."""
+        """Add a step; of more than MOST_STEPS, the first and the last half are kept."""
         self.steps += ((step, detail),)
         if len(self.steps) > MOST_STEPS:
             kept = MOST_STEPS // 2
             self.steps = self.steps[:kept] + self.steps[-kept:]
 
     def as_stored(self) -> dict[str, Any]:
-        """Plain data for the database, with the beginning of what was said."""
+        """Plain data for the database, with the beginning of the message."""
         heard = replace(self.heard, body=self.heard.body[:MOST_SHOWN])
         return to_stored(replace(self, heard=heard))
 
 
 @dataclass(slots=True)
 class DecisionTraces:
-    """The newest records, those that were passed over apart from those that came to something."""
+    """The newest traces: ignored messages in one list, all others in another."""
 
     count: int = 0
     passed: deque[DecisionTrace] = field(default_factory=lambda: deque(maxlen=MOST_PASSED))
     judged: deque[DecisionTrace] = field(default_factory=lambda: deque(maxlen=MOST_JUDGED))
 
     def add(self, at: float, heard: Heard, verdict: Verdict) -> DecisionTrace:
-        """Begin the record of one message; of a very long one its beginning is kept."""
+        """Begin the trace of a message; of a very long one only the beginning is kept."""
         self.count += 1
-        # All who hear a long speech keep a trace of it.
+        # Everyone who hears a long speech keeps a trace of it.
         if len(heard.body) > MOST_KEPT:
             heard = replace(heard, body=heard.body[: MOST_KEPT - 1] + "…")
         record = DecisionTrace(self.count, at, heard, verdict)
@@ -77,21 +80,21 @@ class DecisionTraces:
                 kept.remove(record)
 
     def find(self, number: int) -> DecisionTrace | None:
-        """The record of that number, if it is still kept."""
+        """The trace with that number, if it is still there."""
         return next((r for r in (*self.judged, *self.passed) if r.number == number), None)
 
     def newest(self, *, person: str | None = None) -> list[DecisionTrace]:
-        """All kept, the newest first; of one person only, if one is given."""
+        """All traces, newest first, or those of one person."""
         kept = sorted((*self.judged, *self.passed), key=lambda record: -record.number)
         return [r for r in kept if person is None or r.heard.person == person]
 
     def note(
         self, numbers: Iterable[int], step: str, detail: str = "", *, is_private: bool = False
     ) -> None:
-        """Add a step to some records; those that are gone are passed over.
+        """Add a step to traces; numbers that are gone are skipped.
 
         Args:
-            is_private: what they were answered with is private from now on.
+            is_private: mark the answer as private.
         """
         wanted = set(numbers)
         for record in self.judged:
@@ -100,20 +103,20 @@ class DecisionTraces:
                 record.is_private |= is_private
 
     def note_once(self, number: int, step: str, detail: str = "") -> None:
-        """Add a step to a record, unless that was the last thing that happened to it."""
+        """Add a step to a trace, unless it is the last step already."""
         record = self.find(number)
         if record is not None and (not record.steps or record.steps[-1][0] != step):
             record.note(step, detail)
 
     def as_stored(self) -> dict[str, Any]:
-        """Plain data for the database: the count and what came to something."""
+        """Plain data for the database: the count, and the messages that were not ignored."""
         return {"count": self.count, "judged": [record.as_stored() for record in self.judged]}
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> DecisionTraces:
-        """Read back what `as_stored` wrote."""
+        """Read what `as_stored` wrote."""
         records = cls(count=stored.get("count", 0))
         for item in stored.get("judged", ()):
-            with suppress(ValueError):  # as another version wrote it
+            with suppress(ValueError):  # stored by another version
                 records.judged.append(from_stored(DecisionTrace, item))
         return records

@@ -1,4 +1,4 @@
-"""The durable queue of things to answer: its events, its bound, and what makes room in it."""
+"""The durable queue of messages to answer: its events, its limit, and what is dropped first."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MESSAGE, NOTICE, OWN, TASK = "message", "notice", "own", "task"
-# Beside what an event holds: the turn it is part of, which waits for whoever asked, as saved.
+# Keys added to a stored event while its turn waits for the person to come back. "tray" is the name
+# in stored data.
 SET_ASIDE, SAVED_TURN = "set_aside", "tray"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing waiting for an answer.
+    """An event that waits for an answer.
 
     Attributes:
         id: unique within the assistant.
-        kind: "message" (somebody waits for an answer), "notice" (the game tells what came of
-            something, and somebody waits), "task" (another assistant waits for its report), or
-            "own" (its own idea).
+        kind: "message" (a person waits for an answer), "notice" (the game reports an outcome to
+            somebody who waits), "task" (another assistant waits for a report), or "own" (an
+            unprompted act).
         source, sender_id, sender_name, body, hops, hops_granted, chain, begun_by, trust, rule,
             person: as heard and judged.
-        mask: as heard: what a masked sender is known by, else "".
-        at: seconds since the epoch, when it was heard.
+        mask: id of a masked sender, as heard, else "".
+        at: when it was heard, in seconds since 1970.
         place: the channel's name, or the room's "#2".
-        number: the message number that `assistant why` knows it by.
-        audience: of a task: what the turn that gave it held, as of `core.hearing.audience`.
-        ordered_by: the id of who has the right to have it done, and so told it; what is done by
-            it needs that being's rights beside the assistant's; "": it is not an order.
+        number: its number for `assistant why`.
+        audience: for a task, what the delegating turn held; see `core.hearing.audience`.
+        ordered_by: id of the authorized person who ordered it, so that its acts need that person's
+            rights besides the assistant's; "" if it is not an order.
     """
 
     id: str
@@ -59,12 +60,12 @@ class Event:
 
     @property
     def face(self) -> str:
-        """The being that the assistant takes the sender for: the person, or somebody in a mask."""
+        """Id by which the assistant knows the sender: the mask, or else the person."""
         return self.mask or self.person
 
     @property
     def held(self) -> Held:
-        """The audiences that its words belong to, where they are not open."""
+        """The restricted audiences that its words belong to."""
         if self.kind == OWN:
             return OPEN
         if self.kind == TASK:
@@ -84,10 +85,10 @@ class Event:
         place: str,
         number: int,
     ) -> Event:
-        """The event a judged message becomes.
+        """Create the event of a judged message.
 
         Args:
-            body: its words, without the name it is addressed by.
+            body: the words without the name that addresses the assistant.
         """
         return cls(
             person=heard.person,
@@ -111,7 +112,7 @@ class Event:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, object]) -> Event:
-        """Read back what `as_stored` wrote, perhaps by another version."""
+        """Read what `as_stored` wrote, possibly in another version."""
         return from_stored(cls, stored)
 
     def as_stored(self) -> dict[str, Any]:
@@ -123,7 +124,7 @@ Stored = dict[str, Any]
 
 
 def talk_of(source: str, place: str) -> str:
-    """The name of a talk: its channel, or its room."""
+    """The name of a conversation: its channel or room."""
     return f"{'channel' if source == 'channel' else 'room'} {place}"
 
 
@@ -132,54 +133,53 @@ def push(
 ) -> tuple[list[Stored], list[Stored]]:
     """Add an event to a bounded inbox.
 
-    When the inbox is full the oldest event of whoever has the most waiting makes room. Those that
-    are being answered stay.
+    If it is full, the oldest event of the person with the most events is dropped. Events that are
+    being answered stay.
 
     Args:
         busy: ids of the events that are being answered.
 
     Returns:
-        The new inbox, and what had to leave it (the caller tells whom it concerned).
+        The new inbox, and the dropped events, whose senders the caller should tell.
     """
     kept = [*events, event]
     dropped: list[Stored] = []
     while len(kept) > max(1, limit):
         waiting = [item for item in kept if item["id"] not in busy]
-        # The newest always has a place: somebody was just told that it waits.
+        # The newest event always stays: its sender was just told that it waits.
         if len(waiting) < 2:
             break
-        leaving = _of_the_loudest(waiting)
+        leaving = _to_drop(waiting)
         kept.remove(leaving)
         dropped.append(leaving)
     return kept, dropped
 
 
-def _of_the_loudest(waiting: Sequence[Stored]) -> Stored:
-    """The oldest event of the person with the most of them; among equals, of who came first."""
+def _to_drop(waiting: Sequence[Stored]) -> Stored:
+    """The oldest event of the person with the most; among equals, of the one who came first."""
     counts = Counter(item.get("person") or item["sender_id"] for item in waiting)
-    # Of equals `max` takes the first, and a counter keeps the order of arrival.
+    # max() returns the first of equals, and a Counter keeps the order of arrival.
     loudest = max(counts, key=lambda person: counts[person])
     return next(i for i in waiting if (i.get("person") or i["sender_id"]) == loudest)
 
 
 def joins(event: Stored, other: Stored) -> bool:
-    """True where one turn answers both: the same person in the same way at the same place.
+    """True if one turn answers both: same person, same way, same place.
 
-    What assistants say belongs to whoever began their talk, so each of their chains has a turn of
-    its own. A task has a turn of its own: each has somebody who waits for its report. So has what
-    was begun and set aside.
+    Speech of assistants belongs to the person who began the chain, so each chain gets a turn of its
+    own. So does each task, since somebody waits for its report, and a turn that was set aside.
     """
     if TASK in (event.get("kind"), other.get("kind")):
         return bool(event["id"] == other["id"])
     for name in ("kind", "source", "sender_id", "person", "place", SET_ASIDE):
         if event.get(name) != other.get(name):
             return False
-    # Older versions stored neither.
+    # Older versions did not store these keys.
     return all(event.get(name, "") == other.get(name, "") for name in ("chain", "mask"))
 
 
 def count_turns(events: Sequence[Stored], limit: int) -> int:
-    """The number of turns that answer these events, each at most `limit` of them."""
+    """The number of turns that these events need, with at most `limit` events each."""
     turns, left = 0, list(events)
     while left:
         taken = {item["id"] for item in batch(left, left[0], limit)}
@@ -194,7 +194,7 @@ def batch(events: Sequence[Stored], first: Stored, limit: int) -> list[Stored]:
 
 
 def set_aside(events: Sequence[Stored], ids: Collection[str], turn_state: object) -> list[Stored]:
-    """The inbox, in which the events of a turn keep the state of it until whoever asked is back."""
+    """The inbox with a turn's events set aside, its saved state with the first of them."""
     turn = next(item["id"] for item in events if item["id"] in ids)
     return [
         {**item, SET_ASIDE: turn, **({SAVED_TURN: turn_state} if item["id"] == turn else {})}
@@ -205,7 +205,7 @@ def set_aside(events: Sequence[Stored], ids: Collection[str], turn_state: object
 
 
 def without_saved_turn(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:
-    """The inbox, in which the events of those ids are not set aside."""
+    """The inbox in which the events with these ids are no longer set aside."""
     asides = (SET_ASIDE, SAVED_TURN)
     return [
         {name: value for name, value in item.items() if name not in asides}
@@ -216,5 +216,5 @@ def without_saved_turn(events: Sequence[Stored], ids: Collection[str]) -> list[S
 
 
 def settle(events: Sequence[Stored], ids: Collection[str]) -> list[Stored]:
-    """The inbox without the events of those ids."""
+    """The inbox without the events with these ids."""
     return [item for item in events if item["id"] not in ids]

@@ -1,7 +1,7 @@
-"""Names that people would take for one another, whatever letters they are written with.
+"""Names that people would mistake for one another, whatever letters they are written with.
 
-The table is Unicode's own (confusables of UTS 39), of the letters of other scripts that look like
-a Latin letter or a digit and that normalisation leaves as they are.
+The table is derived from Unicode's confusables (UTS 39): letters of other scripts that look like a
+Latin letter or digit, and that normalization leaves unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-_PICTURED: dict[str, str] = {
+# By the letter or digit that they look like.
+_LOOKS_LIKE: dict[str, str] = {
     "2": "\u01a7\u03e8\u14bf\ua644\ua6ef\ua75a",
     "3": "\u01b7\u021c\u0417\u04e0\u2ccc\ua76a\ua7ab\U000118ca\U00016f3b\U0001d206",
     "4": "\u13ce\U000118af",
@@ -88,17 +89,17 @@ _PICTURED: dict[str, str] = {
     "z": "\u0396\u13c3\u1d22\ua4dc\U000102f5\U000118a9\U000118c4\U000118e5",
 }
 
-_READ_AS = {ord(drawn): letter for letter, several in _PICTURED.items() for drawn in several}
-# Digits and signs that stand for letters: in a name, nobody tells 1, I, l and i apart.
-_SPELT_WITH = str.maketrans("0134578i|!$@", "oleastblllsa")
-# Two letters that are drawn like one.
+_READ_AS = {ord(drawn): letter for letter, several in _LOOKS_LIKE.items() for drawn in several}
+# Digits and signs used for letters; in a name nobody can tell 1, I, l and i apart.
+_SPELLED_WITH = str.maketrans("0134578i|!$@", "oleastblllsa")
+# Pairs of letters that look like one letter.
 _PAIRS = (("rn", "m"), ("vv", "w"))
-# Marks, what nobody sees, and fillers, which are letters that are not drawn.
+# Marks and invisible characters; and fillers, which are letters that are drawn as nothing.
 _UNSEEN = ("Mn", "Me", "Cc", "Cf", "Cs", "Co", "Cn")
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
-# Who the game itself speaks as, or what a line of the game begins with.
-_VOICES = (
+# Names of the game's own voice or its staff, or words that the game's own lines begin with.
+_GAME_VOICES = (
     "system",
     "the system",
     "server",
@@ -130,10 +131,10 @@ _VOICES = (
 
 @lru_cache(maxsize=4096)
 def skeleton(name: str) -> str:
-    """The outline of a name, without all that the eye passes over.
+    """The visual outline of a name: equal for names that look alike.
 
-    Case, accents, invisible characters, blanks and punctuation do not count; a letter that looks
-    like another one is that one. It is for comparing only; a name of signs alone has none: "".
+    Case, accents, invisible characters, spaces and punctuation are dropped, and a look-alike letter
+    becomes the letter it looks like. For comparison only; "" for a name without letters or digits.
     """
     text = name
     if not text.isascii():
@@ -143,20 +144,20 @@ def skeleton(name: str) -> str:
         ).translate(_READ_AS)
     text = text.casefold()
     if not text.isascii():
-        # Once more, as some capitals are in the table only as small letters.
+        # Once more, because the table has some capitals only as small letters.
         text = text.translate(_READ_AS)
-    text = "".join(ch for ch in text.translate(_SPELT_WITH) if ch.isalnum())
+    text = "".join(ch for ch in text.translate(_SPELLED_WITH) if ch.isalnum())
     for pair, letter in _PAIRS:
         text = text.replace(pair, letter)
     return text
 
 
 def mistaken_for(name: str, others: Iterable[str]) -> str:
-    """The first of `others` that a name could be taken for, or ""."""
+    """The first of `others` that a name could be mistaken for, or ""."""
     seen = skeleton(name)
     return next((other for other in others if seen and skeleton(other) == seen), "")
 
 
 def voice_of_game(name: str) -> str:
-    """The word that means the game itself or its staff and that a name could be read as, or ""."""
-    return mistaken_for(name, _VOICES)
+    """The word for the game or its staff that a name could be mistaken for, or ""."""
+    return mistaken_for(name, _GAME_VOICES)

@@ -1,7 +1,6 @@
-"""Messages as they are perceived: the values that the rules of hearing work on.
+"""Messages as perceived: the values that the rules of hearing work on.
 
-What a message looks like on the wire lives in `messages.incoming`, what it means to the listener in
-`rules`.
+`messages.incoming` reads a message off the wire, and `rules` decides what it means.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.model import Part, SettingsGroup, setting
 
 MAX_AGENT_HOPS = 3
-# Characters that are kept of one message that was overheard.
+# Characters stored of an overheard message.
 MOST_OF_ONE = 400
 
 
 class Source(StrEnum):
-    """The way by which a message reached the listener."""
+    """Ways by which a message reaches the listener."""
 
     WHISPER = "whisper"
     PAGE = "page"
@@ -38,14 +37,14 @@ class Source(StrEnum):
 SPOKEN = frozenset((Source.SAY, Source.POSE, Source.EMIT))
 PRIVATE = frozenset((Source.WHISPER, Source.PAGE))
 UNSPOKEN = frozenset((Source.MOVE, Source.SYSTEM))
-# What the server says is speech; an emit may be anything, such as a lamp that is picked up.
+# Marked by the server as speech. An emit may be anything, such as a lamp being picked up.
 OPEN_SPEECH = frozenset((Source.SAY, Source.POSE, Source.CHANNEL))
-# Speech that is nothing but words: a bare name at its beginning or end calls somebody.
+# Pure speech, in which a bare name at the beginning or end is a call.
 CALLING = frozenset((Source.SAY, Source.CHANNEL))
 
 
 class Outcome(StrEnum):
-    """The treatment of a message by the listener."""
+    """Treatments of a message by the listener."""
 
     TRIGGER = "trigger"
     CONTEXT = "context"
@@ -53,20 +52,20 @@ class Outcome(StrEnum):
     IGNORE = "ignore"
 
 
-# Looking a member up in its enum costs as much as a rule; these are asked of each message.
+# Attribute lookup on an Enum costs as much as a rule, and these are used for every message.
 CHANNEL, POSE, SYSTEM = Source.CHANNEL, Source.POSE, Source.SYSTEM
 CONTEXT, IGNORE, TRIGGER = Outcome.CONTEXT, Outcome.IGNORE, Outcome.TRIGGER
 
 
 class AddressedBy(StrEnum):
-    """The words that address the listener: its name where people call it, or only @name."""
+    """Names that address the listener: its bare name too, or only @name."""
 
     NAME = "name"
     AT = "at"
 
 
 class Evidence(StrEnum):
-    """The origin of a message's kind; nothing that can be typed is ever among them."""
+    """Origins of a message's kind; nothing that a player can type is among them."""
 
     KWARGS = "kwargs"
     OOB = "oob"
@@ -77,22 +76,22 @@ class Evidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One message as the listener received it.
+    """A message as the listener received it.
 
     Attributes:
-        body: the speech alone, without the frame the game put around it.
-        sender_id: "#12" of the sending object, "*#3" of an account, or "" when the game itself
-            speaks to the listener (`Source.SYSTEM`) or nobody can be named.
-        person: the player behind the sender ("*#3"), else the sender; what limits count by.
-        mask: what a masked sender is known by ("#12~1a2b3c4d"), else "".
+        body: the words alone, without the frame that the game put around them.
+        sender_id: "#12" of the sending object, "*#3" of an account, or "" for the game itself
+            (`Source.SYSTEM`) or an unknown sender.
+        person: the player behind the sender ("*#3"), else the sender; limits count by this.
+        mask: id of a masked sender ("#12~1a2b3c4d"), else "".
         place: the channel's name; "" elsewhere.
-        from_assistant: some assistant made it (server-made mark, not spoken text).
-        hops: how many assistants in a row this message is an answer to.
-        hops_granted: how many more than its limit this chain of answers was granted.
-        chain: of what it is an answer to, as `core.hearing.chain` knows it; "" for what begins one.
-        begun_by: who began that ("*#3"), and pays for it.
-        is_relayed: a bot passed it on from outside; who wrote it there is only text.
-        is_for_another: it is aimed at somebody else.
+        from_assistant: whether an assistant made it, by a mark of the server, never by its text.
+        hops: number of assistants in a row that it is an answer to.
+        hops_granted: hops beyond the limit that were granted to its chain.
+        chain: id of its chain, see `core.hearing.chain`; "" if it begins one.
+        begun_by: the person who began the chain ("*#3") and pays for it.
+        is_relayed: whether a bot passed it on from outside; the author is only text then.
+        is_for_another: whether it is aimed at somebody else.
         evidence: where `source` was read from.
     """
 
@@ -114,12 +113,12 @@ class Heard:
 
     @property
     def face(self) -> str:
-        """The being that the listener takes the sender for: the person, or somebody in a mask."""
+        """Id by which the listener knows the sender: the mask, or else the person."""
         return self.mask or self.person
 
 
-def _settable(mode: Outcome) -> Outcome:
-    """A mode that people can set: only a tool captures."""
+def _check_settable(mode: Outcome) -> Outcome:
+    """Reject CAPTURE, which only tools use."""
     if mode is Outcome.CAPTURE:
         raise ValueError
     return mode
@@ -127,7 +126,7 @@ def _settable(mode: Outcome) -> Outcome:
 
 Mode = Annotated[
     Outcome,
-    AfterValidator(_settable),
+    AfterValidator(_check_settable),
     WithJsonSchema({"type": "string", "enum": [str(each) for each in (TRIGGER, CONTEXT, IGNORE)]}),
 ]
 
@@ -137,24 +136,24 @@ ADDRESSED_BY = TypeAdapter(AddressedBy)
 
 
 class ChannelConfig(SettingsGroup):
-    """The treatment of one channel, and the trust in its speech."""
+    """Treatment of one channel, and trust in its speech."""
 
     mode: Mode = setting(Outcome.IGNORE, "trigger, context or ignore.")
     trust: Part | None = setting(None, "how far what is said there is believed, 0 to 1.")
 
     @classmethod
     def of_channel(cls, name: str, stored: object) -> Self:
-        """Read "trigger", or {"mode": "trigger", "trust": 0.5}.
+        """Parse "trigger", or {"mode": "trigger", "trust": 0.5}.
 
         Raises:
-            ConfigurationError: it is something else.
+            ConfigurationError: it is neither.
         """
         given = {"mode": stored} if isinstance(stored, str) else stored
         return cls.from_stored(given, f"channel_configs[{name!r}]")
 
 
 class Switches(NamedTuple):
-    """The rules that can apply to a listener as it is set; `Rule.needs` names one of these."""
+    """Optional rules that can apply to a listener; `Rule.needs` names one of these."""
 
     is_disabled: bool
     is_capturing: bool
@@ -164,20 +163,22 @@ class Switches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ear:
-    """The listener, as far as the rules need to know it.
+    """The listener, as far as the rules need it.
 
     Attributes:
-        id: "#12" of the listener: a message of that sender is its own.
-        names: key and aliases that an @mention may use.
-        addressed_by: whether people may call it by a bare name, beside @name.
-        max_agent_hops: messages between assistants trigger while their hop count is below this and
-            what was granted; 0: no limit.
-        is_capturing: a tool waits for the output of a command.
-        channels: what to do with a channel, by its name in lower case.
-        room_messages: what to do with speech in the room that is for nobody in particular.
+        id: "#12" of the listener; a message of that sender is its own.
+        names: key and aliases, for mentions.
+        addressed_by: whether people may call it by its bare name, besides @name.
+        max_agent_hops: messages of assistants trigger while their hops are below this plus what was
+            granted; 0 for no limit.
+        is_capturing: whether a tool waits for the output of a command.
+        channels: treatment of channels, by name in lower case.
+        room_messages: treatment of speech in the room that addresses nobody.
         trigger_permissions: permissions and lock strings whose holders need not address it.
-        called: names that people may call it by without a sign, as `folded` text has them.
-        trust_overrides: the same, each with the trust its holders have.
+        trust_overrides: permissions and lock strings with the trust in their holders.
+        called: bare names by which people may call it, folded.
+        switches: which optional rules can apply to it.
+        judges_rights: whether the sender's permissions matter at all.
     """
 
     names: tuple[str, ...]
@@ -195,6 +196,7 @@ class Ear:
     switches: Switches = field(init=False, repr=False, compare=False)
     judges_rights: bool = field(init=False, repr=False, compare=False)
 
+    # Derived once per listener rather than for every message it hears.
     def __post_init__(self) -> None:
         switches = Switches(
             not self.interaction_enabled,
@@ -215,11 +217,11 @@ class Standing:
     """The sender, as far as the listener knows it.
 
     Attributes:
-        is_muted: the sender wants neither to hear it nor to be heard.
-        is_permitted: the sender has one of the `trigger_permissions`.
-        is_engaged: the listener spoke with the sender here just now.
-        answered, refused: how often the sender was answered, or turned away for a limit.
-        trust_override: the trust that a permission of the sender's stands for.
+        is_muted: whether the sender muted the listener.
+        is_permitted: whether the sender has one of the `trigger_permissions`.
+        is_engaged: whether the listener is in conversation with the sender here.
+        answered, refused: how often the sender was answered, or refused because of a limit.
+        trust_override: trust given to a permission that the sender has.
     """
 
     is_muted: bool = False
@@ -235,7 +237,7 @@ STRANGER = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement of a message: outcome, the rule that made it, the basis of its trust."""
+    """The judgement of a message: outcome, the rule that decided, and the basis of its trust."""
 
     outcome: Outcome
     rule: int
@@ -244,21 +246,21 @@ class Verdict:
 
     @property
     def trust(self) -> float:
-        """The trust in the content, 0 to 1."""
+        """Trust in the content, 0 to 1."""
         return self.basis.trust
 
 
 @dataclass(frozen=True, slots=True)
 class Overheard:
-    """A message that was overheard: kept for a while, bounded, and told with the next turn.
+    """An overheard message, kept for a while as context for the next turn.
 
-    Private words are kept with whoever said them and are never part of a turn for somebody else.
+    Private words are kept with their speaker, and never enter a turn for anybody else.
 
     Attributes:
-        person: the player behind it, "" when the game itself spoke.
-        mask: as heard: what a masked speaker is known by, else "".
-        body: at most 400 characters.
-        trust: how far it is believed, 0 to 1.
+        person: the player behind it, "" for the game itself.
+        mask: id of a masked speaker, as heard, else "".
+        body: at most MOST_OF_ONE characters.
+        trust: trust in it, 0 to 1.
     """
 
     source: str
@@ -271,7 +273,7 @@ class Overheard:
 
     @classmethod
     def from_heard(cls, heard: Heard, trust: float, place: str = "") -> Overheard:
-        """The part of a message that is kept.
+        """The part of a heard message that is kept.
 
         Args:
             place: the room ("#2") where it was heard, or the channel.
@@ -283,16 +285,16 @@ class Overheard:
         return cls(*said, trust, heard.mask)
 
     def may_be_told_to(self, person: str) -> bool:
-        """True where a turn for that person may know of it."""
+        """True if a turn for that person may know of it."""
         return Source(self.source) not in PRIVATE or (self.mask or self.person) == person != ""
 
 
 def with_newest(
     kept: Sequence[Overheard], new: Overheard, *, messages: int, characters: int
 ) -> list[Overheard]:
-    """Add one; the oldest leave until both bounds hold."""
+    """Add a message, and drop the oldest until both limits hold."""
     result = [*kept, new]
-    # Counted once, and not anew for each that leaves.
+    # Summed up once and adjusted, rather than anew for each message that is dropped.
     size = sum(len(item.body) for item in result)
     first = 0
     while first < len(result) and (len(result) - first > messages or size > characters):
@@ -302,5 +304,5 @@ def with_newest(
 
 
 def tellable(kept: Iterable[Overheard], person: str) -> tuple[Overheard, ...]:
-    """Those of them that a turn for that person may know of."""
+    """The overheard messages that a turn for that person may know of."""
     return tuple(item for item in kept if item.may_be_told_to(person))

@@ -1,6 +1,6 @@
-"""Rate limits: the turns that each person may cause, and the talks that go on.
+"""Rate limits: the turns that each person may cause, and conversations that are going on.
 
-Times are seconds of any one clock; every function takes the time as an argument.
+Times are in seconds of any one clock, passed to each function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from evennia_ai.core.hearing.perception import Standing
 from evennia_ai.core.settings.model import Number, SettingsGroup, Whole, setting
 
 MINUTE_SECONDS = 60.0
-# More seconds or messages than a clock or a list of this machine has.
+# Places where an assistant may be in conversation at one time; the oldest is dropped first.
+MOST_PLACES = 20
+# Larger numbers overflow a clock or a list.
 _TOO_MANY = sys.maxsize
 Some = Annotated[Whole, Field(ge=1, lt=_TOO_MANY)]
 MaybeNone = Annotated[Whole, Field(ge=0, lt=_TOO_MANY)]
@@ -27,7 +29,7 @@ Seconds = Annotated[Number, Field(ge=0, lt=_TOO_MANY)]
 
 
 class HearingConfig(SettingsGroup):
-    """Limits on one person's requests, and the time for which things count. Units in names."""
+    """Limits on one person's requests, and for how long things count."""
 
     NAME: ClassVar[str] = "hearing_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_HEARING_CONFIG"
@@ -56,7 +58,7 @@ class HearingConfig(SettingsGroup):
 
 
 class Admission(StrEnum):
-    """The admission of a message to the queue."""
+    """Decisions about admitting a message to the queue."""
 
     YES = "queued"
     JOINS = "joined those waiting"
@@ -66,22 +68,22 @@ class Admission(StrEnum):
 
     @property
     def is_refusal(self) -> bool:
-        """True for a message that is turned away."""
+        """True for a message that is refused."""
         return self in (Admission.TOO_OFTEN, Admission.TOO_MANY_WAIT)
 
 
 @dataclass(slots=True)
 class SenderStats:
-    """An assistant's counts of one person: turns, answers and refusals.
+    """An assistant's counts for one person: turns, answers and refusals.
 
     Attributes:
-        turns: when the turns of the last minute began.
-        turn_began: when the last one began.
-        told: when the person was last turned away in words; -inf: never.
-        told_later: when the person was last told to wait; -inf: never.
-        refused_at: when a refusal was last counted; -inf: never.
+        turns: start times of turns within the last minute.
+        turn_began: start time of the last turn.
+        told: when the person was last told that they were refused; -inf for never.
+        told_later: when the person was last told to wait; -inf for never.
+        refused_at: when a refusal was last counted; -inf for never.
         answered: messages answered so far.
-        refused: how often the person was turned away, less what answers since made up for.
+        refused: refusals so far, less the answers since.
     """
 
     turns: list[float] = field(default_factory=list)
@@ -102,18 +104,18 @@ class SenderStats:
         turns: int = 0,
         queued: int = 0,
     ) -> Admission:
-        """Decide on one more message. Its turn is counted when it begins.
+        """Decide whether to admit a message. Its turn is counted when it begins.
 
         Args:
-            waiting: messages of this person that wait already.
+            waiting: waiting messages of this person.
             joinable: those of them that one turn would answer together with this one.
-            turns: how many turns all of them make.
+            turns: number of turns that all of them need.
             queued: turns of all players that wait for their next minute.
         """
         if waiting >= config.pending_per_player:
             self._count_refusal(now)
             return Admission.TOO_MANY_WAIT
-        # A full batch takes no more, so that the next message has a turn of its own.
+        # A full batch takes no more messages; the next one begins a turn of its own.
         if joinable % config.batch_messages:
             return Admission.JOINS
         later = self.later(now, config, turns + 1)
@@ -125,59 +127,59 @@ class SenderStats:
         return Admission.TOO_OFTEN
 
     def later(self, now: float, config: HearingConfig, turns: int) -> int:
-        """The number of so many waiting turns that have to wait for the next minute."""
+        """The number of these waiting turns that have to wait for the next minute."""
         return min(turns, max(0, self.count(now) + turns - config.calls_per_player))
 
     def begin_turn(self, now: float) -> None:
-        """A turn of this person begins, and counts."""
+        """Count a turn of this person that begins."""
         self.count(now)
         self.turns.append(now)
 
     def count(self, now: float) -> int:
-        """The number of turns this person had within the last minute."""
-        # Those of a time to come are of a clock that was set back, and would count too long.
+        """The number of turns within the last minute."""
+        # Times in the future come from a clock that was set back, and would count for too long.
         self.turns = [at for at in self.turns if 0 <= now - at < MINUTE_SECONDS]
         return len(self.turns)
 
     def _count_refusal(self, now: float) -> None:
-        """One burst is one refusal: at most one a minute counts."""
+        """Count a refusal, at most one a minute: a burst is one refusal."""
         if not 0 <= now - self.refused_at < MINUTE_SECONDS:
             self.refused += 1
             self.refused_at = now
 
     def count_answers(self, messages: int) -> None:
-        """So many messages were answered; each makes up for one refusal of before."""
+        """Count answered messages; each makes up for one earlier refusal."""
         self.answered += messages
         self.refused = max(0, self.refused - messages)
 
     def may_tell(self, now: float) -> bool:
-        """True once a minute: then the person is told that it is too much. Counts as told."""
+        """True once a minute: the person may be told of a refusal. Counts as told."""
         if 0 <= now - self.told < MINUTE_SECONDS:
             return False
         self.told = now
         return True
 
     def may_tell_later(self, now: float) -> bool:
-        """True once a minute: then the person is told to wait a moment. Counts as told."""
+        """True once a minute: the person may be told to wait. Counts as told."""
         if 0 <= now - self.told_later < MINUTE_SECONDS:
             return False
         self.told_later = now
         return True
 
     def minute_seconds(self, now: float, config: HearingConfig) -> float:
-        """Seconds until one more turn of this person is within the minute's, 0 for not at all."""
+        """Seconds until this person may cause another turn; 0 for at once."""
         if self.count(now) < config.calls_per_player:
             return 0.0
         return self.turns[-config.calls_per_player] + MINUTE_SECONDS - now
 
     def wait_seconds(self, now: float, config: HearingConfig) -> float:
-        """Seconds that the next turn of this person has to wait, 0 for not at all."""
+        """Seconds of cooldown left before this person's next turn; 0 for none."""
         left = self.turn_began + config.cooldown_seconds - now
-        # Never longer than one whole wait, also where the clock was set back.
+        # Never longer than one whole cooldown, even if the clock was set back.
         return max(0.0, min(left, config.cooldown_seconds))
 
     def standing(self, *, is_engaged: bool = False, is_muted: bool = False) -> Standing:
-        """The same as the rules want it."""
+        """The counts in the form that the rules need."""
         return _standing(is_muted, is_engaged, self.answered, self.refused)
 
 
@@ -188,14 +190,14 @@ def _standing(is_muted: bool, is_engaged: bool, answered: int, refused: int) -> 
 
 @dataclass(slots=True)
 class SenderRegistry:
-    """Everybody an assistant has dealt with, at most `limit`, the one of longest ago first."""
+    """The people an assistant has dealt with: at most `limit`, the least recent first."""
 
     people: dict[str, SenderStats] = field(default_factory=dict)
     limit: int = 10_000
 
     def meet(self, person: str) -> SenderStats:
-        """The acquaintance of that key; a new one may push out the one of longest ago."""
-        # Taken out and put back, so that the one of longest ago stands first.
+        """The counts of a person; a new person may push out the least recent one."""
+        # Removing and reinserting keeps the dict in order of last use.
         known = self.people.pop(person, None)
         if known is None:
             known = SenderStats()
@@ -205,7 +207,7 @@ class SenderRegistry:
         return known
 
     def as_stored(self) -> dict[str, list[int]]:
-        """The counts that outlive a restart: answers and refusals."""
+        """The counts that survive a restart: answers and refusals."""
         return {
             person: [known.answered, known.refused]
             for person, known in self.people.items()
@@ -214,26 +216,26 @@ class SenderRegistry:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> SenderRegistry:
-        """Read back what `as_stored` wrote; perhaps with more in it by another version."""
+        """Read what `as_stored` wrote; other versions may have stored more columns."""
         rows = ((key, row[0], row[1]) for key, row in stored.items())
         return cls({key: SenderStats(answered=a, refused=r) for key, a, r in rows})
 
 
 @dataclass(slots=True)
 class ActiveConversations:
-    """With whom an assistant is talking, one person a place, since when and until when."""
+    """Conversations that are going on: one person per place, with start and end."""
 
     by_place: dict[str, tuple[str, float, float]] = field(default_factory=dict)
 
     def begin(self, place: str, person: str, now: float, seconds: float) -> None:
-        """The person was answered there; the talk may go on for so many seconds."""
+        """Note an answer to the person there; the conversation may go on for some seconds."""
         self.by_place.pop(place, None)
         self.by_place[place] = (person, now, now + seconds)
-        while len(self.by_place) > 20:
+        while len(self.by_place) > MOST_PLACES:
             del self.by_place[next(iter(self.by_place))]
 
     def goes_on(self, place: str, person: str, now: float) -> bool:
-        """True where this person's word goes on with the talk; anybody else's ends it."""
+        """True if the person's line continues the conversation; anybody else's line ends it."""
         engaged = self.by_place.get(place)
         if engaged is None:
             return False
@@ -244,5 +246,5 @@ class ActiveConversations:
         return False
 
     def end(self, place: str) -> None:
-        """The talk there is over."""
+        """End the conversation at a place."""
         self.by_place.pop(place, None)

@@ -1,8 +1,8 @@
-"""The table of rules that says what a message means to the listener.
+"""The table of rules that decide what a message means to the listener.
 
-Everything that decides whether an assistant answers lives here. Rules are tried in the order of
-`RULES`; the first that applies wins. To add one: a small function, a row in the table, a row in its
-test.
+Everything that decides whether an assistant answers is here. Rules are tried in the order of
+`RULES`, and the first that applies wins. To add one, write a small function, a row in the table,
+and a row in its test.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ Setting = Callable[[Heard, Ear], Outcome]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One row of the table: when `applies` holds, `outcome` is the result, fixed or as set.
+    """A row of the table: if `applies` holds, `outcome` is the result, fixed or computed.
 
-    The rest only spares asking in vain; a rule that leaves it out is asked of every message.
+    The other attributes only save futile calls; a rule without them is tried on every message.
 
     Attributes:
-        sources: the only kinds of message it can apply to.
-        needs: which of the `Switches` has to be on, or "".
-        is_about_assistants: it can apply only to what an assistant made.
+        sources: the kinds of message it can apply to.
+        needs: name of the `Switches` field that has to be set, or "".
+        is_about_assistants: whether it applies only to messages made by assistants.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The condition of the rule, in words for people."""
+        """The condition in words for people: docstrings of the conditions are shown to players."""
         return str(self.applies.__doc__)
 
 
@@ -105,17 +105,17 @@ def _is_called(heard: Heard, ear: Ear) -> bool:
         return False
     if "@" in heard.body and heard.source not in UNSPOKEN and is_addressed(heard.body, ear.names):
         return True
-    call = _call(heard, ear)
+    call = _bare_call(heard, ear)
     return call is NameCall.FIRST or (call is NameCall.LAST and not heard.is_for_another)
 
 
-def _call(heard: Heard, ear: Ear) -> NameCall:
-    """The plainness with which a person calls the bare name.
+def _bare_call(heard: Heard, ear: Ear) -> NameCall:
+    """The strength with which a person calls the bare name.
 
-    On a channel nobody sees who else listens, so that a name at the end is not a call there.
+    On a channel nobody sees who else is listening, so a name at the end is not a call there.
     """
     text = newest_folded(heard.body)
-    # A plain look first: most lines hold none of its names, and patterns cost more.
+    # A substring test first: most lines hold none of its names, and patterns cost more.
     for name in ear.called:
         if name in text:
             break
@@ -128,8 +128,8 @@ def _call(heard: Heard, ear: Ear) -> NameCall:
 
 
 def is_unsure(heard: Heard, ear: Ear) -> bool:
-    """True for a call that counts only where nobody else is called more plainly."""
-    return _call(heard, ear) is NameCall.LAST
+    """True for a call that counts only if nobody else is called more strongly."""
+    return _bare_call(heard, ear) is NameCall.LAST
 
 
 def _is_mention(heard: Heard, ear: Ear, sender: Standing) -> bool:
@@ -205,7 +205,7 @@ def room_messages(heard: Heard, ear: Ear) -> Outcome:
 RULES = (
     Rule(0, "interaction_disabled", _is_disabled, IGNORE, needs="is_disabled"),
     Rule(0, "muted", _is_muted, IGNORE),
-    # Before command output: what it says itself is none of that.
+    # Before command_output: its own speech is not the output of a command.
     Rule(1, "own_speech", _is_own_speech, IGNORE, is_about_assistants=True),
     Rule(1, "command_output", _is_captured, Outcome.CAPTURE, needs="is_capturing"),
     Rule(1, "self_message", _is_self, CONTEXT),
@@ -223,8 +223,8 @@ RULES = (
 
 
 @lru_cache(maxsize=512)
-def _askable(switches: Switches, source: Source, from_assistant: bool) -> tuple[Rule, ...]:
-    """The rules, in their order, that can apply to such a message and such a listener."""
+def _candidates(switches: Switches, source: Source, from_assistant: bool) -> tuple[Rule, ...]:
+    """The rules, in order, that can apply to such a message and listener."""
     return tuple(
         rule
         for rule in RULES
@@ -235,14 +235,15 @@ def _askable(switches: Switches, source: Source, from_assistant: bool) -> tuple[
 
 
 def classify(heard: Heard, ear: Ear, sender: Standing = STRANGER) -> Verdict:
-    """Judge one message. Total: some rule always applies."""
-    askable = _askable(ear.switches, heard.source, heard.from_assistant)
+    """Judge a message. The last rule always applies, so there is always a verdict."""
+    askable = _candidates(ear.switches, heard.source, heard.from_assistant)
     for rule in askable:  # pragma: no branch - the last one always applies
         if rule.applies(heard, ear, sender):
             break
     outcome = rule.outcome if isinstance(rule.outcome, Outcome) else rule.outcome(heard, ear)
     is_channel = heard.source is CHANNEL
     config = ear.channels.get(heard.place.casefold()) if is_channel else None
+    # Trust in an address is only given where the server, not the text, says what the message is.
     is_named = rule.name == "direct_address" and heard.evidence is not Evidence.NONE
     basis = weigh(
         heard.source.value,

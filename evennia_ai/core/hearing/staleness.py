@@ -1,4 +1,4 @@
-"""Stale answers: the moment of a question said in the open is over when the answer comes."""
+"""Stale answers: the occasion of a question asked in the open has passed when the answer comes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 from evennia_ai.core.settings.model import SettingsGroup, setting
 
 SAY, PAGE, WHISPER, WAIT, DROP = "say", "page", "whisper", "wait", "drop"
-# For whoever is elsewhere, and for whoever is still there.
+# Choices if the person is elsewhere, and if the person is still there.
 Elsewhere = Literal["say", "page", "wait", "drop"]
 There = Literal["say", "whisper", "drop"]
 
 
 class StaleAnswers(SettingsGroup):
-    """The way of an answer whose moment is over. A whisper or a page waits for its person."""
+    """Ways to send an answer whose occasion has passed. Whispers and pages wait instead."""
 
     NAME: ClassVar[str] = "stale_answers"
 
@@ -35,7 +35,7 @@ class StaleAnswers(SettingsGroup):
 
 
 class Staleness(StrEnum):
-    """The way in which a moment is over: a key of the settings."""
+    """Ways in which an occasion passes; the values are keys of the settings."""
 
     ASKER_GONE = "asker_gone"
     ROOM_CHANGED = "room_changed"
@@ -43,7 +43,7 @@ class Staleness(StrEnum):
 
     @property
     def text(self) -> str:
-        """The same in words; {name} stands for whoever asked."""
+        """The reason in words, with {name} for the person who asked."""
         return _TEXTS[self]
 
 

@@ -1,10 +1,9 @@
-"""Trust in a message: 0 is none at all, 1 is full trust.
+"""Trust in a message, from 0 (none) to 1 (full).
 
-The trust in a message is what its source deserves (say 0.4, whisper 0.9, a channel's own), at
-least 0.7 when it names the listener; plus 0.01 for each answer the sender had so far, at most 0.1;
-minus 0.05 for each time the sender was turned away, at most 0.2; all held between 0 and 1. A
-permission of the sender's that has a trust of its own replaces all of that. A channel's own trust
-goes before an address; what a bot relays has 0.4 at most.
+It starts from what the source deserves (say 0.4, whisper 0.9, a channel's own value), and is at
+least 0.7 if the message names the listener. Each answer the sender had adds 0.01, at most 0.1; each
+refusal takes 0.05, at most 0.2. A permission of the sender with a trust of its own replaces all of
+that. A channel's own value takes precedence over an address; a relayed message has 0.4 at most.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ PER_REFUSAL, MOST_FOR_REFUSALS = 0.05, 0.2
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The parts that a trust is made of.
+    """The parts that make up a trust.
 
     Attributes:
-        source: the kind of message, such as "say".
-        base: what that kind deserves, address and channel included.
-        history: what is known of the sender, -0.2 to 0.1.
-        override: what a permission of the sender's stands for, or None.
+        source: kind of the message, such as "say".
+        base: trust in that kind, address and channel included.
+        history: adjustment for what is known of the sender, -0.2 to 0.1.
+        override: trust given to a permission of the sender, or None.
     """
 
     source: str
@@ -47,12 +46,12 @@ class Basis:
 
     @property
     def trust(self) -> float:
-        """The sum, held between 0 and 1."""
+        """The resulting trust, between 0 and 1."""
         value = self.base + self.history if self.override is None else self.override
         return round(min(1.0, max(0.0, value)), 3)
 
     def explain(self) -> str:
-        """In words for people, such as "say 0.4, sender -0.05"."""
+        """The parts in words for people, such as "say 0.4, sender -0.05"."""
         if self.override is not None:
             return f"{self.override:g} by a permission of the sender's"
         known = f", sender {self.history:+.2f}" if self.history else ""
@@ -60,7 +59,7 @@ class Basis:
 
 
 def history_of(answered: int, refused: int) -> float:
-    """The part of a trust that answers and refusals so far make, -0.2 to 0.1."""
+    """The adjustment for earlier answers and refusals, -0.2 to 0.1."""
     if not answered and not refused:
         return 0.0
     earned = min(MOST_FOR_ANSWERS, max(0, answered) * PER_ANSWER)
@@ -79,21 +78,21 @@ def weigh(
     refused: int = 0,
     override: float | None = None,
 ) -> Basis:
-    """Weigh the trust in a message.
+    """Compute the trust in a message.
 
     Args:
-        source: as in `BASE_TRUST`; anything else deserves 0.2.
-        is_addressed: it names the listener.
-        is_relayed: a bot passed it on: 0.4 is the most, unless the channel has its own trust, and
-            the bot's permissions and answers say nothing of whoever wrote it.
-        own_trust: what the owner set for this channel.
+        source: as in `BASE_TRUST`; anything else has 0.2.
+        is_addressed: whether it names the listener.
+        is_relayed: whether a bot passed it on. Then 0.4 is the most, unless the channel has its own
+            value, and the bot's permissions and answers do not count for the author.
+        own_trust: the value that an owner set for this channel.
     """
     base = BASE_TRUST.get(source, UNKNOWN_TRUST)
     if is_addressed and base < ADDRESSED_TRUST:
         base = ADDRESSED_TRUST
     if is_relayed:
         base = min(base, RELAYED_TRUST)
-        # Whoever wrote it elsewhere has none of the rights that the bot has here.
+        # The author elsewhere has none of the permissions that the bot has here.
         override = None
     if own_trust is not None:
         base = own_trust

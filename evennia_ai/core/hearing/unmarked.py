@@ -1,9 +1,9 @@
-"""Speech without marks of the server: echoes of a line that came with them, and deafness.
+"""Speech without the server's marks: echoes of marked lines, and assistants that are deaf.
 
-A game whose own commands say who speaks by `evennia_ai.hear` mostly sends the line to all who are
-there as well, without marks or with those of Evennia: such a line is heard once. A line of speech
-that comes without marks says neither who speaks nor how; it is known by a name of somebody who was
-there and a word or a mark of speech, and counted, not believed.
+A game whose commands report speech with `evennia_ai.hear` usually also sends the line to everybody
+present, without marks or with Evennia's: such a line is heard only once. A line that only comes
+without marks tells neither who speaks nor how. It is recognized by the name of somebody present and
+a word or mark of speech, and only counted, never believed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from enum import StrEnum
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 
-# The two ways are taken by one command, one right after the other.
+# A command takes both ways, one right after the other.
 ECHO_SECONDS = 1.0
 MOST_CALLS = 20
 UNMARKED = frozenset((Source.EMIT, Source.SYSTEM))
@@ -25,13 +25,13 @@ Call = tuple[float, Heard]
 
 
 def is_same(call: Heard, other: Heard) -> bool:
-    """True where another message is the one that game code told of: marked alike, or a bare line.
+    """True if a message is the one that game code reported: marked alike, or the bare line.
 
     Args:
-        call: what game code told.
+        call: the message reported by game code.
     """
     if other.evidence is Evidence.CALL:
-        return False  # said again
+        return False  # a second report is a second message
     if other.sender_id == call.sender_id and other.source is call.source:
         return other.body == call.body
     if other.source not in UNMARKED or other.sender_id not in ("", call.sender_id):
@@ -41,23 +41,23 @@ def is_same(call: Heard, other: Heard) -> bool:
 
 
 def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
-    """True for a message that game code told of just before.
+    """True for a message that game code reported just before.
 
     Args:
-        now: seconds on the clock by which the calls were noted.
+        now: seconds on the clock of the calls.
     """
     return any(0 <= now - at <= ECHO_SECONDS and is_same(call, heard) for at, call in calls)
 
 
 SPEECH = frozenset((Source.SAY, Source.WHISPER, Source.POSE))
-_SPEAKS = re.compile(
+_SPEECH_SIGN = re.compile(
     r"[\"“”«»„]|\b(?:says?|said|asks?|whispers?|exclaims?|tells?|shouts?|mutters?|murmurs?|replies)\b",
     re.IGNORECASE,
 )
 
 
 class Hears(StrEnum):
-    """Three findings about its hearing."""
+    """Findings about an assistant's hearing."""
 
     WELL = "well"
     NOTHING = "nothing"
@@ -66,13 +66,13 @@ class Hears(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """Counts of people's lines among the messages that an assistant keeps.
+    """Counts of people's lines among the traces of an assistant.
 
     Attributes:
-        marked: lines that said who speaks and how.
-        bare: lines that look like speech and did not.
-        newest_bare_at: seconds since the epoch; None for none.
-        is_mended: whether the newest line of speech said it.
+        marked: lines whose marks say who speaks and how.
+        bare: lines without marks that look like speech.
+        newest_bare_at: in seconds since 1970; None if there is none.
+        is_mended: whether the newest line of speech was marked.
     """
 
     marked: int = 0
@@ -82,18 +82,18 @@ class Hearing:
 
     @property
     def hears(self) -> Hears:
-        """The finding: the newest line counts, since the game may have been changed."""
+        """The finding. The newest line decides, since the game may have been fixed meanwhile."""
         if not self.marked + self.bare:
             return Hears.UNKNOWN
         return Hears.WELL if self.is_mended else Hears.NOTHING
 
 
 def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearing:
-    """Count what was heard of people; what other assistants said tells nothing of the game.
+    """Count the lines of people. Speech of other assistants says nothing about the game.
 
     Args:
-        records: what was heard, the newest first.
-        names: of people who may have spoken.
+        records: traces, newest first.
+        names: names of people who may have spoken.
     """
     known = tuple(name.casefold() for name in names if name)
     marked = bare = 0
@@ -106,14 +106,14 @@ def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearin
             marked += 1
         elif heard.source in UNMARKED and _is_speech(heard.body, known):
             if newest_bare_at is None:
-                # Traces come newest first: a marked line that was met already is newer.
+                # Traces come newest first, so a marked line that was already seen is newer.
                 newest_bare_at, is_mended = record.at, marked > 0
             bare += 1
     return Hearing(marked, bare, newest_bare_at, is_mended)
 
 
 def _is_speech(line: str, names: Collection[str]) -> bool:
-    """True for a bare line that begins with a name and tells what its bearer says."""
-    told = line.strip().casefold()
-    name = next((name for name in names if told.startswith(name)), "")
-    return bool(name) and _SPEAKS.search(line, len(name)) is not None
+    """True for a bare line that begins with a name and goes on with a word or mark of speech."""
+    folded = line.strip().casefold()
+    name = next((name for name in names if folded.startswith(name)), "")
+    return bool(name) and _SPEECH_SIGN.search(line, len(name)) is not None
