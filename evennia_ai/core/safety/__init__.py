@@ -1,1 +1,1 @@
-"""Limits, lockout, money, approvals and the audit events: the rules, as tables."""
+"""Rules of safety as tables: limits, lockout, money, approvals and audit events."""

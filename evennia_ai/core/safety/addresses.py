@@ -1,4 +1,4 @@
-"""Addresses of the network: which one a request came from, and which are counted as one."""
+"""Network addresses: which client a request came from, and which addresses count as one client."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from evennia_ai.errors import ConfigurationError
 
+# Proxies whose entries in X-Forwarded-For are followed.
 MOST_HOPS = 20
-# A household has a network of its own, and may use any address in it.
+# A household is given a whole /64, and may use any address in it.
 OWN_NETWORK_BITS = 64
 IPV4_BITS = 32
-# Addresses in these stand for the one of IPv4 in their last 32 bits: by NAT64, "IPv4-compatible",
-# and "IPv4-translated".
+# IPv6 networks whose addresses carry an IPv4 address in their last 32 bits: NAT64,
+# "IPv4-compatible" and "IPv4-translated".
 STANDING_FOR_IPV4 = tuple(map(ip_network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
-# NAT64 of one's own network, 6to4 and Teredo, by which nobody serves anything: of some of them some
-# versions of Python say that they are global.
+# Local-use NAT64, 6to4 and Teredo, where nobody runs services. Some versions of Python call some of
+# these addresses global.
 CLOSED = tuple(map(ip_network, ("64:ff9b:1::/48", "2002::/16", "2001::/32")))
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """The address that a text is, also with brackets, a port or a zone; None: it is none.
+    """Parse an address, with or without brackets, a port or a zone; None if it is not one.
 
-    An IPv4 address written as IPv6 is the IPv4 address.
+    An IPv4-mapped IPv6 address becomes the IPv4 address.
     """
     text = text.strip()
     if text.startswith("["):
@@ -38,7 +39,7 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_within(text: str, networks: Iterable[str]) -> bool:
-    """True for an address within one of some networks."""
+    """True if an address is in one of some networks."""
     address = read_address(text)
     if address is None:
         return False
@@ -46,9 +47,10 @@ def is_within(text: str, networks: Iterable[str]) -> bool:
 
 
 def is_private(text: str, allowed: Iterable[str]) -> bool:
-    """True for an address that the open network does not have, unless one of `allowed` has it.
+    """True if an address is not on the public internet and in none of the `allowed` networks.
 
-    One of IPv6 that stands for one of IPv4 is as private as that is.
+    An IPv6 address that carries an IPv4 address is private if either is. So is text that is not an
+    address.
     """
     address, allowed = read_address(text), tuple(allowed)
     if address is None:
@@ -60,21 +62,21 @@ def is_private(text: str, allowed: Iterable[str]) -> bool:
 
 
 def _ipv4_in(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
-    """The addresses of IPv4 that one of IPv6 stands for."""
+    """The IPv4 address that an IPv6 address carries, if any."""
     if any(address in network for network in STANDING_FOR_IPV4):
         return (IPv4Address(int(address) % 2**IPV4_BITS),)
     return ()
 
 
 def _is_closed(address: IPv4Address | IPv6Address) -> bool:
-    """True for an address that the open network does not have."""
+    """True if an address is not reachable on the public internet."""
     is_local = isinstance(address, IPv6Address) and address.is_site_local
     is_local = is_local or any(address in network for network in CLOSED)
     return is_local or not address.is_global or address.is_multicast
 
 
 def is_network(text: str) -> bool:
-    """True for the text of an address or a network."""
+    """True if a text is an address or a network."""
     try:
         ip_network(text, strict=False)
     except ValueError:
@@ -83,15 +85,15 @@ def is_network(text: str) -> bool:
 
 
 def client_of(peer: str, forwarded: str, trusted: Sequence[str]) -> str:
-    """The address of whoever asks: the last one that nobody but trusted proxies has told.
+    """The client's address: the last one in the chain that was reported only by trusted proxies.
 
     Args:
-        peer: whoever is connected.
-        forwarded: the header X-Forwarded-For; each proxy adds at its end whom it was asked by.
+        peer: the address that is connected.
+        forwarded: the header X-Forwarded-For, to which each proxy appends the peer it saw.
         trusted: addresses and networks of proxies.
     """
     client = peer
-    # From the right: whatever stands further left, anybody may have written.
+    # From the right: entries further left may have been forged by the client.
     for hop in reversed(forwarded.split(",")[-MOST_HOPS:]):
         address = read_address(hop)
         if address is None or not is_within(client, trusted):
@@ -101,7 +103,7 @@ def client_of(peer: str, forwarded: str, trusted: Sequence[str]) -> str:
 
 
 def counted_as(text: str) -> str:
-    """The network whose addresses are counted together, as one client has all of them."""
+    """The network whose addresses count together for rate limits, since one client has them all."""
     address = read_address(text)
     if isinstance(address, IPv6Address):
         return str(ip_network((int(address), OWN_NETWORK_BITS), strict=False))
@@ -109,13 +111,13 @@ def counted_as(text: str) -> str:
 
 
 def read_networks(path: str, value: object) -> tuple[str, ...]:
-    """Addresses and networks, as a game sets them.
+    """Validate a setting that lists addresses and networks.
 
     Args:
-        path: of the setting, for the text of what is wrong.
+        path: path of the setting, for the error.
 
     Raises:
-        ConfigurationError: something in it is neither.
+        ConfigurationError: an entry is neither.
     """
     wanted = "a list of addresses and networks, such as ['10.0.0.5', '172.16.0.0/12']"
     if not isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
 """Audit events: their kinds, and the cleaning of their details.
 
-A row here is all that a new kind needs: what it is called, what it tells, and whether the log has a
-line for it as well. A kind without a row is kept too. Nothing secret belongs in a record: no keys,
-and of what people said no more than how long it was.
+A new kind needs only a row here: its name, its sentence, and whether it is also written to the
+game's log. An event without a row is stored too. The audit log holds no secrets: no keys, and of
+what people said only its length.
 """
 
 from __future__ import annotations
@@ -19,41 +19,46 @@ from typing import Any
 
 from evennia_ai.core.text.cleaning import one_line, sendable
 
+# Characters as JSON, of one value and of one event.
 EXCEEDED = "_exceeded"
 LONGEST_VALUE = 20_000
 LONGEST_EVENT = 200_000
+# Characters of a value in a sentence.
 LONGEST_SHOWN = 120
 MASK = "***"
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _SECRET = re.compile(
     "apikey|auth|authorization|cookies?|credentials?|passphrase|passwd|passwords?|secrets?|token"
 )
-# Of what is called a key only these are secret: a setting and a template have keys too.
+# Of names with "key" only these are secret: settings and templates have keys too.
 _SECRET_KEY = re.compile("(access|api|auth|encryption|private|secret|signing) keys?")
-_IN_TEXT = (
+# Credentials within a text: prefixed API keys, HTTP authorization, passwords in URLs, assignments.
+_CREDENTIALS_IN_TEXT = (
     (re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{12,}"), MASK),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {MASK}"),
     (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{MASK}@"),
     (re.compile(r"(?i)\b(api[_-]?key|password|secret|token)(\s*[=:]\s*)[^\s,;&]+"), rf"\1\2{MASK}"),
 )
-# Each of them holds one of these: most texts hold none, and are not looked through four times.
+# Every pattern above needs one of these, and most texts have none: that saves four searches.
 _MAY_HOLD_SECRET = re.compile("(?i)[-_:=]|bearer|basic")
+# Integers below this are the same after a reader of JSON has made doubles of them.
 MOST_EXACT = 2**53
 _PLAIN = frozenset((type(None), bool, int, float, str))
-LONGEST_ESCAPE = 6  # characters of one character in JSON
+LONGEST_ESCAPE = 6  # characters that JSON may need for one
 _TO_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 _FROM_JSON = json.JSONDecoder(parse_constant=str)
-_as_key = lru_cache(maxsize=1024)(sendable)
-_NAMING, _NAMED = ("key", "name"), ("value", "old_value", "new_value")
+_sendable_key = lru_cache(maxsize=1024)(sendable)
+# In {"key": "api_key", "value": "x"} the name of the value stands beside it.
+_NAME_KEYS, _VALUE_KEYS = ("key", "name"), ("value", "old_value", "new_value")
 
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """One kind of event.
+    """A kind of audit event.
 
     Attributes:
-        text: a sentence about it; names in braces are its details.
-        is_logged: the game's log has a line of it too.
+        text: a sentence about it, with its details in braces.
+        is_logged: whether a line is written to the game's log too.
     """
 
     text: str
@@ -62,11 +67,11 @@ class EventKind:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that happened to an assistant, as it is handed to the record.
+    """Something that happened to an assistant, to be written to the audit log.
 
     Attributes:
-        event: a name in EVENTS, or one of a game's own.
-        details: plain data; `by` and `via` say who did it and by which way.
+        event: a name in EVENTS, or a game's own.
+        details: plain data; `by` and `via` say who did it and through which interface.
     """
 
     event: str
@@ -169,50 +174,52 @@ EVENTS: dict[str, EventKind] = {
     "facts_lost": EventKind("facts that could not be kept: {count}"),
 }
 
-_OTHER = EventKind("")
+_UNKNOWN = EventKind("")
 
 
 def fact(event: str, /, **details: Any) -> Fact:
-    """A fact with these details."""
+    """Make a fact from keyword arguments."""
     return Fact(event, details)
 
 
 def kind_of(event: str) -> EventKind:
-    """The kind of an event; one that has no row tells all its details, in the log too."""
+    """The kind of an event; an unknown one lists all its details, and is logged too."""
     if event in EVENTS:
         return EVENTS[event]
-    return EVENTS["limit_exceeded"] if event.endswith(EXCEEDED) else _OTHER
+    return EVENTS["limit_exceeded"] if event.endswith(EXCEEDED) else _UNKNOWN
 
 
 def masked(value: object, name: str = "") -> Any:
-    """A value without what is secret in it.
+    """A value with secrets replaced by ***.
 
-    That is what stands under a name that sounds like a secret, and in texts what looks like one.
+    Secret is any value whose name sounds like a secret, and whatever looks like one within a text.
 
     Args:
-        name: what the value is called, such as the key of a setting.
+        name: name of the value, such as the key of a setting.
     """
     if value not in (None, "") and _is_secret(name):
         return MASK
     if isinstance(value, str):
         return _without_secrets(value)
     if isinstance(value, Mapping):
-        return {str(key): masked(item, called) for key, item, called in _named(value)}
+        return {str(key): masked(item, called) for key, item, called in _items_with_names(value)}
     if isinstance(value, (set, frozenset)):
-        value = sorted(value, key=str)  # which comes first differs from process to process
+        value = sorted(value, key=str)  # the order of a set differs from process to process
     if isinstance(value, (list, tuple)):
         return [masked(item) for item in value]
     return value
 
 
-def _named(details: Mapping[str, object]) -> list[tuple[str, object, str]]:
-    """The items of a mapping with their names: a `value` is named by the `key` beside it."""
+def _items_with_names(details: Mapping[str, object]) -> list[tuple[str, object, str]]:
+    """Items of a mapping with the name to judge them by: a `value` goes by the `key` beside it."""
     called = ""
-    for name in _NAMING:
+    for name in _NAME_KEYS:
         if isinstance(beside := details.get(name), str):
             called = beside
             break
-    return [(key, item, called if key in _NAMED else str(key)) for key, item in details.items()]
+    return [
+        (key, item, called if key in _VALUE_KEYS else str(key)) for key, item in details.items()
+    ]
 
 
 @lru_cache(maxsize=1024)
@@ -225,20 +232,20 @@ def _is_secret(name: str) -> bool:
 
 def _without_secrets(text: str) -> str:
     if _MAY_HOLD_SECRET.search(text):
-        for pattern, instead in _IN_TEXT:
+        for pattern, instead in _CREDENTIALS_IN_TEXT:
             text = pattern.sub(instead, text)
     return text
 
 
 def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
-    """A value as it is kept: plain, and what is too long is known by its size and its fingerprint.
+    """A value as plain data; one that is too long is replaced by its size and fingerprint.
 
     Args:
         longest: characters as JSON.
     """
     if isinstance(value, str):
         if LONGEST_ESCAPE * len(value) + 2 <= longest:
-            return sendable(value)  # what JSON would make of it, there and back
+            return sendable(value)  # what encoding and decoding would return, without doing it
     elif (
         value is None
         or (isinstance(value, int) and -MOST_EXACT < value < MOST_EXACT)
@@ -252,13 +259,16 @@ def bounded(value: object, longest: int = LONGEST_VALUE) -> Any:
 
 
 def storable(details: Mapping[str, object]) -> dict[str, Any]:
-    """The details of a fact as the record keeps them: plain data, whatever they were."""
-    plain = {_as_key(str(key)): _kept(item, called) for key, item, called in _named(details)}
+    """The details of a fact as they are stored: plain data, whatever they were."""
+    plain = {
+        _sendable_key(str(key)): _stored_value(item, called)
+        for key, item, called in _items_with_names(details)
+    }
     size = sum(map(len, map(str, plain.values())))
     return plain if size <= LONGEST_EVENT else {"too_long": bounded(plain, 0)}
 
 
-def _kept(value: object, name: str) -> Any:
+def _stored_value(value: object, name: str) -> Any:
     kind = type(value)
     try:
         if kind not in _PLAIN or _is_secret(name):
@@ -266,18 +276,18 @@ def _kept(value: object, name: str) -> Any:
         if value is None or kind is bool:
             return value
         if isinstance(value, str) and len(value) <= LONGEST_VALUE:
-            value = _without_secrets(value)  # the fingerprint of a longer one holds none
+            value = _without_secrets(value)  # a longer text is reduced to a fingerprint anyway
         return bounded(value)
-    except Exception:  # one that holds itself, or cannot be told: a record must not fail for it
+    except Exception:  # it contains itself, or its __str__ fails: logging must not fail for that
         return f"({kind.__name__})"
 
 
 def sentence_of(event: str, details: Mapping[str, object]) -> str:
-    """An event in words."""
+    """An audit event in words."""
     text = kind_of(event).text
     if not text:
         return ", ".join(_pairs(details))
-    return text.format_map(_Shown({"kind": event.removesuffix(EXCEEDED), **details})).strip()
+    return text.format_map(_ShownDetails({"kind": event.removesuffix(EXCEEDED), **details})).strip()
 
 
 def _pairs(details: Mapping[str, object]) -> Iterator[str]:
@@ -288,7 +298,8 @@ def _shown(value: object) -> str:
     return one_line(str(value), LONGEST_SHOWN)
 
 
-class _Shown(dict[str, Any]):
+# Details that an event lacks, such as those of an older version, are shown as "?".
+class _ShownDetails(dict[str, Any]):
     def __init__(self, details: Mapping[str, object]) -> None:
         super().__init__({name: _shown(value) for name, value in details.items()})
 

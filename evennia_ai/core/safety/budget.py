@@ -1,7 +1,7 @@
-"""Budget accounts: model calls are counted by them, and held up by their caps.
+"""Budget accounts: the totals by which model calls are counted and capped.
 
-Every call counts towards the game, its assistant and the player who caused it, or the test bench,
-each over four spans of time. Days and months are those of UTC. Money is in whole nano-dollars.
+Each call counts towards the game, the assistant and the player who caused it, or the test bench,
+each over four spans. Days and months are in UTC. Money is in whole nano-dollars.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 
+# Characters; the length of the database column.
 MOST_KEY = 255
 MINUTE, DAY = 60, 86_400
 
 
 class Purpose(StrEnum):
-    """The purpose of a model call."""
+    """Purposes of a model call."""
 
     TURN = "turn"
     WRAP_UP = "wrap_up"
@@ -48,7 +49,7 @@ class Purpose(StrEnum):
 
 
 class CallState(StrEnum):
-    """The state of a model call: under way, over, never sent, or broken off."""
+    """States of a model call: in flight, settled, never sent, or cut off."""
 
     OPEN = "open"
     SETTLED = "settled"
@@ -57,12 +58,12 @@ class CallState(StrEnum):
 
 
 class BudgetAccount(NamedTuple):
-    """The calls that are counted together: those of one scope in one period of time.
+    """A total of calls: those of one scope in one period.
 
     Attributes:
-        key: the assistant's name, or the player's id such as "*#3"; "" for the game, and for all
+        key: the assistant's name, or the player's id such as "*#3"; "" for the game, or for all
             games that share a ledger.
-        period: "2026-11-21", "2026-11", "2026-11-21 13:05", or "" for ever.
+        period: "2026-11-21", "2026-11", "2026-11-21 13:05", or "" for all time.
     """
 
     scope: Scope
@@ -71,12 +72,12 @@ class BudgetAccount(NamedTuple):
 
     @property
     def name(self) -> str:
-        """In one line, as `LimitReachedError.scope` has it."""
+        """The account in one line, as in `LimitReachedError.scope`."""
         return " ".join(part for part in self if part)
 
 
 def period_of(span: BudgetSpan, now: float) -> str:
-    """The period that a moment is in.
+    """The period that contains a moment.
 
     Args:
         now: seconds since 1970.
@@ -93,10 +94,11 @@ _FORMATS = {
 
 
 def start_of(span: BudgetSpan, now: float, later: int = 0) -> float:
-    """The beginning of a moment's period, or of one so many periods later, in seconds since 1970.
+    """The start of the period that contains a moment, or of a later one, in seconds since 1970.
 
     Args:
-        span: not for ever.
+        span: any but EVER.
+        later: number of periods to skip.
     """
     if span is BudgetSpan.MONTH:
         day = datetime.fromtimestamp(now, UTC)
@@ -107,20 +109,20 @@ def start_of(span: BudgetSpan, now: float, later: int = 0) -> float:
 
 
 def resets_in_seconds(span: BudgetSpan, now: float) -> float | None:
-    """Until the period of a moment ends; None: never."""
+    """Seconds until the current period ends; None if it never does."""
     return None if span is BudgetSpan.EVER else start_of(span, now, 1) - now
 
 
 def accounts_of(
     assistant: str, person: str, at: float, *, is_bench: bool = False, is_shared: bool = False
 ) -> tuple[BudgetAccount, ...]:
-    """All that one call counts towards: for each scope one account of each span, in their order.
+    """The accounts that one call counts towards: one for each scope and span, in a fixed order.
 
     Args:
-        assistant: its name, or "" for the game itself; small and capital letters are the same.
-        person: the id of the player who caused it, or "" for nobody.
-        is_bench: it is made on the test bench.
-        is_shared: several games share the ledger.
+        assistant: its name in any case, or "" for the game itself.
+        person: id of the player who caused the call, or "".
+        is_bench: whether the call is made on the test bench.
+        is_shared: whether several games share the ledger.
     """
     minute = int(at // MINUTE)
     keys = [(Scope.ALL_GAMES, ""), (Scope.GAME, "")] if is_shared else [(Scope.GAME, "")]
@@ -138,26 +140,26 @@ def accounts_of(
 
 @lru_cache(maxsize=1024)
 def _accounts(scope: Scope, key: str, minute: int) -> tuple[BudgetAccount, ...]:
-    """Those of one scope in a minute since 1970."""
+    """The accounts of one scope in a minute since 1970."""
     return tuple([BudgetAccount(scope, key, period) for period in _periods(minute)])
 
 
 @lru_cache(maxsize=8)
 def _periods(minute: int) -> tuple[str, ...]:
-    """The period of each span that a minute since 1970 is in."""
+    """The period of each span that contains a minute since 1970."""
     return tuple(period_of(span, minute * MINUTE) for span in BudgetSpan)
 
 
 def account_at(name: str, kind: LimitKind) -> BudgetAccount:
-    """The account of a name, as `BudgetAccount.name` gives it.
+    """Parse the account from its name, as given by `BudgetAccount.name`.
 
     Args:
-        kind: a limit of money, whose span says how the name ends.
+        kind: a money limit; its span tells which part of the name is the period.
     """
     scope, _, rest = name.partition(" ")
     key, period = rest, ""
     if LIMITS[kind].span != BudgetSpan.EVER:
-        # A minute has a blank of its own, and names may have any number of them.
+        # The period of a minute contains a space, and a name may contain any number of them.
         words = rest.split(" ")
         length = 2 if kind == LimitKind.CALLS_PER_MINUTE else 1
         key, period = " ".join(words[:-length]), " ".join(words[-length:])
@@ -165,13 +167,14 @@ def account_at(name: str, kind: LimitKind) -> BudgetAccount:
 
 
 def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUsage]:
-    """The usage of a call, shared out among those who caused it; the parts add up to all of it.
+    """The usage of a call divided among those who caused it; the parts add up to the whole.
 
     Args:
-        shares: for each of them, how much of it is theirs, in whatever unit; not empty.
+        shares: each one's share, in any unit; not empty.
     """
     if len(shares) == 1:
         return dict.fromkeys(shares, used)
+    # Sorted, so that the parts do not depend on the order of the shares.
     whole = sum(shares.values()) or 1.0
     first, *others = sorted(shares, key=lambda person: (-shares[person], person))
     parts = {
@@ -183,18 +186,18 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
     }
     prompt = sum(part.prompt_tokens for part in parts.values())
     completion = sum(part.completion_tokens for part in parts.values())
-    # What rounding left over, so that the parts add up.
+    # The largest share takes what rounding down left over, so that the parts add up.
     left = TokenUsage(used.prompt_tokens - prompt, used.completion_tokens - completion)
     return {first: left, **parts}
 
 
 def account_of(hit: LimitReachedError) -> BudgetAccount:
-    """The account at whose cap somebody was stopped."""
+    """The account whose cap was reached."""
     return account_at(hit.scope, LimitKind(hit.kind))
 
 
 def account_asked(asking: ApprovalRequest) -> BudgetAccount | None:
-    """The account whose cap a question wants raised; None for a question about anything else."""
+    """The account whose cap a question asks to raise; None if it is about something else."""
     kind = asking.kind.removeprefix(LIMIT_PREFIX)
     if asking.kind == kind or not kind.startswith(MONEY):
         return None
@@ -203,14 +206,14 @@ def account_asked(asking: ApprovalRequest) -> BudgetAccount | None:
 
 @dataclass(slots=True)
 class Total:
-    """The usage of one account so far, and the part that is held for calls under way.
+    """The usage of one account, including what is reserved for calls in flight.
 
     Attributes:
-        calls: of all that were sent or are under way.
-        open_calls: of those under way.
+        calls: number of calls sent, including those in flight.
+        open_calls: number of calls in flight.
         cost_nano, held_cost_nano, granted_cost_nano: nano-dollars.
-        granted_tokens, granted_cost_nano, granted_calls: what people added to the caps.
-        warned_tokens, warned_cost: whether staff were told that a cap is near.
+        granted_tokens, granted_cost_nano, granted_calls: extensions that people granted.
+        warned_tokens, warned_cost: whether staff were told that a cap is nearly reached.
     """
 
     calls: int = 0
@@ -227,7 +230,7 @@ class Total:
     warned_cost: bool = False
 
     def used(self, measure: Measure) -> int:
-        """The amount that counts towards a cap, in tokens, nano-dollars or calls: used and held."""
+        """Tokens, nano-dollars or calls that count towards a cap: used and reserved."""
         if measure is Measure.CALLS:
             return self.calls
         if measure is Measure.COST:
@@ -235,13 +238,13 @@ class Total:
         return self.prompt_tokens + self.completion_tokens + self.held_tokens
 
     def granted(self, measure: Measure) -> int:
-        """The amount that people added, in the same unit."""
+        """The extension that people granted, in the unit of the measure."""
         if measure is Measure.CALLS:
             return self.granted_calls
         return self.granted_cost_nano if measure is Measure.COST else self.granted_tokens
 
     def is_warned(self, measure: Measure) -> bool:
-        """True where nobody need be told any more; of calls nobody ever is."""
+        """True if staff were warned already; caps on calls are never warned of."""
         if measure is Measure.CALLS:
             return True
         return self.warned_cost if measure is Measure.COST else self.warned_tokens
@@ -249,7 +252,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class CapStanding:
-    """One account and one of its caps, in whole tokens, nano-dollars or calls."""
+    """The usage of one account against one of its caps, in whole tokens, nano-dollars or calls."""
 
     account: BudgetAccount
     name: str
@@ -259,19 +262,19 @@ class CapStanding:
 
     @property
     def cap(self) -> Cap:
-        """The cap itself."""
+        """The row of the cap in the table of caps."""
         return CAPS[self.name]
 
     @property
     def allowed(self) -> int:
-        """The cap with all grants; 0: no limit."""
+        """The cap with all grants; 0 for no limit."""
         return self.configured + self.granted if self.configured else 0
 
 
 def standings(
     account: BudgetAccount, span: BudgetSpan, total: Total, caps: Caps
 ) -> Iterator[CapStanding]:
-    """An account's standing to each cap of its span."""
+    """The standing of an account against each cap of its span."""
     for name, cap in CAPS.items():
         if cap.span is span:
             units = as_units(cap.measure, getattr(caps, name))
@@ -280,7 +283,7 @@ def standings(
 
 @lru_cache(maxsize=256)
 def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, int], ...]:
-    """The caps of a scope that are set, by span: no call is held up or warned of by the others."""
+    """The caps of a scope that are set, by span; the others never stop or warn anybody."""
     amounts = [(cap, name, getattr(caps, name)) for name, cap in CAPS.items()]
     return tuple(
         (span, name, as_units(cap.measure, amount))
@@ -291,34 +294,34 @@ def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, int], ...]:
 
 
 def standing_to(account: BudgetAccount, name: str, units: int, total: Total) -> CapStanding:
-    """An account's standing to one cap, of so many tokens, nano-dollars or calls."""
+    """The standing of an account against one cap, given in whole units."""
     measure = CAPS[name].measure
     return CapStanding(account, name, units, total.used(measure), total.granted(measure))
 
 
 def as_units(measure: Measure, amount: float) -> int:
-    """An amount as people give it (dollars) in what is counted (nano-dollars)."""
+    """An amount as people write it (dollars) in the unit that is counted (nano-dollars)."""
     return round(amount * NANO) if measure is Measure.COST else math.ceil(amount)
 
 
 def as_amount(measure: Measure, units: int) -> float:
-    """The way back."""
+    """The inverse of `as_units`."""
     return units / NANO if measure is Measure.COST else units
 
 
 def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedError | None:
-    """The error of a call for which there is no room; None: it may be made.
+    """The error for a call that a cap leaves no room for; None if it may be made.
 
     Args:
-        standing: with the call already counted in.
-        need: what of it is the call itself.
-        reserve: what has to stay free for a last word, which tells how far the task came.
+        standing: with the call already counted.
+        need: the part of it that is the call's own.
+        reserve: what has to stay free for a closing call that tells how far the task came.
     """
     missing = standing.used + reserve - standing.allowed
     if not standing.configured or missing <= 0:
         return None
     measure = standing.cap.measure
-    # A tenth of the cap, rounded up; with less than is missing it would ask again at once.
+    # A tenth of the cap, rounded up. Less than what is missing would be asked for again at once.
     amount = max(-(-standing.configured // 10), missing)
     return LimitReachedError(
         standing.cap.kind,
@@ -330,7 +333,7 @@ def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedErro
 
 
 def is_near(standing: CapStanding, total: Total, warn_at: float) -> bool:
-    """True for a cap that is nearly used up, of which somebody should be told."""
+    """True if staff should be told that a cap is nearly used up."""
     if not standing.configured or not warn_at or standing.used < warn_at * standing.allowed:
         return False
     return not total.is_warned(standing.cap.measure)

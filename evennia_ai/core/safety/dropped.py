@@ -1,4 +1,4 @@
-"""The work that a stop cut off, and the sentence that tells it."""
+"""Work that an emergency stop cut off, and the sentence that reports it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ MOST_NAMED = 5
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: "Tom", "Tom and Mira", and of many the first few and how many more."""
+    """Names in a sentence: "Tom", "Tom and Mira"; of many the first few, and a count."""
     shown = list(names)
-    # A stop of the whole game may tell hundreds.
+    # An emergency stop of the whole game may concern hundreds of people.
     if len(names) > MOST_NAMED:
         shown = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
@@ -25,16 +25,16 @@ def _counted(number: int, one: str, many: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The work that a stop cut off.
+    """Work that an emergency stop cut off.
 
     Attributes:
-        is_new: whether anything changed by it: who is stopped already is not stopped again.
+        is_new: whether it changed anything; an assistant may have been stopped already.
         calls: model calls in flight.
-        tools: names of the tools that were at work.
+        tools: names of the tools that were running.
         questions: open questions.
-        messages: waiting messages that were returned to whoever sent them.
-        names: of those who were told so.
-        untold: waiting messages whose senders could not be told.
+        messages: waiting messages that were returned to their senders.
+        names: names of these senders.
+        untold: waiting messages whose senders could not be sentences.
     """
 
     is_new: bool = False
@@ -57,11 +57,11 @@ class Dropped:
         )
 
     def describe(self) -> str:
-        """All of it in one sentence, or "" when nothing was under way."""
+        """All of it in one sentence, or "" if nothing was under way."""
         returned = _counted(
             self.messages, "waiting message was returned", "waiting messages were returned"
         )
-        told = (
+        sentences = (
             _counted(
                 self.calls, "model call in flight was dropped", "model calls in flight were dropped"
             ),
@@ -78,5 +78,5 @@ class Dropped:
                 "waiting messages could not be returned",
             ),
         )
-        sentence = "; ".join(filter(None, told))
+        sentence = "; ".join(filter(None, sentences))
         return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""

@@ -1,8 +1,8 @@
-"""An assistant's own guidelines: lines on how it behaves, which stand below its rules.
+"""An assistant's own guidelines: lines about its behaviour, subordinate to its rules.
 
-It may propose one line more, another in its place, or one less, and a person decides. What speaks
-of rules, rights, limits or secrets is not a guideline and is not even asked about. That look at the
-words is coarse: what counts is the person, and that the rules stand above whatever is written here.
+It may propose to add, replace or remove one, and a person decides. Text about rules, rights, limits
+or secrets is rejected before anyone is asked. That filter is coarse: protection comes from the
+person who decides, and from the rules, which outrank any guideline.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ FORBIDDEN = (
     "a guideline says how you speak and behave; rules, rights, limits, secrets and what you "
     "remember of people are not yours to change"
 )
-_NO_MANNERS = re.compile(
+# Words that have no place in a guideline about manners.
+_FORBIDDEN_WORDS = re.compile(
     r"\b(?:ignor\w+|disregard\w*|overrid\w+|bypass\w*|circumvent\w*|obey\w*|disobey\w*|jailbreak\w*"
     r"|rules?|instructions?|system prompt|prompts?|safety|safeguards?|restrictions?|limits?"
     r"|permissions?|privileges?|rights?|admins?|staff|owners?|confirm\w*|approv\w+|budget|tokens?"
@@ -32,7 +33,7 @@ def checked(lines: Sequence[str]) -> tuple[str, ...]:
     """Guidelines as they are stored.
 
     Raises:
-        ValueError: they are too many or too long; the text says what would be right.
+        ValueError: they are too many or too long; the text says what is allowed.
     """
     if len(lines) > MOST_GUIDELINES or any(len(line) > LONGEST_GUIDELINE for line in lines):
         raise ValueError(
@@ -42,28 +43,28 @@ def checked(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def told(lines: Sequence[str]) -> str:
-    """Guidelines as the model reads them; "" for none."""
+    """Guidelines as the model reads them; "" if there are none."""
     return "\n".join([FRAME, *(f"- {line}" for line in lines)]) if lines else ""
 
 
 def proposed(kept: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
-    """The guidelines as they would be then.
+    """The guidelines after a proposed change.
 
     Args:
-        text: the new one; "": none.
-        replaces: the words of the one that goes; "": none.
+        text: the new one, or "".
+        replaces: text of the one to remove, or "".
 
     Raises:
-        ValueError: nothing would change, or it is not for an assistant to propose.
+        ValueError: nothing would change, or an assistant may not propose it.
     """
     line, old = " ".join(text.split()), " ".join(replaces.split())
     if not line and not old:
         raise ValueError("say what the guideline is, or which one goes")
     if len(line) > LONGEST_GUIDELINE:
         raise ValueError(f"a guideline has at most {LONGEST_GUIDELINE} characters: one sentence")
-    if _NO_MANNERS.search(line):
+    if _FORBIDDEN_WORDS.search(line):
         raise ValueError(FORBIDDEN)
-    place = _place(kept, old) if old else None
+    place = _index_of(kept, old) if old else None
     left = [each for index, each in enumerate(kept) if index != place]
     if line and any(each.casefold() == line.casefold() for each in left):
         raise ValueError("that is one of your guidelines already")
@@ -77,12 +78,12 @@ def proposed(kept: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
 
 
 def difference(kept: Sequence[str], new: Sequence[str]) -> str:
-    """The difference of two sets of guidelines in one line: what goes, and what comes."""
+    """The difference between two sets of guidelines in one line: removed ones, then added ones."""
     gone = [f"- {quote(line)}" for line in kept if line not in new]
     return "; ".join([*gone, *(f"+ {quote(line)}" for line in new if line not in kept)])
 
 
-def _place(kept: Sequence[str], old: str) -> int:
+def _index_of(kept: Sequence[str], old: str) -> int:
     found = [index for index, line in enumerate(kept) if line.casefold() == old.casefold()]
     if not found:
         raise ValueError(f"none of your guidelines is {quote(one_line(old, LONGEST_GUIDELINE))}")

@@ -1,7 +1,7 @@
-"""Limits: the inventory, what may be decided without asking anybody, and the words for a no.
+"""Limits: the inventory, decisions that need no person, and the wording of refusals.
 
-A limit bounds how far a run may go. Whoever reaches one asks at the one checkpoint
-(`engine.checkpoint`), and goes on or ends cleanly. A value of 0 means: no limit.
+A limit bounds how far a run may go. A run that reaches one asks at the checkpoint
+(`engine.checkpoint`), and then goes on or ends cleanly. A value of 0 means no limit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evennia_ai.core.text.words import ExplainedEnum, counted, number
 
 
 class LimitKind(StrEnum):
-    """The limits by name."""
+    """Names of the limits."""
 
     ITERATIONS = "max_iterations"
     MODEL_CALLS = "model_calls"
@@ -43,7 +43,7 @@ class LimitKind(StrEnum):
 
 
 class Denial(ExplainedEnum):
-    """The consequence of a no, after it is recorded."""
+    """Consequences of a refusal, after it is recorded."""
 
     WRAP_UP = "wrap_up", "it tells in its own words how far it came, by one call without tools"
     TOOL_ERROR = "tool_error", "the call fails, the model is told why, and the turn goes on"
@@ -52,7 +52,7 @@ class Denial(ExplainedEnum):
 
 
 class Mode(StrEnum):
-    """The ways to decide at a limit."""
+    """Ways to decide at a limit."""
 
     INTERACTIVE = "interactive"
     AUTO_EXTEND = "auto_extend"
@@ -61,18 +61,18 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One row of the inventory.
+    """A row of the inventory.
 
     Attributes:
-        path: where it is set; its default is the default of that setting.
-        unit: what is counted, as a plural.
-        span: what it is counted over; a grant ends with it.
-        denial: what a no leads to.
-        asks: whether a person may be asked, where the mode is interactive.
-        mode: the mode of this limit unless `on_limit.modes` names another; None: the common one.
-        locks: whether a no also locks the assistant, where it cannot be laid to one person.
-        text: what it bounds, in words.
-        seed: the limit of the first description that it stands for, or "".
+        path: setting of its value, whose default is the limit's default.
+        unit: unit in the plural.
+        span: what it is counted over; a grant lasts as long.
+        denial: consequence of a refusal.
+        asks: whether a person may be asked in interactive mode.
+        mode: its mode unless `on_limit.modes` names another; None for the common one.
+        locks: whether a refusal also locks the assistant, if no single person caused it.
+        text: description of what it bounds.
+        seed: name of the limit in the original specification that it stands for, or "".
     """
 
     path: str
@@ -88,6 +88,7 @@ class Limit:
 
 MONEY = "cost."
 LOOP, TIME, SIZE = "safety_config.loop", "safety_config.timeout", "safety_config.size"
+# How spans are worded that are not simply "a tick" or "a task".
 _SPANS = {"ever": "in all", "moment": "at one time", "time without a person": "without a person"}
 
 
@@ -196,6 +197,7 @@ _TABLE = {
         asks=False,
     ),
 }
+# unit, span, whether a refusal locks, seed
 _MONEY = {
     LimitKind.TOKENS_TOTAL: ("tokens", "ever", True, "token budget"),
     LimitKind.TOKENS_PER_DAY: ("tokens", "day", False, "daily tokens"),
@@ -219,7 +221,7 @@ LIMITS: Mapping[LimitKind, Limit] = MappingProxyType(
 
 
 class DecisionReason(ExplainedEnum):
-    """The reason of a decision; each cause has its own."""
+    """Reasons of a decision; each cause has its own."""
 
     AUTO_EXTENDED = "auto_extended", "granted by the mode auto_extend"
     APPROVED = "user_approved", "a person said yes"
@@ -236,7 +238,7 @@ class DecisionReason(ExplainedEnum):
     NOT_ASKABLE = "not_askable", "this limit is never extended"
 
 
-_NOBODY = {
+_NOBODY_MAY_RAISE = {
     "game": "nobody who may raise a cap of the whole game is there",
     "player": "nobody who may raise the cap of a player is there",
 }
@@ -244,10 +246,10 @@ _NOBODY = {
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision about going on.
+    """The decision at a limit.
 
     Attributes:
-        extension: how much more, in the limit's unit; 0 with a no.
+        extension: the amount granted, in the limit's unit; 0 for a refusal.
     """
 
     allow_continue: bool
@@ -256,17 +258,17 @@ class Decision:
 
 
 def refusal(reason: DecisionReason) -> Decision:
-    """A no."""
+    """A refusal for a reason."""
     return Decision(False, 0.0, reason)
 
 
 def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) -> Decision | None:
-    """Decide without asking anybody; None: ask.
+    """Decide without asking anybody; None if a person has to be asked.
 
     Args:
-        mode: what holds for this limit.
-        extensions_left: how often `auto_extend` may still grant, for this scope and limit.
-        amount: how much a yes grants.
+        mode: the mode in force for this limit.
+        extensions_left: how often `auto_extend` may still grant for this scope and limit.
+        amount: how much a grant adds.
     """
     if not limit.asks:
         return refusal(DecisionReason.NOT_ASKABLE)
@@ -280,20 +282,20 @@ def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) 
 
 
 def per(span: str) -> str:
-    """Over what something is counted: a tick, in all."""
+    """The words for a span: "a tick", "in all"."""
     return _SPANS.get(span, f"a {span}")
 
 
-# Whose caps on money no assistant may set.
+# Scopes whose caps are set in the game's settings only, never by an assistant.
 OF_GAME = ("all_games", "game", "bench")
 
 
 def path_of(kind: LimitKind, scope: str = "") -> str:
-    """The path of the setting of a limit; of a money limit it depends on the scope.
+    """The path of the setting of a limit; for a money limit it depends on the scope.
 
     Args:
-        scope: of a money limit `all_games`, `game`, `assistant`, `player` or `bench`, and perhaps
-            more after a blank.
+        scope: for a money limit `all_games`, `game`, `assistant`, `player` or `bench`, optionally
+            followed by a space and more.
     """
     whose = scope.partition(" ")[0] or "game"
     place = "EVENNIA_AI_BUDGET_CONFIG" if whose in OF_GAME else "budget_config"
@@ -303,10 +305,10 @@ def path_of(kind: LimitKind, scope: str = "") -> str:
 def denial_text(
     kind: LimitKind, cap: float, scope: str, reason: DecisionReason, *, has_partial: bool
 ) -> str:
-    """The words after a no: all that a person needs to know to change it.
+    """The text of a refusal, with everything needed to change it.
 
-    Which limit and its value, which key to raise or which mode to set, and whether there is
-    something of a result.
+    It names the limit and its value, the setting to raise or the mode to set, and whether there
+    are partial results.
     """
     limit, whose = LIMITS[kind], scope.partition(" ")[0]
     partial = "partial results are kept" if has_partial else "there are no partial results"
@@ -314,7 +316,7 @@ def denial_text(
     if limit.asks:
         way += f", or set {_mode_path(kind, whose)} to interactive or auto_extend"
     why = (
-        _NOBODY.get(whose, "")
+        _NOBODY_MAY_RAISE.get(whose, "")
         if reason is DecisionReason.NO_OPERATOR and kind.startswith(MONEY)
         else ""
     )
@@ -325,8 +327,8 @@ def denial_text(
 
 
 def _mode_path(kind: LimitKind, whose: str) -> str:
-    """The path of the setting that decides at a limit; of a cap of the game, the game's."""
-    is_games = kind.startswith(MONEY) and whose in _NOBODY
+    """The path of the setting of a limit's mode; the game's own for a cap of the game."""
+    is_games = kind.startswith(MONEY) and whose in _NOBODY_MAY_RAISE
     place = "EVENNIA_AI_SAFETY_CONFIG" if is_games else "safety_config"
     return f"{place}.on_limit.{f'modes.{kind.value}' if LIMITS[kind].mode else 'mode'}"
 
@@ -334,10 +336,10 @@ def _mode_path(kind: LimitKind, whose: str) -> str:
 def question_text(
     kind: LimitKind, used: float, cap: float, amount: float, task: str, whose: str
 ) -> str:
-    """The question at a limit, on a task; the amount is exactly the one that a yes grants.
+    """The question at a limit; its amount is exactly what a yes grants.
 
     Args:
-        whose: of a cap on money, whose it is, in words; "" for any other limit.
+        whose: the owner of a cap on money, in words; "" for any other limit.
     """
     limit = LIMITS[kind]
     about = f" on {task}" if task else ""

@@ -1,6 +1,6 @@
-"""The states of an assistant as far as safety goes, and which moves lead from one to another.
+"""Safety states of an assistant, and the transitions between them.
 
-Out of a lockout or a stop leads one way only: somebody who may unlocks it, and it waits again.
+The only way out of a lockout or stop is that an authorized person unlocks the assistant.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evennia_ai.core.text.words import ExplainedEnum
 
 
 class Cause(ExplainedEnum):
-    """The reason why an assistant is locked or stopped."""
+    """Reasons why an assistant is locked or stopped."""
 
     KILL = "stopped", "a person stopped it"
     BUDGET = "budget", "its whole budget is used up"
@@ -28,7 +28,7 @@ class Cause(ExplainedEnum):
 
 
 class State(StrEnum):
-    """The states that decide about acting."""
+    """States that decide whether the assistant may act."""
 
     RUNNING = "running"
     WAITING_FOR_EVENT = "waiting_for_event"
@@ -37,7 +37,7 @@ class State(StrEnum):
 
 
 class Move(ExplainedEnum):
-    """The moves between states."""
+    """Transitions between states."""
 
     BEGIN = "begin", "a tick begins"
     SETTLE = "settle", "the tick ends, of itself or cut off"
@@ -70,7 +70,8 @@ _LEGAL = {
         Move.UNLOCK: State.WAITING_FOR_EVENT,
     },
 }
-# What is not in it is illegal.
+# A pair that is missing is illegal. SETTLE is legal while locked or stopped, because a tick that
+# was under way still ends.
 TRANSITIONS: Mapping[tuple[State, Move], State] = MappingProxyType(
     {(state, by): to for state, moves in _LEGAL.items() for by, to in moves.items()}
 )
@@ -93,9 +94,9 @@ class Lockout:
     """The lock on an assistant.
 
     Attributes:
-        reason: in words, for people.
-        at: since when, in seconds since the epoch.
-        by: who stopped it, or "" when it stopped itself.
+        reason: explanation for people.
+        at: time of the lockout in seconds since 1970.
+        by: the person who stopped it, or "" if it stopped itself.
     """
 
     cause: Cause
@@ -105,7 +106,7 @@ class Lockout:
 
     @property
     def state(self) -> State:
-        """The state that this is: only a person's act is a stop."""
+        """The state it puts the assistant in; only a person's act is a stop."""
         return State.STOPPED if self.cause is Cause.KILL else State.SAFETY_LOCKOUT
 
     def as_stored(self) -> dict[str, Any]:
@@ -114,9 +115,9 @@ class Lockout:
 
     @classmethod
     def from_stored(cls, stored: object) -> Lockout | None:
-        """Read back what `as_stored` wrote; None when there is nothing, or nothing readable.
+        """Read what `as_stored` wrote; None if there is nothing, or nothing readable.
 
-        What cannot be read frees nobody: whether an assistant may act does not depend on it.
+        Unreadable data frees nobody: `emergency_stop` alone decides whether the assistant may act.
         """
         if not isinstance(stored, Mapping) or stored.get("cause") not in tuple(Cause):
             return None
@@ -131,11 +132,11 @@ class Lockout:
 
 
 def state_of(lockout: Lockout | None, is_stopped: bool, is_ticking: bool) -> State:
-    """The state that stored facts amount to.
+    """The state according to stored data.
 
     Args:
-        is_stopped: the attribute `emergency_stop`. It alone decides whether the assistant may act;
-            the lockout only tells why. A stop without one is a person's.
+        is_stopped: the attribute `emergency_stop`, which alone decides whether the assistant may
+            act; the lockout only names the cause. Without one, a person stopped it.
         is_ticking: whether a tick is under way.
     """
     if is_stopped:

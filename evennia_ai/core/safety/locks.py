@@ -1,4 +1,4 @@
-"""Lock expressions as Evennia writes them: `perm(Admin) or pid(12)`."""
+"""Evennia lock expressions such as `perm(Admin) or pid(12)`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Sequence
 ADMIN = "perm(Admin)"
 _TOKEN = re.compile(r"\w+\([^)]*\)|\b(?:and|or|not|AND|OR|NOT)\b")
 _PERMISSION = re.compile(r"perm\(\s*(\w+?)s?\s*\)", re.IGNORECASE)
-_EVERYBODY = ("all()", "true()")
+_PASSED_BY_ALL = ("all()", "true()")
 
 
 def rest_of(lock: str) -> str:
-    """The expression of a lock, without the access type before it."""
+    """The expression of a lock, without the access type in front."""
     return lock.partition(":")[2].strip()
 
 
 def narrowed(expression: str, hierarchy: Sequence[str]) -> str:
-    """An expression that lets nobody pass but those whom it let pass before and who are admins.
+    """An expression passed only by admins who pass the given one.
 
-    Evennia takes no notice of brackets around terms, so there are none in it.
+    Evennia ignores brackets around terms, so the result has none.
 
     Args:
-        hierarchy: the permissions of the game, the least first.
+        hierarchy: the game's permissions, the lowest first.
     """
     names = [name.casefold() for name in hierarchy]
     ranks = {name: rank for rank, name in enumerate(names)} if "admin" in names else {}
-    terms = [_trimmed(term, ranks) for term in _terms(expression)]
+    terms = [_require_admin(term, ranks) for term in _terms(expression)]
     return ADMIN if not terms or [] in terms else " or ".join(map(" ".join, terms))
 
 
@@ -40,13 +40,14 @@ def _terms(expression: str) -> list[list[str]]:
     return [term for term in terms if term]
 
 
-def _trimmed(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
-    """One term that asks for an admin too; an empty list where it is that and nothing else."""
+def _require_admin(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
+    """A conjunction that also requires an admin; empty if that is all it would require."""
     first = term[0].casefold()
-    if len(term) == 1 and (first in _EVERYBODY or _rank(first, ranks) in _up_to_admin(ranks)):
+    # all(), or a permission up to Admin, lets every admin pass: the rest of the term is redundant.
+    if len(term) == 1 and (first in _PASSED_BY_ALL or _rank(first, ranks) in _up_to_admin(ranks)):
         return []
     is_there = any(
-        # "not perm(Admin)" asks for no admin.
+        # "not perm(Admin)" does not require an admin.
         _rank(word, ranks) >= ranks.get("admin", 0) and (place == 0 or term[place - 1] != "not")
         for place, word in enumerate(term)
     )
@@ -58,6 +59,6 @@ def _up_to_admin(ranks: dict[str, int]) -> range:
 
 
 def _rank(word: str, ranks: dict[str, int]) -> int:
-    """The rank of the permission that a lock function asks for; -1 where it asks for none."""
+    """The rank of the permission that a lock function requires; -1 if it requires none."""
     found = _PERMISSION.fullmatch(word)
     return ranks.get(found[1].casefold(), -1) if found else -1

@@ -1,4 +1,4 @@
-"""Circles: each thing an assistant does is counted, and each count has its verdict."""
+"""Detection of loops and runaway failures: operations are counted, and judged by thresholds."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
 
 ALERT = "SYSTEM ALERT:"
 LONGEST_NAME = 40
+# Entries of the window that are not the fingerprint of a failed call.
 GOOD, UNPARSABLE = "", "?"
 TOO_DEEP = "nested too deeply"
 _TO_JSON = json.JSONEncoder(sort_keys=True, default=repr)
 
 
 def is_error_limit_reached(consecutive_errors: int, max_consecutive_errors: int) -> bool:
-    """True for so many failures in a row that they call for an emergency stop."""
+    """True if so many ticks failed in a row that the assistant has to be stopped."""
     return consecutive_errors >= max(1, max_consecutive_errors)
 
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """Nothing is wrong."""
+    """The verdict that nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """The model is to be told.
+    """The verdict that the model has to be warned.
 
     Attributes:
-        note: for the model, after the result of its call.
+        note: warning for the model, added to the result of its call.
     """
 
     note: str
@@ -45,10 +46,10 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """The assistant has to be locked.
+    """The verdict that the assistant has to be locked.
 
     Attributes:
-        detail: what was seen, in words for staff.
+        detail: observation in words for staff.
     """
 
     cause: Cause
@@ -60,10 +61,10 @@ PROCEED = Proceed()
 
 
 def fingerprint(name: str, arguments: object) -> str:
-    """16 hex digits that are the same for calls that ask for the same.
+    """16 hex digits, equal for equal calls.
 
-    The order of keys does not count, and equal numbers are equal: 1 and 1.0, but not True or "1".
-    What is nested too deeply to be written down is all the same.
+    The order of keys does not matter, and 1 equals 1.0 but neither True nor "1". All arguments too
+    deeply nested for JSON are equal.
     """
     try:
         text = _TO_JSON.encode([name, _plain(arguments)])
@@ -83,7 +84,7 @@ def _plain(value: object) -> Any:
 
 
 def gravest(verdicts: Sequence[Verdict]) -> Verdict:
-    """The most severe: the first halt, else all cautions as one."""
+    """The most severe verdict: the first halt, else all cautions combined."""
     notes = []
     for verdict in verdicts:
         if verdict is PROCEED:
@@ -103,15 +104,15 @@ def _checked(name: str, value: float) -> float:
 
 @dataclass(slots=True)
 class SafetyMonitor:
-    """Watches one task. It knows no clock, and its memory is as long as the window.
+    """Monitor of one task. It needs no clock, and remembers as much as its window holds.
 
     Attributes:
-        steps: of the loop so far.
+        steps: steps of the loop so far.
         failed: failures in a row.
-        last: the newest operation: its call's fingerprint, with its result's if it worked.
-        times: how often in a row it was that one.
-        window: the newest operations: the fingerprint of a call that failed, or GOOD or UNPARSABLE.
-        warned: fingerprints in the window of which the model was told.
+        last: the newest operation: fingerprint of its call, and of the result if it succeeded.
+        times: how often in a row it occurred.
+        window: newest operations: the fingerprint of a failed call, or GOOD or UNPARSABLE.
+        warned: fingerprints in the window that the model was warned about.
     """
 
     checks: Checks
@@ -126,13 +127,13 @@ class SafetyMonitor:
         self.window = deque(maxlen=self.checks.window)
 
     def on_tick_start(self, cap: float) -> Verdict:
-        """Count one more step of the loop.
+        """Count another step of the loop.
 
         Args:
-            cap: steps a task may take, grants included; 0: no limit.
+            cap: steps a task may take, including grants; 0 for no limit.
 
         Raises:
-            ValueError: the cap is not a number that could ever be reached.
+            ValueError: the cap is NaN, infinite or negative.
         """
         _checked("the cap on steps", cap)
         self.steps += 1
@@ -141,14 +142,14 @@ class SafetyMonitor:
         return PROCEED
 
     def before_model_call(self, used: float, cap: float) -> Verdict:
-        """Check that one more model call may be paid for.
+        """Check that another model call is affordable.
 
         Args:
-            used: what was used so far.
-            cap: how much may be used, grants included; 0: no limit.
+            used: usage so far.
+            cap: the most that may be used, including grants; 0 for no limit.
 
         Raises:
-            ValueError: one of them is NaN, infinite or negative, which would switch the check off.
+            ValueError: one of them is NaN, infinite or negative, which would disable the check.
         """
         _checked("what is used", used)
         _checked("the cap on use", cap)
@@ -157,21 +158,21 @@ class SafetyMonitor:
         return PROCEED
 
     def after_tool(self, call: ToolCall, result: ToolResult, name: str = "") -> Verdict:
-        """Count a call and what came of it. One that was not run is none.
+        """Count a call and its result. A call that was not run does not count.
 
         Args:
-            name: what the tool is called before staff; "": as the call says.
+            name: the tool's name for staff; "" for the name in the call.
         """
         if result.fault is Fault.NOT_RUN:
             return PROCEED
-        # Arguments that could not be read are known by what was wrong with them.
+        # Arguments that could not be parsed are identified by the problem with them.
         mark = fingerprint(call.name, [call.problem] if call.problem else call.arguments)
         if result.success:
             return self._count(name or call.name, fingerprint(mark, result.text), GOOD)
         return self._count(name or call.name, mark, mark)
 
     def after_reply_unparsable(self) -> Verdict:
-        """Count a reply of the model that could not be read."""
+        """Count a model reply that could not be parsed."""
         return self._count("", UNPARSABLE, UNPARSABLE)
 
     def _count(self, name: str, mark: str, kept: str) -> Verdict:
@@ -179,7 +180,7 @@ class SafetyMonitor:
         self.times = self.times + 1 if mark == self.last else 1
         self.last = mark
         self.window.append(kept)
-        # What has left the window may be warned of again.
+        # A fingerprint that has left the window may be warned about again.
         self.warned.intersection_update(self.window)
         name = one_line(name, LONGEST_NAME)
         return gravest(
@@ -192,7 +193,7 @@ class SafetyMonitor:
         )
 
     def _same_failure(self, name: str) -> Verdict:
-        """The same call failed: so often in a row, or a little oftener with others between."""
+        """The same call failed too often in a row, or a little more often with others between."""
         limit = self.checks.same_failures
         if not limit or not self.failed or self.last == UNPARSABLE:
             return PROCEED
@@ -209,7 +210,7 @@ class SafetyMonitor:
         )
 
     def _same_success(self, name: str) -> Verdict:
-        """The same call brought the same, which is not progress."""
+        """The same call returned the same result too often in a row."""
         limit = self.checks.same_successes
         if not limit or self.failed:
             return PROCEED
@@ -223,7 +224,7 @@ class SafetyMonitor:
         )
 
     def _cascade(self) -> Verdict:
-        """Most of the newest operations went wrong, in whatever order."""
+        """Most of the newest operations went wrong, in any order."""
         size, limit = self.checks.window, self.checks.anomalies
         wrong = len(self.window) - self.window.count(GOOD)
         if not limit or len(self.window) < size or wrong < limit:
@@ -232,7 +233,7 @@ class SafetyMonitor:
 
     def _failures_in_a_row(self) -> Verdict:
         limit = self.checks.failures_in_a_row
-        # Told once, when it comes to that, and not after each further failure.
+        # The model is warned once, when the number is reached, not after each further failure.
         if not limit or self.failed != limit:
             return PROCEED
         return Caution(
@@ -253,7 +254,7 @@ class SafetyMonitor:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any], checks: Checks) -> SafetyMonitor:
-        """Read back what `as_stored` wrote; a shorter window keeps the newest."""
+        """Read what `as_stored` wrote; a window that is shorter since then keeps the newest."""
         monitor = cls(
             checks,
             steps=int(stored.get("steps", 0)),

@@ -1,7 +1,7 @@
-"""Notices to staff: trouble as a person would tell it, and as machines call it.
+"""Notices to staff: trouble in plain words, with the technical detail apart.
 
-The line says what happened, to whom, and what to type. No setting is named in it, and no word that
-only machines have; those stand in the detail below, where whoever mends it finds them.
+The line says what happened, to whom, and which command to type. Names of settings and technical
+terms are only in the detail, where whoever fixes it finds them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CHECK, WHY, CONFIG = (
     "assistant config {name}",
 )
 BUDGET, RESET = "assistant budget {name}", "assistant history {name} reset"
-# What helps to find out more, or mends it.
-_LOOK = {
+# The command that shows more about a failure, or mends it.
+_COMMANDS = {
     StopReason.LLM_ERROR: CHECK,
     StopReason.PARSE_ERROR: WHY,
     StopReason.CRITICAL_TOKENS: RESET,
@@ -31,11 +31,11 @@ _LOOK = {
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that staff are told.
+    """A message to staff.
 
     Attributes:
-        line: for people.
-        detail: with the names of settings and kinds, or "".
+        line: the message for people.
+        detail: names of settings and kinds, or "".
     """
 
     line: str
@@ -43,15 +43,15 @@ class Notice:
 
 
 def plain(text: str) -> str:
-    """A name that programs use as people would say it: `set_attribute` is "set attribute"."""
+    """An identifier as people would say it: `set_attribute` becomes "set attribute"."""
     return text.replace("_", " ")
 
 
 def limit_words(kind: str, cap: float | None = None) -> str:
-    """A limit as people know it: "the limit of 5 steps a tick".
+    """A limit in plain words: "the limit of 5 steps a tick".
 
     Args:
-        cap: its value, None where that is not known any more.
+        cap: its value, or None if that is no longer known.
     """
     if kind not in tuple(LimitKind):
         return "a limit"
@@ -61,28 +61,30 @@ def limit_words(kind: str, cap: float | None = None) -> str:
 
 
 def reached(name: str, whom: str, hit: LimitReachedError, detail: str) -> Notice:
-    """An answer that ended at a limit, of which whoever asked was told what there was.
+    """Notice of an answer that ended at a limit, after the person was told how far it came.
 
     Args:
-        whom: who waited for the answer, "" for nobody.
+        whom: name of the person who waited for the answer, or "".
     """
     words = limit_words(hit.kind, hit.cap)
     told = f"and told {whom} how far it came" if whom else "and nobody waited for it"
-    return Notice(f"{name} came to {words}, {told}. To change that: {_look(name, hit)}", detail)
+    return Notice(f"{name} came to {words}, {told}. To change that: {_command(name, hit)}", detail)
 
 
 def failed(name: str, whom: str, told: str, stop: Stop, left: int | None, detail: str) -> Notice:
-    """A turn that came to nothing.
+    """Notice of a turn that failed.
 
     Args:
-        whom: who waited, "" for nobody.
-        told: what became of them: "was told".
-        left: how many more in a row it takes until it stops itself; None: it does not count.
+        whom: name of the person who waited, or "".
+        told: what they learned: "was told".
+        left: further failures in a row until the assistant stops itself; None if it does not count.
     """
     outcome = f"{whom} {told}." if whom else "Nobody waited."
     more = f" After {counted(left, 'more failures')} in a row it stops itself." if left else ""
     what = _failure(name, whom, stop)
-    return Notice(f"{what}. {outcome}{more} Look: {_look(name, stop.limit, stop.reason)}", detail)
+    return Notice(
+        f"{what}. {outcome}{more} Look: {_command(name, stop.limit, stop.reason)}", detail
+    )
 
 
 def _failure(name: str, whom: str, stop: Stop) -> str:
@@ -95,19 +97,19 @@ def _failure(name: str, whom: str, stop: Stop) -> str:
     return f"{name} could not {tried}: it came to {limit_words(hit.kind, hit.cap)}"
 
 
-def _look(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
-    """The command that shows more, or changes it."""
+def _command(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
+    """The command that shows more about it, or changes it."""
     if hit is not None and hit.kind.startswith(MONEY):
         command = BUDGET
     elif hit is not None and hit.kind == LimitKind.MODEL_CALL_SECONDS:
         command = CHECK
     else:
-        command = CONFIG if reason is None else _LOOK.get(reason, WHY)
+        command = CONFIG if reason is None else _COMMANDS.get(reason, WHY)
     return command.format(name=name)
 
 
 def cools(name: str, whom: str, wait: str, stop: Stop) -> Notice:
-    """Somebody for whom nothing is done for a while."""
+    """Notice that the assistant ignores a person for a while."""
     if stop.halt is not None:
         why = plain(stop.halt.detail)
     elif stop.limit is not None:
@@ -122,7 +124,7 @@ def cools(name: str, whom: str, wait: str, stop: Stop) -> Notice:
 
 
 def locked(name: str, cause: Cause, reason: str) -> Notice:
-    """An assistant that is stopped by a person, or locked itself; what to type follows it."""
+    """Notice of an assistant that was stopped or locked itself; the caller adds what to type."""
     if cause is Cause.KILL:
         return Notice(f"{name} is stopped: {reason.rstrip('.')}.")
     why = cause.text.replace("`", "")
@@ -130,13 +132,14 @@ def locked(name: str, cause: Cause, reason: str) -> Notice:
 
 
 def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = False) -> Notice:
-    """A model whose service is in trouble, which passes by itself.
+    """Notice of trouble with a model's service, which passes by itself.
 
     Args:
-        when: it is asked again.
+        when: when the service is tried again.
         told: who was told that no answer comes.
-        cause: as the service tells it.
-        is_ledgers: the ledger that games share is away, without which no model is asked.
+        cause: the service's own message.
+        is_ledgers: whether the ledger shared by several games is down, without which no model may
+            be called.
     """
     what = f"{name}'s model does not answer"
     if is_ledgers:
@@ -153,10 +156,10 @@ def unanswered(cause: str) -> str:
 
 
 def times_missed(name: str, told: str) -> Notice:
-    """Goals whose time came while an assistant could not act.
+    """Notice of goals whose time passed while an assistant could not act.
 
     Args:
-        told: which, in words.
+        told: the goals, in words.
     """
     line = (
         f"{name} could not act when it was time for {told}. None of it is caught up. "
@@ -166,10 +169,10 @@ def times_missed(name: str, told: str) -> Notice:
 
 
 def nearly_used_up(warning: str, about: str) -> Notice:
-    """A cap that is nearly reached.
+    """Notice of a cap that is nearly reached.
 
     Args:
-        warning: as `core.safety.budget.warning_text` has it: with the name of the cap in brackets.
+        warning: text of `core.safety.budget.warning_text`, with the cap's name in brackets.
         about: the assistant, or "game".
     """
     used, _, path = warning.rpartition(" (")

@@ -1,4 +1,4 @@
-"""Prices and counts of tokens. Money is in whole nano-dollars, rounded up."""
+"""Prices and token counts. Money is in whole nano-dollars, rounded up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "EVENNIA_AI_PRICES"
 EXAMPLE = f"{NAME} = {{'gpt-4o-mini': {{'input': 0.15, 'output': 0.6}}}}"
 FREE_PROVIDERS = ("local", "scripted")
 NANO = 10**9
-# What a service cannot mean; such a number would not even fit into the database.
+# Counts that no service can mean, and that the database's columns could not hold.
 MOST_TOKENS_OF_A_CALL = 10**9
 MOST_REPORTED = 10**7
 _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
@@ -25,8 +25,8 @@ class Price:
     """The price of a model.
 
     Attributes:
-        input, output: US dollars for a million tokens.
-        call: US dollars for a call, however many tokens it takes.
+        input, output: US dollars per million tokens.
+        call: US dollars per call, in addition.
     """
 
     input: Decimal
@@ -38,10 +38,10 @@ FREE = Price(Decimal(0), Decimal(0))
 
 
 def read_prices(setting: object) -> Mapping[str, Price]:
-    """The prices of a game, by `provider/model` or by the model alone.
+    """Validate the game's prices, by `provider/model` or by model alone.
 
     Raises:
-        ConfigurationError: something in them makes no sense; the text names the path.
+        ConfigurationError: one of them is invalid; the text names its path.
     """
     if not isinstance(setting, Mapping):
         raise ConfigurationError(f"{NAME} is {setting!r}; it must be like {EXAMPLE}")
@@ -59,6 +59,7 @@ def _read_price(path: str, given: object) -> Price:
 
 def _read_dollars(path: str, value: object) -> Decimal:
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        # By way of str, because Decimal(0.15) would be 0.1499999...
         dollars = Decimal(str(value))
         if dollars.is_finite() and dollars >= 0:
             return dollars
@@ -66,14 +67,14 @@ def _read_dollars(path: str, value: object) -> Decimal:
 
 
 def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | None:
-    """The price of a model; None: nobody said."""
+    """The price of a model, or None if it is not set."""
     if provider in FREE_PROVIDERS:
         return FREE
     return prices.get(f"{provider}/{model}") or prices.get(model)
 
 
 def cost_of(usage: TokenUsage, price: Price | None) -> int:
-    """Nano-dollars, rounded up; 0 where the price is unknown."""
+    """The cost in nano-dollars, rounded up; 0 if the price is unknown."""
     if price is None or price is FREE:
         return 0
     dollars = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
@@ -82,42 +83,43 @@ def cost_of(usage: TokenUsage, price: Price | None) -> int:
 
 
 def answer_tokens_for(nano: int, price: Price | None) -> int:
-    """Tokens of an answer that cost at least so many nano-dollars; 0 where answers are free."""
+    """Tokens of an answer that cost at least so many nano-dollars; 0 if answers are free."""
     if price is None or not price.output:
         return 0
-    # One more, since what a whole call costs is rounded up as well.
+    # One more, since the cost of the whole call is rounded up too.
     return math.ceil(nano / (price.output * _NANO_PER_DOLLAR_PER_MILLION)) + 1
 
 
 def reported(raw: object, written: Callable[[], int]) -> TokenUsage:
-    """The usage that a service reports of one reply, made credible field by field.
+    """The usage that a service reports for one reply, made plausible field by field.
 
-    A total above the sum is believed: what a model thought is often in it alone.
+    A total above the sum is believed, since thinking is often counted there only.
 
     Args:
-        raw: the member `usage` of its answer, whatever that is.
-        written: gives the tokens of what the model wrote, by our own count; asked where the report
-            of that cannot be.
+        raw: the member `usage` of the reply, of any type.
+        written: counts the tokens of the reply itself, if the report is implausible.
 
     Returns:
-        The tokens; of the prompt 0 where nothing credible is said.
+        The tokens; 0 for the prompt if nothing plausible is reported.
     """
-    told = raw if isinstance(raw, Mapping) else {}
+    report = raw if isinstance(raw, Mapping) else {}
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    prompt, completion, total = (_tokens(told.get(name), MOST_REPORTED) or 0 for name in names)
+    prompt, completion, total = (
+        _token_count(report.get(name), MOST_REPORTED) or 0 for name in names
+    )
     completion = completion or written()
     spare = max(0, total - prompt - completion)
     return TokenUsage(prompt, completion + spare) if prompt else TokenUsage(spare, completion)
 
 
 def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
-    """The usage that a call counts as, whatever the service reports.
+    """The usage that a call is charged for, whatever the service reports.
 
-    A report that cannot be (NaN, negative, no number, absurdly large) and a missing one count as
-    the estimate: nobody calls for nothing, and nobody gets credit.
+    An impossible report (NaN, negative, not a number, absurdly large) or a missing one is replaced
+    by the estimate, so that no call is free and none brings credit.
     """
-    prompt = _tokens(getattr(usage, "prompt_tokens", None))
-    completion = _tokens(getattr(usage, "completion_tokens", None))
+    prompt = _token_count(getattr(usage, "prompt_tokens", None))
+    completion = _token_count(getattr(usage, "completion_tokens", None))
     is_absent = not prompt and not completion
     return TokenUsage(
         prompt or estimate.prompt_tokens,
@@ -125,8 +127,8 @@ def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
     )
 
 
-def _tokens(value: object, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:
-    """A number of tokens; None where it is none."""
+def _token_count(value: object, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:
+    """A number of tokens, rounded up; None if it is not one."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     return math.ceil(value) if 0 <= value <= most else None

@@ -1,4 +1,4 @@
-"""Questions to people: what is asked, what answers it, how it is told and how it is stored."""
+"""Questions to people: requests, choices, answers, and their wording and storage."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 
+# Characters.
 MOST_SHOWN = 400
 MOST_DETAIL = 200
 MOST_NAME = 60
@@ -17,7 +18,7 @@ LIMIT_PREFIX, TOOL_PREFIX = "safety.limit.", "tool."
 
 
 class QuestionOutcome(StrEnum):
-    """The end of a question."""
+    """Ways in which a question ends."""
 
     ANSWERED = "answered"
     TIMEOUT = "timeout"
@@ -29,7 +30,7 @@ class QuestionOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer that can be given.
+    """A possible answer.
 
     Attributes:
         hotkey: a letter that stands for it.
@@ -40,7 +41,7 @@ class Choice:
     hotkey: str = ""
 
     def cleaned(self) -> Choice:
-        """The same, harmless to print."""
+        """The choice with its texts made safe to print."""
         return Choice(*(one_line(text, MOST_NAME) for text in (self.id, self.label, self.hotkey)))
 
     def __str__(self) -> str:
@@ -55,11 +56,12 @@ def _folded(text: str) -> str:
 
 
 def match(choices: Sequence[Choice], text: str) -> Choice | None:
-    """The choice that a typed answer means: by id, by label or by hotkey, in any case.
+    """The choice meant by a typed answer: by id, label or hotkey, in any case.
 
-    What stands for several choices stands for none.
+    An answer that fits several choices fits none.
     """
     typed = _folded(text)
+    # An id wins over a label, and a label over a hotkey.
     for name in ("id", "label", "hotkey") if typed else ():
         found = [choice for choice in choices if _folded(getattr(choice, name)) == typed]
         if found:
@@ -68,7 +70,7 @@ def match(choices: Sequence[Choice], text: str) -> Choice | None:
 
 
 def expected(choices: Iterable[Choice]) -> str:
-    """The answers that can be given, for people: `yes (y), no (n)`."""
+    """The possible answers, for people: `yes (y), no (n)`."""
     return ", ".join(map(str, choices))
 
 
@@ -77,9 +79,9 @@ class ApprovalRequest:
     """A request for a person's decision.
 
     Attributes:
-        key: whoever asks the same key while it is open shares the question and its answer.
-        kind: what it is about, such as `safety.limit.max_iterations` or `tool.dig`.
-        actor: the assistant that asks, by name.
+        key: requests with the same key share one open question and its answer.
+        kind: subject, such as `safety.limit.max_iterations` or `tool.dig`.
+        actor: name of the assistant that asks.
     """
 
     key: str
@@ -90,7 +92,7 @@ class ApprovalRequest:
     choices: tuple[Choice, ...] = YES_NO
 
     def cleaned(self) -> ApprovalRequest:
-        """The same on one line each, without escape codes, and no longer than people read."""
+        """The request with each text on one line, without escape codes, and of readable length."""
         return replace(
             self,
             prompt=one_line(self.prompt, MOST_SHOWN),
@@ -102,11 +104,11 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a question, with the choice and whose it was.
+    """The outcome of a question.
 
     Attributes:
-        choice: the id of the chosen answer, or "".
-        by: who answered, or "".
+        choice: id of the chosen answer, or "".
+        by: name of the person who answered, or "".
     """
 
     outcome: QuestionOutcome
@@ -115,25 +117,25 @@ class Answer:
 
     @property
     def is_yes(self) -> bool:
-        """True for a yes and nothing else."""
+        """True only for a yes."""
         return self.outcome is QuestionOutcome.ANSWERED and self.choice == "yes"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An open question, as it is stored. Whoever waits for it is not part of it.
+    """An open question as stored. The code that waits for its answer is not part of it.
 
     Attributes:
-        number: what people call it by; no two questions ever have the same.
+        number: the number people refer to it by; never reused.
         people: ids of those who are asked.
         told: those of them who have seen it.
-        asked_at, expires_at: on the assistant's clock; 0: it never expires.
-        kept_until: until when it is kept since a restart took away whoever waited; 0: it did not.
-        for_name: on whose behalf, where the asker does a task of somebody else's, else "".
-        root: number of the script whose controllers may answer; 0: that of the asker.
-        call: the call that is run on a yes; empty where somebody waits for the answer.
-        event: what the asker was at.
-        choice, by: an answer that came before whoever asked was back, else "".
+        asked_at, expires_at: on the assistant's clock; 0 if it never expires.
+        kept_until: end of its grace period after a restart ended the wait; 0 if there was none.
+        for_name: on whose behalf the assistant asks, if it works on a delegated task, else "".
+        root: id of the script whose controllers may answer; 0 for the asking assistant's own.
+        call: the tool call that a yes will run; empty if code waits for the answer.
+        event: the event that the assistant was working on.
+        choice, by: an answer given before the code that waits was back, else "".
     """
 
     asking: ApprovalRequest
@@ -152,69 +154,71 @@ class Question:
 
     @property
     def is_waited_for(self) -> bool:
-        """True where somebody goes on with the answer, instead of a call that is run on a yes."""
+        """True if code waits for the answer, rather than a tool call being run on a yes."""
         return not self.call
 
     @property
     def due(self) -> float:
-        """The last moment at which it can be answered; 0: there is none."""
+        """The last moment at which it can be answered; 0 for none."""
         return min(filter(None, (self.expires_at, self.kept_until)), default=0.0)
 
     @property
     def answer(self) -> str:
-        """The answer and whose it was, in words: `Tom answered yes`; "" without one."""
+        """The answer in words: `Tom answered yes`; "" without one."""
         return f"{self.by} answered {self.choice}" if self.choice else ""
 
     def is_over(self, now: float) -> bool:
-        """True after the last moment at which it can be answered."""
+        """True if it can no longer be answered."""
         return 0 < self.due <= now
 
     def is_put_to(self, person: str) -> bool:
-        """True where this person is asked and has not seen it."""
+        """True if this person is asked and has not seen it."""
         return person in self.people and person not in self.told
 
     def as_stored(self) -> dict[str, Any]:
-        """Plain data, fit for JSON; the request stands among the question's own fields."""
+        """Plain data for JSON, with the fields of the request among the question's own."""
         own = to_stored(self)
         return {**own.pop("asking"), **own}
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, object]) -> Question:
-        """Read back what `as_stored` wrote, perhaps by another version."""
+        """Read what `as_stored` wrote, possibly in another version."""
         asking = from_stored(ApprovalRequest, {"key": "", "kind": "", "prompt": "", **stored})
         return from_stored(cls, {**stored, "asking": asking})
 
     def line(self) -> str:
-        """It as those are told who are asked."""
-        what = f'"{self._words()}"  ' if self._is_of_limit else self._words()
+        """The line shown to those who are asked."""
+        what = (
+            f'"{self._prompt_and_detail()}"  ' if self._is_of_limit else self._prompt_and_detail()
+        )
         verb = "" if self._is_of_limit else "Type: "
         choices = " | ".join(choice.id for choice in self.asking.choices)
-        return f"{self._head()} {what} {verb}assistant answer {self.number} {choices}"
+        return f"{self._intro()} {what} {verb}assistant answer {self.number} {choices}"
 
     def row(self, *, is_stalled: bool = False) -> str:
-        """It as one of several in a list."""
+        """The question as a row of a list."""
         mark = " (stalled: nobody who was asked is here)" if is_stalled else ""
-        who = f"{self._who()} asks{', from a limit' if self._is_of_limit else ''}"
-        return f"{self.number:>4}  {who}: {self._words()}{mark}"
+        who = f"{self._asker()} asks{', from a limit' if self._is_of_limit else ''}"
+        return f"{self.number:>4}  {who}: {self._prompt_and_detail()}{mark}"
 
     @property
     def _is_of_limit(self) -> bool:
         return self.asking.kind.startswith(LIMIT_PREFIX)
 
-    def _who(self) -> str:
+    def _asker(self) -> str:
         return f"{self.asking.actor}, for {self.for_name}," if self.for_name else self.asking.actor
 
-    def _head(self) -> str:
+    def _intro(self) -> str:
         place = f"question {self.number}{', from a limit' if self._is_of_limit else ''}"
-        return f"{self._who()} asks ({place}):"
+        return f"{self._asker()} asks ({place}):"
 
-    def _words(self) -> str:
+    def _prompt_and_detail(self) -> str:
         asking = self.asking
         return f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
 
 
 def next_for(person: str, questions: Iterable[Question]) -> Question | None:
-    """The oldest question that a person was not told of; None while another is before them."""
+    """The oldest question a person has not seen; None while another is open before them."""
     ordered = sorted(questions, key=lambda question: question.number)
     if any(person in question.told for question in ordered):
         return None
