@@ -1,1 +1,1 @@
-"""Character cards and lore packs: what people carry from one program to another."""
+"""Character cards and lore packs: file formats shared with other programs."""

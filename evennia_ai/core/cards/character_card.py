@@ -1,7 +1,7 @@
-"""Character cards, versions 1 to 3, as JSON or in a PNG file: read whole, and given back whole.
+"""Character cards, versions 1 to 3, as JSON or in a PNG file, read and written without loss.
 
-A card is kept as the texts that stood in the file. What nobody changed here goes out as it came
-in, unknown fields and `extensions` too, to the byte.
+A card is stored as the JSON texts of its file. Parts that nobody changed are exported byte for
+byte, unknown fields and `extensions` included.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from evennia_ai.errors import ImportFileError
 
 MOST_BYTES = 8 * 1024 * 1024
 DEEPEST = 60
-# Objects and lists of a card; each takes many times the two letters that it may be written with.
+# Objects and lists in a card; in memory each takes many times the two characters it is written
+# with.
 MOST_PARTS = 100_000
-# As text chunks of a picture call them. The newer one goes first where both are there.
+# Keywords of the PNG text chunks. If both are there, the newer format counts.
 CCV3, CHARA = "ccv3", "chara"
 V2, V3 = "chara_card_v2", "chara_card_v3"
 SPECS = (None, "chara_card_v1", V2, V3)
 _HEAD = ("spec", "spec_version")
-# What a card of version 3 has to have.
-_OF_V3: Mapping[str, Any] = {
+# The fields required by version 3.
+_V3_DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(("name", "description", "personality", "scenario", "first_mes"), ""),
     **dict.fromkeys(("mes_example", "creator_notes", "system_prompt", "creator"), ""),
     **dict.fromkeys(("post_history_instructions", "character_version"), ""),
@@ -39,18 +40,18 @@ _OF_V3: Mapping[str, Any] = {
     "group_only_greetings": [],
     "extensions": {},
 }
-TEXTS = tuple(name for name, default in _OF_V3.items() if default == "")
+TEXTS = tuple(name for name, default in _V3_DEFAULTS.items() if default == "")
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterCard:
-    """A card.
+    """A character card.
 
     Attributes:
-        chara: its JSON text of version 1 or 2, as it stood in the file; "" where none did.
-        ccv3: the same of version 3.
-        picture: the PNG file that it came in, with the texts in it; b"" where it came as JSON.
-        data: the fields as they count: those of version 3 where there is one.
+        chara: JSON text of version 1 or 2 as in the file; "" if it has none.
+        ccv3: JSON text of version 3, likewise.
+        picture: the PNG file it came in, text chunks included; b"" if it came as JSON.
+        data: the effective fields: those of version 3 if there is one.
     """
 
     chara: str = ""
@@ -59,15 +60,16 @@ class CharacterCard:
     data: Mapping[str, Any] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Read the fields.
+        """Parse the fields.
 
         Raises:
-            ImportFileError: something in it is wrong; the text names the field.
+            ImportFileError: a field is invalid; the text names it.
         """
+        # The dataclass is frozen.
         object.__setattr__(self, "data", _fields(_parsed(self.ccv3 or self.chara)))
 
     def text(self, name: str) -> str:
-        """A field that is a text; "" where it is not there."""
+        """A text field; "" if it is missing."""
         return self.data.get(name) or ""
 
     @property
@@ -77,15 +79,16 @@ class CharacterCard:
 
 
 def read_card(raw: bytes) -> CharacterCard:
-    """A card from a file.
+    """Read a card from a file.
 
     Raises:
-        ImportFileError: it is not a card, or is too long; the text says what is wrong and where.
+        ImportFileError: it is not a card, or too large; the text says what is wrong and where.
     """
     if len(raw) > MOST_BYTES:
         raise ImportFileError(f"the file has more than {MOST_BYTES:,} bytes")
     if png.is_png(raw):
         return _read_png(raw)
+    # JSON begins with a brace, or with the first byte of a UTF-8 byte order mark before it.
     if raw.lstrip()[:1] not in (b"{", b"\xef"):
         raise ImportFileError("the file is neither JSON nor a PNG picture, which cards are")
     text = _decoded(raw, "the file")
@@ -124,22 +127,23 @@ def _decoded(raw: bytes, where: str) -> str:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def _refuse(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number")
 
 
-def _number(digits: str) -> float:
+def _finite_float(digits: str) -> float:
     value = float(digits)
-    return value if math.isfinite(value) else _refuse(digits[:20])
+    return value if math.isfinite(value) else _reject_constant(digits[:20])
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    # Counted before it is parsed, which would build all of them first.
+    # Counted before parsing, which would already have built all of them in memory.
     if text.count("{") + text.count("[") > MOST_PARTS:
         raise ImportFileError(f"the card has more than {MOST_PARTS:,} objects and lists")
     try:
-        read = json.loads(text, parse_constant=_refuse, parse_float=_number)
+        read = json.loads(text, parse_constant=_reject_constant, parse_float=_finite_float)
         if is_deep(read, DEEPEST + 1):
+            # As if json itself had given up, so that both are reported alike.
             raise RecursionError
     except RecursionError:
         raise ImportFileError(f"the card is nested more than {DEEPEST} deep") from None
@@ -151,18 +155,17 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _fields(card: Mapping[str, object]) -> Mapping[str, Any]:
-    """The fields of a card, those that are used here being what they have to be."""
     spec = card.get("spec")
     if spec not in SPECS:
-        raise ImportFileError(f"spec is {_shown(spec)}; it must be {V2} or {V3}, or be left out")
+        raise ImportFileError(f"spec is {_excerpt(spec)}; it must be {V2} or {V3}, or be left out")
     is_nested = _is_nested(card)
     data = card.get("data") if is_nested else card
     if not isinstance(data, dict):
-        raise ImportFileError(f"data is {_shown(data)}; it must be an object in braces")
+        raise ImportFileError(f"data is {_excerpt(data)}; it must be an object in braces")
     where = "data." if is_nested else ""
     for name in TEXTS:
         if not isinstance(data.get(name) or "", str):
-            raise ImportFileError(f"{where}{name} is {_shown(data[name])}; it must be text")
+            raise ImportFileError(f"{where}{name} is {_excerpt(data[name])}; it must be text")
     if not (data.get("name") or "").strip():
         raise ImportFileError(f"{where}name is missing; a card has a name")
     _check_book(data.get("character_book"), f"{where}character_book")
@@ -170,7 +173,7 @@ def _fields(card: Mapping[str, object]) -> Mapping[str, Any]:
 
 
 def _is_nested(card: Mapping[str, object]) -> bool:
-    """True where the fields stand in `data`, as they do since the second version."""
+    """True if the fields are in `data`, as they are since version 2."""
     return card.get("spec") in (V2, V3)
 
 
@@ -178,71 +181,71 @@ def _check_book(book: object, where: str) -> None:
     if book is None:
         return
     if not isinstance(book, dict):
-        raise ImportFileError(f"{where} is {_shown(book)}; it must be an object in braces")
+        raise ImportFileError(f"{where} is {_excerpt(book)}; it must be an object in braces")
     entries = book.get("entries") or []
     if not isinstance(entries, list):
-        raise ImportFileError(f"{where}.entries is {_shown(entries)}; it must be a list")
+        raise ImportFileError(f"{where}.entries is {_excerpt(entries)}; it must be a list")
     for number, entry in enumerate(entries):
         _check_entry(entry, f"{where}.entries[{number}]")
 
 
 def _check_entry(entry: object, where: str) -> None:
     if not isinstance(entry, dict):
-        raise ImportFileError(f"{where} is {_shown(entry)}; it must be an object in braces")
+        raise ImportFileError(f"{where} is {_excerpt(entry)}; it must be an object in braces")
     if not isinstance(content := entry.get("content") or "", str):
-        raise ImportFileError(f"{where}.content is {_shown(content)}; it must be text")
+        raise ImportFileError(f"{where}.content is {_excerpt(content)}; it must be text")
     for name in ("keys", "secondary_keys"):
         keys = entry.get(name) or []
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            raise ImportFileError(f"{where}.{name} is {_shown(keys)}; it must be a list of texts")
+            raise ImportFileError(f"{where}.{name} is {_excerpt(keys)}; it must be a list of texts")
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     return one_line(json.dumps(value, default=str), 80)
 
 
 # ---- writing -----------------------------------------------------------------------------------
 
 
-def _written(card: Mapping[str, object]) -> str:
+def _to_json(card: Mapping[str, object]) -> str:
     text = json.dumps(card, ensure_ascii=False)
-    # Half a character can only be written as an escape.
+    # A lone surrogate cannot be encoded; with ASCII escapes it can be written.
     return text if sendable(text) == text else json.dumps(card)
 
 
 def changed(card: CharacterCard, **fields: Any) -> CharacterCard:
-    """A card with other values for some fields, in each version that it has; the rest as it was."""
-    put = partial(_put, fields=fields)
+    """The card with some fields replaced, in each version it has; all else stays the same."""
+    put = partial(_with_fields, fields=fields)
     chara, ccv3 = (put(text) if text else "" for text in (card.chara, card.ccv3))
     return CharacterCard(chara, ccv3, card.picture)
 
 
-def _put(text: str, fields: Mapping[str, object]) -> str:
+def _with_fields(text: str, fields: Mapping[str, object]) -> str:
     card = _parsed(text)
     if _is_nested(card):
         card["data"].update(fields)
-        # Some programs write the first version's fields once more beside `data`.
+        # Some programs repeat the fields of version 1 beside `data`; keep them in step.
         card.update({name: value for name, value in fields.items() if name in card})
     else:
         card.update(fields)
-    return _written(card)
+    return _to_json(card)
 
 
 def new_card(**fields: Any) -> CharacterCard:
     """A card of version 3 with these fields."""
-    data = {**_OF_V3, **fields}
-    return CharacterCard(ccv3=_written({"spec": V3, "spec_version": "3.0", "data": data}))
+    data = {**_V3_DEFAULTS, **fields}
+    return CharacterCard(ccv3=_to_json({"spec": V3, "spec_version": "3.0", "data": data}))
 
 
 def as_json(card: CharacterCard) -> bytes:
-    """A card as a JSON file: the newest version that it has."""
+    """The card as a JSON file, in its newest version."""
     return (card.ccv3 or card.chara).encode()
 
 
 def as_png(card: CharacterCard) -> bytes:
-    """A card in a PNG file, in both versions; one that it does not have is made of the other.
+    """The card as a PNG file in both versions, the missing one converted from the other.
 
-    The one that is made is left out where there is no room for it, as nobody could read the file.
+    If the file would become too large to be read back, the converted version is left out.
     """
     both = {CHARA: card.chara or _as_v2(card), CCV3: card.ccv3 or _as_v3(card)}
     whole = _picture_with(card, both)
@@ -260,12 +263,12 @@ def _picture_with(card: CharacterCard, texts: Mapping[str, str]) -> bytes:
 
 
 def _as_v2(card: CharacterCard) -> str:
-    return _written({**_parsed(card.ccv3), "spec": V2, "spec_version": "2.0"})
+    return _to_json({**_parsed(card.ccv3), "spec": V2, "spec_version": "2.0"})
 
 
 def _as_v3(card: CharacterCard) -> str:
     whole = _parsed(card.chara)
     beside = whole if _is_nested(whole) else {}
     own = {name: value for name, value in card.data.items() if name not in _HEAD or beside}
-    data = {**_OF_V3, **own}
-    return _written({**beside, "spec": V3, "spec_version": "3.0", "data": data})
+    data = {**_V3_DEFAULTS, **own}
+    return _to_json({**beside, "spec": V3, "spec_version": "3.0", "data": data})

@@ -1,4 +1,4 @@
-"""Lore packs: a game's lore in a file, judged whole before anything of it is stored."""
+"""Lore packs: a game's lore in a file, validated as a whole before any of it is stored."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from evennia_ai.core.settings.model import (
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.errors import ConfigurationError, ImportFileError
 
+# Bytes.
 LONGEST_PACK = 1024 * 1024
 LONGEST_TEXT, LONGEST_KEYWORD, MOST_KEYWORDS, MOST_CONDITIONS = 1_000, 40, 20, 10
 MOST_ENTRIES = 5_000
+# Problems that are listed in an error; the rest are counted.
 MOST_TOLD_PROBLEMS = 10
 PACK_NAME = r"^[a-z0-9][a-z0-9-]{0,39}$"
 ID = r"^[^\s\x00-\x1f]{1,64}$"
@@ -36,12 +38,12 @@ _EXAMPLE = (
 )
 
 
-def _noted(note: str, **bounds: Any) -> Any:
+def _field_with_note(note: str, **bounds: Any) -> Any:
     return Field(**bounds, json_schema_extra={"note": note})
 
 
 def _cleaned(text: object) -> object:
-    """A text on one line as it is stored, so that what is judged is what is told."""
+    """A text as it is stored, on one line, so that validation sees the same text as the model."""
     return " ".join(strip_control(text).split()) if isinstance(text, str) else text
 
 
@@ -49,16 +51,16 @@ _Cleaned = Annotated[Text, BeforeValidator(_cleaned)]
 _Keyword = Annotated[_Cleaned, Field(pattern=r"\w", max_length=LONGEST_KEYWORD)]
 _Keywords = Annotated[
     tuple[_Keyword, ...],
-    _noted(
+    _field_with_note(
         f"at most {MOST_KEYWORDS}, each with a word in it, of up to {LONGEST_KEYWORD} characters",
         max_length=MOST_KEYWORDS,
     ),
 ]
-_Named = Annotated[Text, _noted("of up to 100 characters", max_length=100)]
+_Named = Annotated[Text, _field_with_note("of up to 100 characters", max_length=100)]
 
 
 class PackCondition(SettingsGroup):
-    """A condition as a pack writes it: of `tag`, `attribute` and `quest` one is there."""
+    """A condition in a pack: exactly one of `tag`, `attribute` and `quest` is set."""
 
     of: Whose = setting("person", "whose: `person`, `room` or `assistant`")
     tag: _Named = setting("", "a tag that is there")
@@ -71,8 +73,8 @@ class PackCondition(SettingsGroup):
     state: _Named = setting("", "the state of the quest")
 
     @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        """Refuse what is none of the three, or several."""
+    def _check_one_kind(self) -> Self:
+        """Require exactly one of the three kinds."""
         if sum(map(bool, (self.tag, self.attribute, self.quest))) != 1:
             raise ValueError("a condition with one of tag, attribute and quest")
         if self.quest and not self.state:
@@ -83,20 +85,21 @@ class PackCondition(SettingsGroup):
 
     @classmethod
     def read(cls, raw: object, place: str) -> LoreCondition:
-        """A condition, from plain data.
+        """Parse a condition from plain data.
 
         Raises:
-            ConfigurationError: something in it is wrong; the text begins with `place`.
+            ConfigurationError: a value is invalid; the text begins with `place`.
         """
         return LoreCondition(**cls._read(raw, place).model_dump())
 
 
 class PackEntry(SettingsGroup):
-    """A piece of lore as a pack writes it."""
+    """An entry of a lore pack."""
 
-    id: Annotated[Text, _noted("without blanks, of 1 to 64 characters", pattern=ID)] = ""
+    id: Annotated[Text, _field_with_note("without blanks, of 1 to 64 characters", pattern=ID)] = ""
     text: Annotated[
-        _Cleaned, _noted("of 1 to 1,000 characters", pattern=r"\S", max_length=LONGEST_TEXT)
+        _Cleaned,
+        _field_with_note("of 1 to 1,000 characters", pattern=r"\S", max_length=LONGEST_TEXT),
     ] = ""
     keywords: _Keywords = setting((), "it is told where one of these is said")
     audience: Annotated[Text, Field(max_length=80)] = setting(
@@ -113,8 +116,8 @@ class PackEntry(SettingsGroup):
     )
 
     @model_validator(mode="after")
-    def _is_found(self) -> Self:
-        """Refuse what says nothing, and what no word would ever find."""
+    def _check_reachable(self) -> Self:
+        """Reject entries without text, and entries that no word could ever trigger."""
         if not self.id:
             raise MismatchError("id", "", "text by which the pack knows it")
         if not self.text:
@@ -127,10 +130,10 @@ class PackEntry(SettingsGroup):
 
     @classmethod
     def read(cls, raw: object, place: str) -> Self:
-        """An entry, from plain data.
+        """Parse an entry from plain data.
 
         Raises:
-            ConfigurationError: something in it is wrong; the text begins with `place`.
+            ConfigurationError: a value is invalid; the text begins with `place`.
         """
         return cls._read(raw, place)
 
@@ -152,17 +155,17 @@ class PackedLore:
 
 @dataclass(frozen=True, slots=True)
 class LorePack:
-    """A pack: its name, and its entries."""
+    """A lore pack."""
 
     name: str
     entries: tuple[PackedLore, ...]
 
 
 def read_pack(given: object) -> LorePack:
-    """A pack from plain data.
+    """Parse a pack from plain data.
 
     Raises:
-        ImportFileError: something in it is wrong; the text names each entry that is, and the field.
+        ImportFileError: a value is invalid; the text lists each invalid entry with its field.
     """
     if not isinstance(given, Mapping) or set(given) != _HEAD:
         raise ImportFileError(f"a pack has `pack` and `entries`, and no more, like {_EXAMPLE}")
@@ -175,6 +178,7 @@ def read_pack(given: object) -> LorePack:
     for number, raw in enumerate(raws, 1):
         try:
             found.append(_read_entry(pack, raw, _place(number, raw)))
+        # Collected, so that an author reads all problems at once.
         except ConfigurationError as error:
             problems.append(str(error))
     ids = Counter(lore.terms.entry for lore in found)
@@ -187,11 +191,12 @@ def read_pack(given: object) -> LorePack:
 
 
 def check_name(name: object) -> str:
-    """The name of a pack, if it is one.
+    """Validate the name of a pack.
 
     Raises:
-        ImportFileError: it is none.
+        ImportFileError: it is invalid.
     """
+    # `$` would also match before a final newline.
     if isinstance(name, str) and re.match(PACK_NAME, name) and "\n" not in name:
         return name
     told = "of 1 to 40 of a-z, 0-9 and -"
@@ -228,12 +233,13 @@ def _listed(problems: Sequence[str]) -> str:
 
 
 def key_of(pack: str, entry: str) -> str:
-    """The key under which an entry is stored: the same whenever the pack comes again."""
+    """The key of an entry in the store; the same each time the pack is imported."""
     return sha256(f"{pack}\n{entry}".encode()).hexdigest()[:32]
 
 
 def written(lore: PackedLore) -> dict[str, Any]:
-    """An entry as a pack writes it, without what would be so anyway."""
+    """An entry in the form of a pack, without default values."""
+    # model_construct skips validation: what is stored was validated when it came in.
     entry = PackEntry.model_construct(
         id=lore.terms.entry,
         text=lore.text,
@@ -245,10 +251,10 @@ def written(lore: PackedLore) -> dict[str, Any]:
         constant=lore.terms.is_constant,
         order=lore.terms.order,
         depth=lore.terms.depth,
-        when=tuple(map(_written, lore.terms.when)),
+        when=tuple(map(_condition_dict, lore.terms.when)),
     )
     return entry.model_dump(mode="json", exclude_defaults=True)
 
 
-def _written(condition: LoreCondition) -> dict[str, Any]:
+def _condition_dict(condition: LoreCondition) -> dict[str, Any]:
     return PackCondition(**asdict(condition)).model_dump(exclude_defaults=True)

@@ -1,7 +1,7 @@
-"""PNG files as chunks, and the texts in them: read within bounds, written without loss.
+"""PNG files as chunks, and their text chunks, read within bounds and written without loss.
 
-A picture is never decoded. Whatever a file claims of its lengths, no more is held than a few times
-what it has, and of a compressed text no more than `LONGEST_PACKED`.
+Pictures are never decoded. Whatever lengths a file claims, memory is bounded by a few times its
+size, and a compressed text by LONGEST_PACKED.
 """
 
 from __future__ import annotations
@@ -14,35 +14,37 @@ from typing import NamedTuple
 from evennia_ai.errors import ImportFileError
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Bytes.
 LONGEST_TEXT = 4 * 1024 * 1024
-# The same in base64, as which a card stands in a picture.
+# The same in base64, which is how a card is stored in a picture.
 LONGEST_PACKED = LONGEST_TEXT * 4 // 3 + 4
+# The limit of the PNG specification.
 LONGEST_KEYWORD = 79
-# A picture is written in a few hundred; a million empty ones would take twenty times their file.
+# Pictures have a few hundred chunks; a million empty ones would take 20 times the file's size.
 MOST_CHUNKS = 20_000
-# A length, a kind and a checksum stand around what a chunk holds.
-_AROUND = 12
+# Bytes around a chunk's data: length, type and checksum of four bytes each.
+_CHUNK_OVERHEAD = 12
 _WIDTH, _HEIGHT = 400, 600
 _TEXTS = (b"tEXt", b"zTXt", b"iTXt")
 
 
 class Chunk(NamedTuple):
-    """A part of a PNG file: its kind, four letters, and what it holds."""
+    """A chunk of a PNG file: its type, four letters, and its data."""
 
     kind: bytes
     data: bytes
 
 
 def is_png(raw: bytes) -> bool:
-    """True for what begins as a PNG file does."""
+    """True if the bytes begin like a PNG file."""
     return raw.startswith(SIGNATURE)
 
 
 def read_chunks(raw: bytes) -> list[Chunk]:
-    """All chunks of a PNG file, from IHDR to IEND; what follows those is left out.
+    """All chunks of a PNG file from IHDR to IEND; anything behind is ignored.
 
     Raises:
-        ImportFileError: it is not a PNG file, or damaged; the text says where.
+        ImportFileError: it is not a PNG file, or it is damaged; the text says where.
     """
     if not is_png(raw):
         raise ImportFileError("the file does not begin as a PNG file does")
@@ -51,37 +53,39 @@ def read_chunks(raw: bytes) -> list[Chunk]:
     while not found or found[-1].kind != b"IEND":
         chunk = _chunk_at(raw, place)
         if not found and chunk.kind != b"IHDR":
-            raise ImportFileError(f"the PNG file begins with {_shown(chunk.kind)}, not with IHDR")
+            raise ImportFileError(
+                f"the PNG file begins with {_kind_text(chunk.kind)}, not with IHDR"
+            )
         if len(found) >= MOST_CHUNKS:
             raise ImportFileError(f"the PNG file has more than {MOST_CHUNKS:,} chunks")
         found.append(chunk)
-        place += len(chunk.data) + _AROUND
+        place += len(chunk.data) + _CHUNK_OVERHEAD
     return found
 
 
 def _chunk_at(raw: bytes, place: int) -> Chunk:
-    if len(raw) - place < _AROUND:
+    if len(raw) - place < _CHUNK_OVERHEAD:
         raise ImportFileError(f"the PNG file is cut off at byte {place}: it has no IEND")
     length, kind = struct.unpack_from(">I4s", raw, place)
-    if length > len(raw) - place - _AROUND:
+    if length > len(raw) - place - _CHUNK_OVERHEAD:
         raise ImportFileError(
-            f"the PNG file is cut off: {_shown(kind)} at byte {place} claims {length:,} bytes"
+            f"the PNG file is cut off: {_kind_text(kind)} at byte {place} claims {length:,} bytes"
         )
     end = place + 8 + length
     (checksum,) = struct.unpack_from(">I", raw, end)
     if zlib.crc32(raw[place + 4 : end]) != checksum:
         raise ImportFileError(
-            f"the PNG file is damaged: {_shown(kind)} at byte {place} has another checksum"
+            f"the PNG file is damaged: {_kind_text(kind)} at byte {place} has another checksum"
         )
     return Chunk(kind, raw[place + 8 : end])
 
 
-def _shown(kind: bytes) -> str:
+def _kind_text(kind: bytes) -> str:
     return repr(kind)[1:]
 
 
 def write_chunks(chunks: Iterable[Chunk]) -> bytes:
-    """A PNG file of these chunks."""
+    """Build a PNG file from chunks."""
     parts = [SIGNATURE]
     for kind, data in chunks:
         parts += [struct.pack(">I", len(data)), kind, data]
@@ -90,7 +94,7 @@ def write_chunks(chunks: Iterable[Chunk]) -> bytes:
 
 
 def keyword_of(chunk: Chunk) -> str:
-    """The keyword of a text, in lower case; "" for any other chunk."""
+    """The keyword of a text chunk in lower case; "" for any other chunk."""
     if chunk.kind not in _TEXTS:
         return ""
     keyword = chunk.data[: LONGEST_KEYWORD + 1].partition(b"\0")[0]
@@ -98,7 +102,7 @@ def keyword_of(chunk: Chunk) -> str:
 
 
 def text_of(chunk: Chunk) -> bytes:
-    """The text that follows a keyword, decompressed where it is compressed.
+    """The text of a chunk after its keyword, decompressed if necessary.
 
     Raises:
         ImportFileError: it is damaged, or longer than any card.
@@ -108,11 +112,12 @@ def text_of(chunk: Chunk) -> bytes:
     if chunk.kind == b"tEXt":
         return _bounded(rest, name)
     if chunk.kind == b"zTXt":
-        return _inflated(rest[1:], name)
+        return _decompressed(rest[1:], name)
+    # iTXt: compression flag and method, then language and translated keyword, each ended by a zero.
     flag, rest = rest[:1], rest[2:]
     for _ in ("language", "translated keyword"):
         rest = rest.partition(b"\0")[2]
-    return _inflated(rest, name) if flag == b"\1" else _bounded(rest, name)
+    return _decompressed(rest, name) if flag == b"\1" else _bounded(rest, name)
 
 
 def _bounded(text: bytes, name: str) -> bytes:
@@ -121,10 +126,11 @@ def _bounded(text: bytes, name: str) -> bytes:
     return text
 
 
-def _inflated(packed: bytes, name: str) -> bytes:
+def _decompressed(packed: bytes, name: str) -> bytes:
     inflater = zlib.decompressobj()
     try:
-        # A byte more than may be shows that it is too long, without unpacking the rest.
+        # One byte more than allowed reveals a text that is too long, without decompressing all of
+        # it.
         text = inflater.decompress(packed, LONGEST_PACKED + 1)
     except zlib.error as error:
         raise ImportFileError(f"{name} cannot be decompressed: {error}") from None
@@ -134,7 +140,7 @@ def _inflated(packed: bytes, name: str) -> bytes:
 
 
 def with_texts(chunks: Sequence[Chunk], texts: Iterable[tuple[str, bytes]]) -> list[Chunk]:
-    """The chunks of a picture with these texts before its end, in place of any so called."""
+    """The chunks of a picture with texts before IEND, in place of those with the same keywords."""
     made = [Chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in texts]
     called = {keyword_of(chunk) for chunk in made}
     kept = [chunk for chunk in chunks if keyword_of(chunk) not in called]
@@ -142,7 +148,8 @@ def with_texts(chunks: Sequence[Chunk], texts: Iterable[tuple[str, bytes]]) -> l
 
 
 def plain_picture() -> list[Chunk]:
-    """A white picture, for a card that came without one."""
+    """A white picture, for a card without one."""
+    # One bit per pixel; each line begins with the byte of its filter type.
     line = b"\0" + b"\xff" * (_WIDTH // 8)
     header = struct.pack(">2I5B", _WIDTH, _HEIGHT, 1, 0, 0, 0, 0)
     pixels = zlib.compress(line * _HEIGHT, 9)
