@@ -1,1 +1,1 @@
-"""Settings: each is one line of a pydantic model, with default, bounds and help."""
+"""Settings as pydantic models: each has its type, default, bounds and help on one line."""

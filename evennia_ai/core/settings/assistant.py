@@ -1,4 +1,4 @@
-"""The settings of an assistant: type, default, bounds and help of each on one line."""
+"""Settings of an assistant: type, default, bounds and help of each on one line."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ A_DAY_SECONDS = 86_400
 Names = tuple[Line, ...]
 Guidelines = Annotated[tuple[Line, ...], AfterValidator(checked)]
 Pair = Annotated[tuple[Line, ...], Field(min_length=2, max_length=2)]
-# The keys of JSON are texts.
+# In JSON these keys are text; at run time they are integers.
 Id = Annotated[int, WithJsonSchema({"type": "string", "pattern": r"^\d+$"})]
 
 
 class Component(SettingsGroup):
-    """A block of a prompt, as a game or an assistant adds it."""
+    """A block of a prompt, added by a game or an assistant."""
 
     key: Text = setting("", "its name, one word.")
     content: Text = setting("", "what it says, with placeholders.")
@@ -56,7 +56,7 @@ class Component(SettingsGroup):
 
 
 class AssistantSettings(SettingsGroup):
-    """All that people set of one assistant. A mapping is judged by whoever reads it."""
+    """All settings of one assistant. The contents of mappings are validated where they are read."""
 
     assistant_key: Text = Field(
         default="", description="its name", json_schema_extra={"readOnly": True}
@@ -145,7 +145,7 @@ class AssistantSettings(SettingsGroup):
         "permissions or lock strings; people who have one need not address it (rule 5)",
         example="['Builder', 'perm(Admin) or id(5)']",
     )
-    # A mode alone is short for a mapping of it.
+    # A mode alone is short for {"mode": ...}.
     channel_configs: dict[str, ChannelConfig] = setting(
         {},
         "channel name: trigger, context or ignore, or a mapping of mode and trust (rule 6)",
@@ -253,16 +253,17 @@ class AssistantSettings(SettingsGroup):
     max_log_entries: Whole = setting(50, "tool calls kept in `execution_log`", ge=1, le=1000)
 
 
+# Built once at import: settings commands and the API look schemas up by name.
 SCHEMAS = known_keys(schema_of(AssistantSettings))
 
 
 def check_setting(name: str, value: object) -> None:
-    """Refuse a plain value that a setting does not take.
+    """Reject a plain value that a setting does not accept.
 
-    What a mapping holds is for those to judge that read it: they know what the game sets beside it.
+    The contents of a mapping are validated where it is read, together with the game's settings.
 
     Raises:
-        ConfigurationError: it is something else.
+        ConfigurationError: the value does not fit.
     """
     schema = SCHEMAS[name]
     if kind_of(schema) != "object":
@@ -272,7 +273,7 @@ def check_setting(name: str, value: object) -> None:
         raise ConfigurationError(f"{name} is {shown}; it must be {wanted(schema)}")
 
 
-# The settings that are stored as one mapping each, and the model of it.
+# Settings that are stored as one mapping each, with their models.
 GROUPS: Mapping[str, type[SettingsGroup]] = {
     name: type(line.default)
     for name, line in AssistantSettings.model_fields.items()

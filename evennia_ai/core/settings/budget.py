@@ -1,7 +1,7 @@
-"""Caps on tokens, money and calls, as they are set: strictly, and with one meaning of 0.
+"""Caps on tokens, money and calls, validated strictly; 0 always means no limit.
 
 Each scope (all games that share a ledger, the game, every assistant, every player, the test bench)
-has caps of its own, over four spans of time.
+has its own caps, over four spans of time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evennia_ai.core.settings.model import LenientGroup, Limit, LimitAmount, Par
 
 
 class Scope(StrEnum):
-    """The groups of calls that are counted together."""
+    """Groups of calls that are counted together."""
 
     ALL_GAMES = "all_games"
     GAME = "game"
@@ -29,7 +29,7 @@ class Scope(StrEnum):
 
 
 class BudgetSpan(StrEnum):
-    """Over what time."""
+    """Spans of time over which calls are counted."""
 
     EVER = "ever"
     MONTH = "month"
@@ -38,7 +38,7 @@ class BudgetSpan(StrEnum):
 
 
 class Measure(StrEnum):
-    """The things that are counted."""
+    """Quantities that are counted."""
 
     TOKENS = "tokens"
     COST = "cost"
@@ -47,7 +47,7 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """One cap that can be set for each scope."""
+    """A cap that can be set for each scope."""
 
     kind: LimitKind
     measure: Measure
@@ -67,7 +67,7 @@ CAPS: Mapping[str, Cap] = MappingProxyType(
 
 
 class Caps(LenientGroup):
-    """The caps of one scope; 0: no limit."""
+    """The caps of one scope; 0 for no limit."""
 
     tokens_total: Limit = setting(0, "tokens of prompts and answers together, for ever.")
     tokens_per_day: Limit = setting(0, "the same in one day of UTC.")
@@ -78,7 +78,7 @@ class Caps(LenientGroup):
 
 
 class OwnCaps(LenientGroup):
-    """The caps that one assistant may set: those of the game are not its to set."""
+    """The caps that one assistant may set; the game's own are not among them."""
 
     NAME: ClassVar[str] = "budget_config"
 
@@ -117,12 +117,12 @@ class BudgetConfig(LenientGroup):
 
     @cached_property
     def cost_cap(self) -> str:
-        """The path of a cap on money that is set for what assistants do, or ""."""
+        """The path of a cap on money that applies to assistants, or ""."""
         return self._cost_cap(Scope.ALL_GAMES, Scope.GAME, Scope.ASSISTANT, Scope.PLAYER)
 
     @cached_property
     def cost_cap_on_bench(self) -> str:
-        """The same for what is tried on the test bench."""
+        """The path of a cap on money that applies to the test bench, or ""."""
         return self._cost_cap(Scope.BENCH, Scope.ALL_GAMES, Scope.GAME)
 
     def _cost_cap(self, *scopes: Scope) -> str:
@@ -136,13 +136,13 @@ class BudgetConfig(LenientGroup):
 
     @classmethod
     def from_layers(cls, game: object, own: object) -> Self:
-        """The caps that hold for one assistant, as the game and the assistant set them.
+        """The caps in force for one assistant, from the game's settings and its own.
 
-        Its own take the place of the defaults, but what the game sets they can only make tighter;
-        the caps of the whole game are not its to set.
+        Its own caps replace defaults, but can only tighten what the game set; the caps of the whole
+        game are not its to set.
 
         Raises:
-            ConfigurationError: something in them is wrong; the text names the path.
+            ConfigurationError: a value is invalid; the text names its path.
         """
         given = cls.from_stored(game, cls.GAME_NAME)
         theirs = given.model_dump(exclude_unset=True)
@@ -161,7 +161,7 @@ _DEFAULT = BudgetConfig()
 
 
 def _tightened(default: Caps, game: Mapping[str, float], own: Mapping[str, float]) -> Caps:
-    """The default, with what the game sets, and of what is set beside it only what is tighter."""
+    """The default with the game's caps, and those of the assistant where they are tighter."""
     tighter = {
         # 0 is no limit, and so the loosest.
         name: min(value, game.get(name, value), key=lambda cap: cap or math.inf)

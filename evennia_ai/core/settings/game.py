@@ -1,7 +1,7 @@
-"""Everything that can be set: what a game sets, and what one assistant keeps.
+"""All settings: those of the game, and the attributes of one assistant.
 
-Defaults are read, not written: an assistant stores only what somebody gave it. The documents'
-tables are made from these.
+An assistant stores only what was set for it, and everything else follows the defaults. The tables
+in the documentation are generated from here.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from evennia_ai.core.settings.model import SettingsGroup
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing that can be set.
+    """A setting.
 
     Attributes:
-        default: what holds while nobody sets it.
-        text: what it does, with its unit, for people.
-        is_state: the assistant writes it itself; people only read it.
+        default: value while it is not set.
+        text: help for people, with the unit.
+        is_state: whether the assistant writes it itself and people only read it.
     """
 
     default: Any
@@ -29,7 +29,7 @@ class Setting:
 
 
 def _as_stored(default: object) -> Any:
-    """A default as an attribute would hold it: of a group nothing is set."""
+    """A default as an attribute would store it: for a group an empty mapping."""
     return default.model_dump(exclude_unset=True) if isinstance(default, SettingsGroup) else default
 
 
@@ -177,7 +177,7 @@ GAME_SETTINGS = {
     ),
 }
 
-# What an assistant may do to the game itself, beside what its own rights are: an owner's to give.
+# Powers over the game beyond the assistant's own rights, which only an owner may grant.
 POWERS = ("command_allowlist", "attribute_allowlist", "private_words")
 
 _STATE: dict[str, tuple[Any, str]] = {
@@ -220,15 +220,15 @@ ATTRIBUTES = {
     name: Setting(_as_stored(line.default), line.description or "")
     for name, line in AssistantSettings.model_fields.items()
 } | {name: Setting(default, text, is_state=True) for name, (default, text) in _STATE.items()}
-# What an assistant writes itself.
+# Attributes that an assistant writes itself.
 STATE = frozenset(name for name, setting in ATTRIBUTES.items() if setting.is_state)
 
 
 def default_at(path: str) -> Any:
-    """The default of a setting, or of a key of a group.
+    """The default of a setting, or of a key in a group.
 
     Args:
-        path: such as "max_agent_hops" or "safety_config.loop.max_own_turns".
+        path: for example "max_agent_hops" or "safety_config.loop.max_own_turns".
 
     Raises:
         LookupError: there is no such setting.

@@ -1,4 +1,4 @@
-"""The settings of memory and of sleep: what is kept, what of it is told, and the nights."""
+"""Settings of memory and sleep: what is stored, what is recalled, and the nights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Weight = Annotated[Number, Field(ge=0, le=100)]
 
 
 class MemoryConfig(SettingsGroup):
-    """Limits and weights of memory. Units in names."""
+    """Limits and weights of memory."""
 
     NAME: ClassVar[str] = "memory_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_MEMORY_CONFIG"
@@ -94,7 +94,7 @@ class MemoryConfig(SettingsGroup):
 
 
 class SleepSchedule(SettingsGroup):
-    """The nights of an assistant. Units in names."""
+    """The nights of an assistant."""
 
     NAME: ClassVar[str] = "sleep_schedule"
 

@@ -1,8 +1,8 @@
-"""Settings as models: a group is a class, and a setting one line of it.
+"""Base classes of settings: a group is a pydantic model, and each setting one line of it.
 
-The line has its type, default, bounds and help; the unit is in its name. What reads a group, what
-asks for one of its settings and what documents it are all made from that line. What is set is read
-strictly: what makes no sense is an error, and never a guess.
+The line holds type, default, bounds and help; its name holds the unit. Validation, commands, the
+API and the documentation are all derived from it. Values are read strictly: an invalid one is an
+error, never a guess.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ConfigurationError
 
 LARGEST = sys.float_info.max
+# Settings that read_once remembers.
 LONGEST_SHOWN = 120
 MOST_KNOWN = 512
 T = TypeVar("T")
-_UNKNOWN = ("extra_forbidden", "invalid_key")
+# Types of pydantic's errors for a key that does not exist.
+_UNKNOWN_KEY = ("extra_forbidden", "invalid_key")
 
 
-# Nothing is read as another kind: a text is not a number, and neither is yes.
+# Strict types: "5" is not a number, and neither is True.
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Count = Annotated[Whole, Field(ge=0)]
@@ -52,28 +54,28 @@ LimitAmount = Annotated[Amount, Field(json_schema_extra=NO_LIMIT)]
 def setting(
     default: object, text: str, *, note: str = "", example: str = "", **bounds: float
 ) -> Any:
-    """One setting of a group.
+    """Declare a setting of a group.
 
     Args:
         text: its help, one line.
-        note: stands in errors after what is wanted, such as the meaning of 0.
-        example: a right value, as people write it.
-        bounds: `ge`, `gt`, `le` or `lt`, as pydantic calls them.
+        note: added to errors after what is wanted, such as the meaning of 0.
+        example: a valid value, as people write it.
+        bounds: `ge`, `gt`, `le` or `lt`, as in pydantic.
     """
     extra: dict[str, Any] = {"note": note} if note else {}
     if example:
         extra["examples"] = [example]
-    # What is not given is not passed: also None would take the place of what the type says.
+    # Only what is given is passed on: an explicit None would override what the type says.
     more: dict[str, Any] = {**bounds, "json_schema_extra": extra} if extra else {**bounds}
     return Field(default, description=text, **more)
 
 
 class MismatchError(ValueError):
-    """A setting that does not fit the others of its group.
+    """A setting that does not fit others of its group.
 
     Attributes:
-        name, value: the setting, and what it is.
-        wanted: what would be right, as what follows "it must be".
+        name, value: the setting and its value.
+        wanted: what would be valid, to follow "it must be".
     """
 
     def __init__(self, name: str, value: object, wanted: str) -> None:
@@ -81,33 +83,34 @@ class MismatchError(ValueError):
         super().__init__(name, value, wanted)
 
 
-_KNOWN: dict[tuple[type[Any], str, str], Any] = {}
+_READ_CACHE: dict[tuple[type[Any], str, str], Any] = {}
 
 
 def read_once(kind: type[Any], read: Callable[..., T], *given: object) -> T:
-    """Settings as read; those that did not change since are not read again for each turn.
+    """Settings as parsed, from a cache while their values are unchanged.
 
-    Nothing of what comes of it can be changed, so that all may share it.
+    Results are immutable, so that all callers may share them.
 
     Args:
-        kind: with `read` and what is given, what it is known by.
+        kind: part of the cache key, with `read` and the given values.
     """
-    # By repr, since stored mappings and lists are no keys of a dict.
+    # The repr is the key, because stored mappings and lists are not hashable.
     key = kind, read.__name__, repr(given)
-    if key not in _KNOWN:
-        if len(_KNOWN) >= MOST_KNOWN:
-            # All at once: it is seldom full, and what holds now is soon read again.
-            _KNOWN.clear()
-        _KNOWN[key] = read(*given)
-    return _KNOWN[key]  # type: ignore[no-any-return]
+    if key not in _READ_CACHE:
+        if len(_READ_CACHE) >= MOST_KNOWN:
+            # Cleared as a whole: it is rarely full, and settings in use are soon read again.
+            _READ_CACHE.clear()
+        _READ_CACHE[key] = read(*given)
+    return _READ_CACHE[key]  # type: ignore[no-any-return]
 
 
 class SettingsGroup(BaseModel):
-    """Settings that are stored together, as one mapping.
+    """Settings that are stored together as one mapping.
 
     Attributes:
         NAME: the setting that holds the mapping; "" for a group within another.
-        GAME_NAME: the game's setting of the same keys, over which an assistant's own go; "": none.
+        GAME_NAME: the game's setting with the same keys, which an assistant's own values override;
+            "" if there is none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
@@ -116,10 +119,10 @@ class SettingsGroup(BaseModel):
 
     @classmethod
     def from_stored(cls, stored: object, path: str = "") -> Self:
-        """The group as a mapping sets it, with defaults for the rest.
+        """The group from a stored mapping, with defaults for missing keys.
 
         Args:
-            path: its name in errors; "": NAME.
+            path: its name in errors; "" for NAME.
 
         Raises:
             ConfigurationError: it is not a mapping, a key is unknown, or a value does not fit.
@@ -135,7 +138,7 @@ class SettingsGroup(BaseModel):
 
     @classmethod
     def from_layers(cls, game: object, own: object) -> Self:
-        """The group as the game and an assistant set it; the assistant's own go before the game's.
+        """The group from the game's settings, overridden by those of an assistant.
 
         Raises:
             ConfigurationError: one is not a mapping, a key is unknown, or a value does not fit.
@@ -146,39 +149,39 @@ class SettingsGroup(BaseModel):
 
 
 class LenientGroup(SettingsGroup):
-    """A group in which 9.0 is a whole number too."""
+    """A group that also accepts whole numbers written as floats, such as 9.0."""
 
     @model_validator(mode="before")
     @classmethod
-    def _with_wholes(cls, given: object) -> object:
+    def _convert_wholes(cls, given: object) -> object:
         if not isinstance(given, Mapping):
             return given
         return {key: _as_whole(value) for key, value in given.items()}
 
 
 def _as_whole(value: object) -> object:
-    """9.0 as 9; a number that no float could be becomes one that every setting refuses."""
+    """9.0 as 9. An integer too large for a float becomes infinity, which every setting rejects."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return math.inf if isinstance(value, int) and abs(value) > LARGEST else value
 
 
 def merged(below: Mapping[str, object], above: object) -> Any:
-    """The settings below with those above over them; mappings in both are merged in turn."""
+    """A mapping with another one laid over it; mappings in both are merged recursively."""
     if not isinstance(above, Mapping):
         return above
-    return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}
+    return {**below, **{key: _merge_value(below.get(key), value) for key, value in above.items()}}
 
 
-def _over(below: object, above: object) -> Any:
+def _merge_value(below: object, above: object) -> Any:
     return merged(below, above) if isinstance(below, Mapping) else above
 
 
 def read_value(adapter: TypeAdapter[T], path: str, value: object) -> T:
-    """A setting that stands alone, read as strictly as one of a group.
+    """Validate a setting outside a group, as strictly as one in a group.
 
     Raises:
-        ConfigurationError: it is not what the adapter takes; the text begins with `path`.
+        ConfigurationError: the value does not fit; the text begins with `path`.
     """
     try:
         return adapter.validate_python(value)
@@ -191,14 +194,15 @@ def read_value(adapter: TypeAdapter[T], path: str, value: object) -> T:
 
 
 def _refusal(group: type[SettingsGroup], path: str, given: object, error: ValidationError) -> str:
-    """The first error in a sentence: which setting, what it is, and what would be right."""
+    """The first error in a sentence: the setting, its value, and what would be valid."""
     first = error.errors(include_url=False)[0]
+    # pydantic appends "[key]" to the location when a key of a mapping, not its value, is invalid.
     keys = [key for key in first["loc"] if key != "[key]"]
-    is_unknown = first["type"] in _UNKNOWN or len(keys) < len(first["loc"])
+    is_unknown = first["type"] in _UNKNOWN_KEY or len(keys) < len(first["loc"])
     schema, value = schema_of(group), given
     told = wanted_in_code if path else wanted
     for key in keys[:-1] if is_unknown else keys:
-        if not isinstance(value, Mapping):  # of a list all of it is shown
+        if not isinstance(value, Mapping):  # of a list the whole value is shown
             break
         schema, value = schema_at(schema, key), value[key]
         path = f"{path}.{key}" if path else str(key)

@@ -1,4 +1,4 @@
-"""Names of settings: the name itself, "container.key", or a key that only one container has."""
+"""Names of settings: a full name, "container.key", or a key that only one container has."""
 
 from __future__ import annotations
 
@@ -17,59 +17,63 @@ from evennia_ai.errors import ConfigurationError
 
 Keys = tuple[str | int, ...]
 
+# Suggestions for a misspelt name.
 NEAREST = 3
 SECRETS_BELONG = (
     "keys and passwords are not settings of an assistant: put them into the game's environment or "
     "into server/conf/secret_settings.py, see docs/models.md"
 )
-# Not "tokens": those are counted, not kept secret.
+# Not "tokens": as a plural they are counted, not secret.
 _SECRET = re.compile(
     r"(^|[_\-.\s])(key|token|secrets?|pass(word|wd|phrase)?s?|auth|credentials?|cookies?|bearer)$"
     r"|apikey|authori[sz]ation",
     re.IGNORECASE,
 )
-_KEY_ITSELF = re.compile(r"\b(?:sk|gsk|xai|hf|ghp|github_pat)[-_][A-Za-z0-9_-]{16,}|\bAIza\S{20,}")
+# The shapes of keys that well-known services issue.
+_API_KEY = re.compile(r"\b(?:sk|gsk|xai|hf|ghp|github_pat)[-_][A-Za-z0-9_-]{16,}|\bAIza\S{20,}")
 
 
-def _below(schema: JsonSchemaValue, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _nested_keys(schema: JsonSchemaValue, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for key, item in known_keys(schema).items():
         yield (*keys, key)
-        yield from _below(item, (*keys, key))
+        yield from _nested_keys(item, (*keys, key))
 
 
-# The keys of all containers that have no others, by their path.
+# The keys within mappings whose keys are fixed, by dotted path.
 NESTED: Mapping[str, tuple[str, ...]] = {
-    ".".join(keys): keys for name, schema in SCHEMAS.items() for keys in _below(schema, (name,))
+    ".".join(keys): keys
+    for name, schema in SCHEMAS.items()
+    for keys in _nested_keys(schema, (name,))
 }
 
 
 def sounds_secret(name: str) -> bool:
-    """True for the name of a key or a password."""
+    """True if a name sounds like that of a key or password."""
     return _SECRET.search(name) is not None
 
 
 def looks_like_key(text: str) -> bool:
-    """True for a text that holds a thing like the key of a service."""
-    return _KEY_ITSELF.search(text) is not None
+    """True if a text contains something shaped like a service's API key."""
+    return _API_KEY.search(text) is not None
 
 
 def locate(path: str) -> Keys:
-    """The keys that lead to a setting, or into one.
+    """The keys that lead to a setting, or to a value within one.
 
     Args:
-        path: a name, "container.key", or a key alone that only one container has.
+        path: a name, "container.key", or a key that only one container has.
 
     Raises:
-        ConfigurationError: nothing is called so, or several; the text says what would be right.
+        ConfigurationError: no setting or several have that name; the text says what would do.
     """
     head, dot, rest = path.strip().partition(".")
     name = head.strip().casefold()
     if name in STATE:
         raise ConfigurationError(f"{name} is kept by the assistant itself; it cannot be set")
     if name in SCHEMAS:
-        return (name, *_inside(SCHEMAS[name], rest.strip(), name)) if dot else (name,)
+        return (name, *_keys_below(SCHEMAS[name], rest.strip(), name)) if dot else (name,)
     wanted = path.strip().casefold()
-    matches = [nested for nested, keys in NESTED.items() if wanted in _ends(keys)]
+    matches = [nested for nested, keys in NESTED.items() if wanted in _suffixes(keys)]
     if len(matches) == 1:
         return NESTED[matches[0]]
     if matches:
@@ -77,40 +81,42 @@ def locate(path: str) -> Keys:
     raise ConfigurationError(_unknown(path.strip()))
 
 
-def _ends(keys: tuple[str, ...]) -> list[str]:
-    """Names of keys without the names they begin with."""
+def _suffixes(keys: tuple[str, ...]) -> list[str]:
+    """Dotted paths without one or more of their first keys."""
     return [".".join(keys[first:]) for first in range(1, len(keys))]
 
 
-def _inside(schema: JsonSchemaValue, rest: str, path: str) -> Keys:
-    """The keys below a mapping."""
+def _keys_below(schema: JsonSchemaValue, rest: str, path: str) -> Keys:
+    """The keys within a mapping."""
     if not rest or kind_of(schema) != "object":
         raise ConfigurationError(f"{path} has no key {one_line(rest, 60)!r}; name {path} alone")
     if known_keys(schema):
-        return _known(known_keys(schema), rest, path)
+        return _keys_of_fixed(known_keys(schema), rest, path)
     item = item_of(schema) or {}
+    # Values of any type: every dot leads one level further down.
     if not kind_of(item):
         return tuple(rest.split("."))
     head, dot, last = rest.rpartition(".")
     if dot and last.casefold() in known_keys(item):
-        return (_key(schema, head, path), last.casefold())
-    return (_key(schema, rest, path),)
+        return (_parse_key(schema, head, path), last.casefold())
+    return (_parse_key(schema, rest, path),)
 
 
-def _known(keys: Mapping[str, JsonSchemaValue], rest: str, path: str) -> Keys:
-    """The keys below a mapping that has no others; some of them have dots in them."""
+def _keys_of_fixed(keys: Mapping[str, JsonSchemaValue], rest: str, path: str) -> Keys:
+    """The keys within a mapping whose keys are fixed; some of these contain dots."""
     word = rest.casefold()
     for key, schema in keys.items():
         if word == key:
             return (key,)
-        # Keys of limits have dots in them: modes.cost.tokens_total.
+        # A prefix test rather than a split at dots: keys of limits contain them
+        # (modes.cost.tokens_total).
         if word.startswith(f"{key}."):
-            return (key, *_inside(schema, rest[len(key) + 1 :], f"{path}.{key}"))
+            return (key, *_keys_below(schema, rest[len(key) + 1 :], f"{path}.{key}"))
     raise ConfigurationError(f"{path} has no key {one_line(rest, 60)!r}; it has {', '.join(keys)}")
 
 
-def _key(schema: JsonSchemaValue, text: str, path: str) -> str | int:
-    """A key of a mapping with any keys; these may hold dots."""
+def _parse_key(schema: JsonSchemaValue, text: str, path: str) -> str | int:
+    """Parse a key of a mapping with arbitrary keys, which may contain dots."""
     if not is_numbered(schema):
         return text
     if text.isascii() and text.isdecimal() and len(text) <= 9:
@@ -121,7 +127,7 @@ def _key(schema: JsonSchemaValue, text: str, path: str) -> str | int:
 
 
 def _unknown(path: str) -> str:
-    """The error of an unknown setting, with those that were perhaps meant."""
+    """The error for an unknown setting, with similar names."""
     if sounds_secret(path):
         return f"{one_line(path, 60)} cannot be set: {SECRETS_BELONG}"
     by_last: dict[str, list[str]] = {name: [name] for name in SCHEMAS}
@@ -135,7 +141,7 @@ def _unknown(path: str) -> str:
 
 
 def schema_of_keys(keys: Keys) -> JsonSchemaValue:
-    """The schema of what some keys lead to, as `locate` gives them."""
+    """The schema of the value that keys from `locate` lead to."""
     return reduce(schema_at, keys[1:], SCHEMAS[str(keys[0])])
 
 

@@ -1,4 +1,4 @@
-"""Agents elsewhere that assistants may give tasks to, as a game's settings name them."""
+"""Settings of remote agents (A2A) that assistants may give tasks to."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from evennia_ai.errors import ConfigurationError
 
 SETTING = "EVENNIA_AI_REMOTE_SPECIALISTS"
 ALL = "*"
+# The default of most_tokens: a multiple of `tokens`, and at least so many.
 TIMES_HELD, LEAST_BELIEVED = 10, 10_000
-SHORTEST_SECRET = 8  # with less every other word would be stars
+SHORTEST_SECRET = 8  # masking a shorter one would turn ordinary words into stars
 EXAMPLE = "{'atlas': {'card': 'https://maps.example', 'assistants': ['Ada']}}"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-# What can be sent as a bearer token.
-_TOKEN = re.compile(r"[!-~]{1,4000}")
+# Characters that may be sent as a bearer token.
+_SENDABLE_TOKEN = re.compile(r"[!-~]{1,4000}")
 CARD_PATH = "/.well-known/agent-card.json"
 NO_URL = "the address of an agent or of its card, such as 'https://maps.example/a2a/atlas'"
 LOGIN = "an address without a user and a password; a token is sent by 'token_env'"
 
 
 class RemoteConfig(LenientGroup):
-    """All keys of one agent in EVENNIA_AI_REMOTE_SPECIALISTS."""
+    """The settings of one agent in EVENNIA_AI_REMOTE_SPECIALISTS."""
 
     NAME: ClassVar[str] = SETTING
 
@@ -97,17 +98,17 @@ class RemoteConfig(LenientGroup):
 
     @property
     def believed(self) -> int:
-        """The most tokens that an agent is believed to have used for a task."""
+        """The most tokens of a task that an agent's report is believed for."""
         return self.most_tokens or max(TIMES_HELD * self.tokens, LEAST_BELIEVED)
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One agent elsewhere.
+    """A remote agent.
 
     Attributes:
-        name: by which assistants know it.
-        token: sent to it; "": none is.
+        name: the name by which assistants know it.
+        token: bearer token to send, or "".
     """
 
     name: str
@@ -116,35 +117,36 @@ class Remote:
 
     @property
     def card_url(self) -> str:
-        """The address of its card."""
+        """The address of its agent card."""
         url = self.config.card
         return url if url.endswith(".json") else url.rstrip("/") + CARD_PATH
 
     @property
     def where(self) -> str:
-        """The same for people, without what stands behind a question mark."""
+        """The address of its card for people, without the query string."""
+        # A query may hold credentials.
         parts = urlsplit(self.card_url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
     def serves(self, assistant: str) -> bool:
-        """True where an assistant of that name may give it tasks."""
+        """True if the assistant of that name may give it tasks."""
         named = {name.casefold() for name in self.config.assistants}
         return ALL in named or assistant.casefold() in named
 
     def without_token(self, text: str) -> str:
-        """A text in which its token is stars."""
+        """A text with its token replaced by stars."""
         return text.replace(self.token, "***") if len(self.token) >= SHORTEST_SECRET else text
 
 
 def read_remotes(given: object, environ: Mapping[str, str]) -> dict[str, Remote]:
-    """Read the setting, by names in small letters.
+    """Parse the setting; the result is keyed by names in lower case.
 
     Args:
-        given: the setting's value.
-        environ: environment variables, where tokens are.
+        given: value of the setting.
+        environ: environment variables, which hold the tokens.
 
     Raises:
-        ConfigurationError: something in it is unknown, missing or of the wrong kind.
+        ConfigurationError: a key is unknown, missing or of the wrong type.
     """
     if not isinstance(given, Mapping):
         raise ConfigurationError(
@@ -171,10 +173,10 @@ def _read(name: object, entry: object, environ: Mapping[str, str]) -> Remote:
     path = f"{SETTING}[{name!r}]"
     config = RemoteConfig.from_stored(entry, path)
     read_networks(f"{path}.networks", config.networks)
-    return Remote(name, config, _token(path, config.token_env, environ))
+    return Remote(name, config, _token_from(path, config.token_env, environ))
 
 
-def _token(path: str, variable: str, environ: Mapping[str, str]) -> str:
+def _token_from(path: str, variable: str, environ: Mapping[str, str]) -> str:
     if not variable:
         return ""
     token = environ.get(variable, "").strip()
@@ -183,7 +185,7 @@ def _token(path: str, variable: str, environ: Mapping[str, str]) -> str:
             f"{path}.token_env is {variable!r}, but there is no such environment variable, or "
             "nothing in it; the game's processes need it"
         )
-    if not _TOKEN.fullmatch(token):
+    if not _SENDABLE_TOKEN.fullmatch(token):
         raise ConfigurationError(
             f"{path}.token_env is {variable!r}; what that variable holds cannot be sent as a "
             "token: it must be plain ASCII without blanks"

@@ -1,4 +1,4 @@
-"""The settings of safety, read strictly: what makes no sense keeps an assistant from starting."""
+"""Settings of safety, validated strictly: an invalid value keeps an assistant from starting."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from evennia_ai.core.settings.model import (
 )
 
 MOST_LOOKED_BACK_ON = 100
-_FREEDOM = (Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND)
-_ASKED = tuple(kind.value for kind, limit in LIMITS.items() if limit.asks)
+# From the strictest mode to the most permissive.
+_BY_STRICTNESS = (Mode.UNATTENDED, Mode.INTERACTIVE, Mode.AUTO_EXTEND)
+_ASKABLE = tuple(kind.value for kind, limit in LIMITS.items() if limit.asks)
 
 
 class Oversize(StrEnum):
-    """The treatment of a message that is too long."""
+    """Ways to treat a message that is too long."""
 
     CUT = "cut"
     DENY = "deny"
@@ -36,25 +37,25 @@ class Oversize(StrEnum):
 
 
 class CoolingMode(StrEnum):
-    """The treatment of behaviour that can be laid to one person."""
+    """Ways to treat failures that can be attributed to one person."""
 
     COOL_OFF = "cool_off"
     LOCK = "lock"
 
 
-def _asked(kind: str) -> str:
-    """A limit that somebody may be asked about."""
-    if kind not in _ASKED:
+def _check_askable(kind: str) -> str:
+    """Reject a limit that nobody may be asked about."""
+    if kind not in _ASKABLE:
         raise ValueError
     return kind
 
 
-_MODE = {"type": "string", "enum": [str(mode) for mode in Mode]}
+_MODE_SCHEMA = {"type": "string", "enum": [str(mode) for mode in Mode]}
 Modes = Annotated[
-    dict[Annotated[str, AfterValidator(_asked)], Mode],
+    dict[Annotated[str, AfterValidator(_check_askable)], Mode],
     Field(
         json_schema_extra={
-            "properties": dict.fromkeys(_ASKED, _MODE),
+            "properties": dict.fromkeys(_ASKABLE, _MODE_SCHEMA),
             "additionalProperties": False,
         }
     ),
@@ -62,7 +63,7 @@ Modes = Annotated[
 
 
 class OnLimit(LenientGroup):
-    """The decision at a limit."""
+    """Settings of the decision at a limit."""
 
     mode: Mode = setting(
         Mode.INTERACTIVE,
@@ -80,17 +81,18 @@ class OnLimit(LenientGroup):
     modes: Modes = Field(default={}, description="by limit: another mode for that limit only.")
 
     def mode_of(self, kind: LimitKind) -> Mode:
-        """The mode that holds for a limit."""
+        """The mode in force for a limit."""
         return self.modes.get(kind.value) or LIMITS[kind].mode or self.mode
 
     def tightened(self, other: OnLimit, kind: LimitKind) -> OnLimit:
-        """The decision of two that have a say: of each setting the stricter one."""
-        mode = min(self.mode_of(kind), other.mode_of(kind), key=_FREEDOM.index)
+        """The combination of two settings that both apply: the stricter value of each."""
+        mode = min(self.mode_of(kind), other.mode_of(kind), key=_BY_STRICTNESS.index)
         waits = (self.ask_timeout_seconds, other.ask_timeout_seconds)
         return self.model_copy(
             update={
                 "mode": mode,
                 "auto_extend_times": min(self.auto_extend_times, other.auto_extend_times),
+                # 0 waits for ever, so it is the longest wait.
                 "ask_timeout_seconds": min(waits, key=lambda seconds: seconds or math.inf),
                 "modes": {kind.value: mode},
             }
@@ -135,7 +137,7 @@ class Size(LenientGroup):
 
 
 class Checks(LenientGroup):
-    """The bounds of going in circles; 0 turns a check off."""
+    """Thresholds of loop detection; 0 turns a check off."""
 
     same_failures: Limit = setting(
         3, "the same call failed this often in a row: one warning, then a halt."
@@ -161,7 +163,7 @@ class Checks(LenientGroup):
 
 
 class Cooling(LenientGroup):
-    """The consequences of a lockout or a failure that can be laid to one person."""
+    """Consequences of failures that can be attributed to one person."""
 
     mode: CoolingMode = setting(
         CoolingMode.COOL_OFF,
@@ -190,7 +192,7 @@ class Cooling(LenientGroup):
 
 
 class SafetyConfig(LenientGroup):
-    """All settings of safety of one assistant."""
+    """All safety settings of one assistant."""
 
     NAME: ClassVar[str] = "safety_config"
     GAME_NAME: ClassVar[str] = "EVENNIA_AI_SAFETY_CONFIG"
@@ -204,12 +206,12 @@ class SafetyConfig(LenientGroup):
 
     @classmethod
     def from_layers(cls, game: object, own: object) -> Self:
-        """The defaults, the game's settings over them, the assistant's own over those.
+        """The defaults, overridden by the game's settings, and these by the assistant's own.
 
-        The game's have to make sense by themselves: an assistant's own do not mend them.
+        The game's settings have to be valid by themselves; an assistant's own cannot repair them.
 
         Raises:
-            ConfigurationError: something in them is wrong; the text names the path.
+            ConfigurationError: a value is invalid; the text names its path.
         """
         config = cls.from_stored(game, cls.GAME_NAME)
         return config if own == {} else super().from_layers(game, own)

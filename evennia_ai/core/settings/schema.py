@@ -1,4 +1,4 @@
-"""JSON schemas of settings: told in words, and used to read a typed text."""
+"""JSON schemas of settings: described in words, and used to parse typed text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaValue
 
 FLAG_WORDS = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
+# Commas that separate items, not those within the brackets of a lock string.
 _COMMAS = re.compile(r",(?![^()]*\))")
-_NAMES = {
+_TYPE_NAMES = {
     "boolean": "yes or no",
     "integer": "a whole number",
     "number": "a number",
@@ -27,10 +28,10 @@ _ANYTHING: JsonSchemaValue = {}
 
 @cache
 def schema_of(group: type[BaseModel]) -> JsonSchemaValue:
-    """The JSON schema of a group, with those of its groups in their places.
+    """The JSON schema of a group, with the schemas of nested groups inlined.
 
-    What may be None is marked `nullable`, as OpenAPI 3.0 does; `note` says more of what is
-    right.
+    Values that may be None are marked `nullable`, as in OpenAPI 3.0; `note` adds what else is
+    valid.
     """
     whole = group.model_json_schema()
     found: JsonSchemaValue = _inlined(whole, whole.get("$defs", {}))
@@ -47,9 +48,11 @@ def _inlined(node: object, defs: Mapping[str, Any]) -> Any:
     found = {
         key: _inlined(value, defs)
         for key, value in node.items()
-        # A title is the name once more; the setting of that name, if ever, is a mapping.
+        # The title only repeats the name. A setting called "title" would be a mapping here, and
+        # stays.
         if key not in ("$ref", "$defs") and not (key == "title" and isinstance(value, str))
     }
+    # pydantic writes `X | None` as anyOf.
     arms = [arm for arm in found.get("anyOf", ()) if arm != {"type": "null"}]
     if len(arms) == 1:
         del found["anyOf"]
@@ -57,18 +60,18 @@ def _inlined(node: object, defs: Mapping[str, Any]) -> Any:
     return found
 
 
-# ---- its parts ---------------------------------------------------------------------------------
+# ---- parts of a schema -------------------------------------------------------------------------
 
 
 def kind_of(schema: JsonSchemaValue) -> str:
-    """Its JSON type, or `enum`, or `fixed`; "" for any value."""
+    """The JSON type of a schema, or `enum`, or `fixed` if read-only; "" for any value."""
     if schema.get("readOnly"):
         return "fixed"
     return "enum" if "enum" in schema else str(schema.get("type", ""))
 
 
 def known_keys(schema: JsonSchemaValue) -> Mapping[str, JsonSchemaValue]:
-    """The keys of a mapping that has no others."""
+    """The keys of a mapping with a fixed set of keys."""
     keys: Mapping[str, JsonSchemaValue] = schema.get("properties", {})
     return keys
 
@@ -79,7 +82,7 @@ def is_numbered(schema: JsonSchemaValue) -> bool:
 
 
 def item_of(schema: JsonSchemaValue) -> JsonSchemaValue | None:
-    """The schema of each value of a mapping with any keys; None where its keys are known."""
+    """The schema of the values of a mapping with arbitrary keys; None if its keys are fixed."""
     if is_numbered(schema):
         return next(iter(schema["patternProperties"].values()), None)
     item = schema.get("additionalProperties", False)
@@ -87,7 +90,7 @@ def item_of(schema: JsonSchemaValue) -> JsonSchemaValue | None:
 
 
 def schema_at(schema: JsonSchemaValue, key: object) -> JsonSchemaValue:
-    """The schema of what stands under a key."""
+    """The schema of the value at a key."""
     return known_keys(schema).get(str(key)) or item_of(schema) or _ANYTHING
 
 
@@ -95,27 +98,27 @@ def schema_at(schema: JsonSchemaValue, key: object) -> JsonSchemaValue:
 
 
 def wanted(schema: JsonSchemaValue) -> str:
-    """The values that a setting takes, in words."""
-    told = _told(schema) + (", or none" if schema.get("nullable") else "")
+    """A description of the values that a setting accepts."""
+    told = _in_words(schema) + (", or none" if schema.get("nullable") else "")
     example = _example(schema)
     return f"{told}, such as {example}" if example else told
 
 
-def _told(schema: JsonSchemaValue) -> str:
+def _in_words(schema: JsonSchemaValue) -> str:
     kind = kind_of(schema)
     if kind == "enum":
         return f"one of {', '.join(schema['enum'])}"
     if kind in ("integer", "number"):
-        return f"{_NAMES[kind]} {_range(schema)}".strip()
+        return f"{_TYPE_NAMES[kind]} {_range(schema)}".strip()
     if kind == "array" and "items" in schema:
         return f"a list of {_plural(schema['items'])}"
-    return _NAMES.get(kind, kind or "a value")
+    return _TYPE_NAMES.get(kind, kind or "a value")
 
 
 def _plural(item: JsonSchemaValue) -> str:
     if kind_of(item) == "array":
         return f"lists of {item['minItems']} {_plural(item['items'])}"
-    return _NAMES.get(kind_of(item), "a value").removeprefix("a ") + "s"
+    return _TYPE_NAMES.get(kind_of(item), "a value").removeprefix("a ") + "s"
 
 
 def _range(schema: JsonSchemaValue) -> str:
@@ -128,7 +131,7 @@ def _range(schema: JsonSchemaValue) -> str:
 
 
 def _example(schema: JsonSchemaValue) -> str:
-    """Its own; of known keys else the first, where its default is plain."""
+    """The schema's example, or the first known key with its default, if that is plain."""
     if schema.get("examples"):
         return str(schema["examples"][0])
     name, first = next(iter(known_keys(schema).items()), ("", _ANYTHING))
@@ -137,7 +140,7 @@ def _example(schema: JsonSchemaValue) -> str:
 
 
 def wanted_in_code(schema: JsonSchemaValue) -> str:
-    """The same for whoever writes it in a file of settings."""
+    """A description of the accepted values for someone who writes a settings file."""
     if kind_of(schema) == "boolean":
         return "True or False"
     if known_keys(schema):
@@ -150,7 +153,7 @@ def wanted_in_code(schema: JsonSchemaValue) -> str:
 
 
 def parse(schema: JsonSchemaValue, text: str) -> Any:
-    """The value that a typed text means; a text that fits no value stays, to be refused."""
+    """The value meant by a typed text; text that fits none is returned, to be rejected later."""
     word = text.strip()
     match kind_of(schema):
         case "boolean":
@@ -160,12 +163,12 @@ def parse(schema: JsonSchemaValue, text: str) -> Any:
         case "enum":
             return next((each for each in schema["enum"] if each == word.casefold()), word)
         case "object":
-            return _as_written(word)
+            return _parse_literal(word)
         case "array":
-            written = _as_written(word)
+            written = _parse_literal(word)
             return _as_list(schema, word) if written is word else written
         case "":
-            written = _as_written(word)
+            written = _parse_literal(word)
             return _as_plain(word) if written is word else written
     return word
 
@@ -193,8 +196,8 @@ def _as_list(schema: JsonSchemaValue, word: str) -> list[Any]:
     return [parse(schema.get("items", _ANYTHING), part) for part in parts if part]
 
 
-def _as_written(word: str) -> Any:
-    """A list or mapping as JSON writes it, or Python; the same text where it is neither."""
+def _parse_literal(word: str) -> Any:
+    """A list or mapping written as JSON or Python; the text itself if it is neither."""
     if word == "null":
         return None
     if word[:1] not in ("[", "{"):
@@ -203,13 +206,14 @@ def _as_written(word: str) -> Any:
     for reader in readers:
         try:
             return reader(word)
+        # literal_eval raises MemoryError and RecursionError on deeply nested input.
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     return word
 
 
 def with_ids(schema: JsonSchemaValue, value: object) -> Any:
-    """A plain value with whole numbers as keys where these are wanted: JSON has none."""
+    """A plain value with integer keys where the schema wants them: JSON has only text keys."""
     if not isinstance(value, Mapping):
         return value
     below = {key: with_ids(schema_at(schema, key), item) for key, item in value.items()}
@@ -217,7 +221,6 @@ def with_ids(schema: JsonSchemaValue, value: object) -> Any:
 
 
 def _as_id(key: object) -> Any:
-    """A number that came as a text, as all keys of JSON are."""
     if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 9:
         return int(key)
     return key

@@ -1,4 +1,4 @@
-"""Settings that only a game has: ways in, ledger, audit log, trace, breaker, workers."""
+"""Settings of the game alone: interfaces, ledger, audit log, trace, breaker, workers."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from evennia_ai.core.settings.model import (
 
 
 class Metrics(StrEnum):
-    """The readers of the metrics."""
+    """Readers of the metrics."""
 
     OFF = "off"
     STAFF = "staff"
     ALL = "all"
 
 
-def _as_word(value: object) -> object:
-    """True means staff, and what is false means off."""
+def _as_metrics(value: object) -> object:
+    """True stands for staff, and anything false for off."""
     if value is True or not value:
         return Metrics.STAFF if value else Metrics.OFF
     return value
@@ -53,7 +53,7 @@ Rate = Annotated[Count, Field(le=1_000_000, json_schema_extra=NO_LIMIT)]
 
 
 class ApiConfig(LenientGroup):
-    """All settings of the API."""
+    """Settings of the REST API."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_API_CONFIG"
 
@@ -85,7 +85,7 @@ class ApiConfig(LenientGroup):
     max_page_size: Requests = setting(100, "entries of a page that can be asked for.")
     body_bytes: Whole = setting(100_000, "the longest body.", ge=1000, le=2_000_000)
     body_depth: Whole = setting(12, "lists and mappings within each other in a body.", ge=2, le=50)
-    metrics: Annotated[Metrics, BeforeValidator(_as_word)] = setting(
+    metrics: Annotated[Metrics, BeforeValidator(_as_metrics)] = setting(
         Metrics.OFF, "who may read metrics/: off, staff or all."
     )
     token_days: Count = setting(
@@ -113,12 +113,12 @@ NAME = ApiConfig.NAME
 
 
 def _as_path(value: object) -> object:
-    """A path of an address, as Django writes it: without a slash before it, with one after it."""
+    """A URL path in Django's form: without a leading slash, with a trailing one."""
     return f"{value.strip('/')}/" if isinstance(value, str) and value.strip("/") else value
 
 
 class WebConfig(LenientGroup):
-    """All settings of the workbench, the pages for staff in the game's web site."""
+    """Settings of the workbench, the pages for staff on the game's web site."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_WEB_CONFIG"
 
@@ -139,7 +139,7 @@ class WebConfig(LenientGroup):
 
 
 class OtelConfig(LenientGroup):
-    """The export of ended turns by OpenTelemetry."""
+    """Settings of the export of finished turns by OpenTelemetry."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_OTEL_CONFIG"
 
@@ -161,7 +161,7 @@ class OtelConfig(LenientGroup):
 
 
 class McpServerConfig(LenientGroup):
-    """All settings of the MCP server, by which an owner's own coding assistant sees to the game."""
+    """Settings of the MCP server, through which an owner's coding assistant operates the game."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_MCP_SERVER_CONFIG"
 
@@ -182,7 +182,7 @@ class McpServerConfig(LenientGroup):
 
 
 class A2aConfig(LenientGroup):
-    """All settings of the A2A server, by which agents elsewhere give assistants tasks."""
+    """Settings of the A2A server, through which remote agents give tasks to assistants."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_A2A_CONFIG"
 
@@ -238,7 +238,7 @@ class A2aConfig(LenientGroup):
 
 
 class LedgerConfig(LenientGroup):
-    """All settings of the ledger's place: the game's own database, or one that games share."""
+    """Settings of the ledger's location: the game's own database, or one shared by games."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_LEDGER_CONFIG"
 
@@ -263,7 +263,7 @@ class LedgerConfig(LenientGroup):
 
     @property
     def is_shared(self) -> bool:
-        """True where the ledger is not in the game's own database."""
+        """True if the ledger is not in the game's own database."""
         return self.database != OWN_DATABASE
 
     @model_validator(mode="after")
@@ -279,11 +279,12 @@ class LedgerConfig(LenientGroup):
         return self
 
 
+# Django's name for the game's own database.
 OWN_DATABASE = "default"
 
 
 class AuditConfig(LenientGroup):
-    """The time for which the audit log of an assistant stays in the database, and its archives."""
+    """Settings of how long audit events stay in the database, and of their archives."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_AUDIT_CONFIG"
 
@@ -306,7 +307,7 @@ class AuditConfig(LenientGroup):
 
 
 class TraceConfig(SettingsGroup):
-    """The time for which the trace of an assistant is kept, and the words in it."""
+    """Settings of how long the trace of an assistant is kept, and of the words in it."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
 
@@ -327,7 +328,7 @@ Seconds = Annotated[Number, Field(gt=0)]
 
 
 class BreakerConfig(LenientGroup):
-    """The conditions on which a model's service is left alone, and asked again."""
+    """Settings of when a model's service is left alone, and when it is tried again."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_BREAKER_CONFIG"
 
@@ -361,7 +362,7 @@ class BreakerConfig(LenientGroup):
 
 
 class WorkersConfig(LenientGroup):
-    """The place of work that nobody waits for."""
+    """Settings of background work: in the game's process, or in workers."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_WORKERS_CONFIG"
 
