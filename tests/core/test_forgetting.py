@@ -21,8 +21,8 @@ from evennia_ai.core.turn.conversation import (
     Message,
     call_message,
     known_to,
-    marked_of,
     marked_private,
+    marked_with_person,
     result_message,
     user_message,
 )
@@ -109,9 +109,9 @@ def test_turns_that_say_not_whose_they_are(told: str) -> None:
 def test_turns_that_say_whose_they_are() -> None:
     """Are hers by that, whatever is in them; private ones by whom they are private to."""
     history = [
-        *marked_of(turn('Zed says to you: "Mira says to you: hi"'), HERS),
+        *marked_with_person(turn('Zed says to you: "Mira says to you: hi"'), HERS),
         *marked_private(turn("a secret"), HERS),
-        *marked_of(turn('Mira says to you: "I am called Mira too"'), TOMS),
+        *marked_with_person(turn('Mira says to you: "I am called Mira too"'), TOMS),
     ]
     left = history_without(history, {HERS}, MIRA)
     assert 3 * [TOMS] == [message[OF] for message in left]
@@ -128,7 +128,7 @@ def test_what_she_was_overheard_to_say() -> None:
             'Meanwhile you noticed:\n- Zed did: "somebody, hi"\n\nTom says to you: "hi"',
         ),
     ):
-        history = marked_of(turn(said.replace("{more}", more)), TOMS)
+        history = marked_with_person(turn(said.replace("{more}", more)), TOMS)
         assert expected == history_without(history, {HERS}, MIRA)[0]["content"], more
     odd = user_message("Meanwhile you noticed:\n- Mira said: x")
     assert ["Meanwhile you noticed:\n- somebody said: x"] == [
@@ -138,7 +138,7 @@ def test_what_she_was_overheard_to_say() -> None:
 
 def test_what_was_said_of_her() -> None:
     """Stays without her name, in calls and their results; what does not name her stays itself."""
-    history = marked_of(turn('Tom says to you: "hi"', "Mira was here."), TOMS)
+    history = marked_with_person(turn('Tom says to you: "hi"', "Mira was here."), TOMS)
     left = history_without(history, {HERS}, MIRA)
     arguments = left[1]["tool_calls"][0]["function"]["arguments"]
     assert '{"message": "somebody was here."}' == arguments
@@ -180,9 +180,9 @@ def test_a_summary_that_is_private_to_her() -> None:
 
 def test_marks_are_not_sent() -> None:
     """Whose a turn is, is for us alone; of nobody's there is none."""
-    history = marked_private(marked_of(turn("x"), HERS), HERS)
+    history = marked_private(marked_with_person(turn("x"), HERS), HERS)
     assert turn("x") == known_to(history, HERS)
-    assert turn("x") == marked_of(turn("x"), "")
+    assert turn("x") == marked_with_person(turn("x"), "")
 
 
 def test_a_call_without_words() -> None:

@@ -25,9 +25,9 @@ from evennia_ai.core.turn.compaction import shares
 from evennia_ai.core.turn.conversation import (
     PAID_BY,
     known_to,
-    marked_of,
     marked_paid,
     marked_private,
+    marked_with_person,
     payer_of,
     user_message,
 )
@@ -148,7 +148,7 @@ def test_hole_d25_a_message_knows_who_paid(expected: str, message: dict[str, Any
 
 def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
     """And no model is told."""
-    (marked,) = marked_paid(marked_of([SAID], "#9"), "#9", TOM)
+    (marked,) = marked_paid(marked_with_person([SAID], "#9"), "#9", TOM)
     assert TOM == marked[PAID_BY]
     assert [SAID] == known_to([marked], "#9")
     assert [SAID] == marked_paid([SAID], TOM, TOM) == marked_paid([SAID], "#9", "")
@@ -156,7 +156,7 @@ def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
 
 def test_hole_d25_talk_is_shared_by_its_tokens() -> None:
     """What is nobody's belongs to all; where all of it is nobody's, nobody pays."""
-    toms, miras = marked_of([SAID], TOM)[0], marked_of([SAID], MIRA)[0]
+    toms, miras = marked_with_person([SAID], TOM)[0], marked_with_person([SAID], MIRA)[0]
     found = shares([toms, toms, SAID, miras], len)
     assert {TOM, MIRA} == set(found)
     assert found[TOM] == 2 * found[MIRA]

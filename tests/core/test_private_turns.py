@@ -15,9 +15,9 @@ from evennia_ai.core.turn.conversation import (
     call_message,
     holds_private,
     known_to,
-    marked_of,
     marked_private,
     marked_unkept,
+    marked_with_person,
     origin_of,
     result_message,
     trim,
@@ -168,7 +168,7 @@ def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
     """The people are those of the turns that are known, and behind their masks."""
     history = [
         user_message("of nobody"),
-        *marked_of([user_message("open")], EVE),
+        *marked_with_person([user_message("open")], EVE),
         *marked_unkept(marked_private([user_message("whisper")], TOM)),
         *marked_private([user_message("page")], f"{MIA}~1a2b3c4d"),
         *marked_private([user_message("page")], MIA),

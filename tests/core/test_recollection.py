@@ -13,7 +13,6 @@ from evennia_ai.core.memory.recollection import (
     WORLD,
     Recollection,
     Seeker,
-    behind,
     chosen,
     faction_audience,
     is_audience,
@@ -23,12 +22,13 @@ from evennia_ai.core.memory.recollection import (
     is_private,
     is_rumour,
     may_know,
-    once,
     parted,
     person_audience,
     place_audience,
     safe_id,
     score,
+    unmasked_id,
+    without_duplicates,
 )
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.errors import ConfigurationError
@@ -209,7 +209,7 @@ def test_a_point_is_told_for_the_widest_audience(expected: str, audiences: tuple
     found = [
         memory("", audience, text=text) for text, audience in zip(texts, audiences, strict=False)
     ]
-    told = once([memory("first"), *found, memory("last")])
+    told = without_duplicates([memory("first"), *found, memory("last")])
     assert ["first", expected, "last"] == [told[0].key, told[1].audience, told[2].key]
 
 
@@ -217,8 +217,12 @@ def test_what_is_known_is_not_told_as_hearsay() -> None:
     """Because somebody who is hardly believed said the same before all."""
     known = memory("", TO_TOM, text="Tom likes boats.", trust=0.9)
     heard = memory("", WORLD, text="Tom likes boats.", trust=0.4)
-    assert [known] == once([known, heard], 0.55) == once([heard, known], 0.55)
-    assert [heard] == once([known, heard])
+    assert (
+        [known]
+        == without_duplicates([known, heard], 0.55)
+        == without_duplicates([heard, known], 0.55)
+    )
+    assert [heard] == without_duplicates([known, heard])
 
 
 def test_what_is_not_told_itself_hides_nothing() -> None:
@@ -269,5 +273,5 @@ def test_hearsay_is_parted_from_what_is_known() -> None:
 
 def test_a_mask_is_somebody_else_whose_player_is_known() -> None:
     """The id of a mask begins with the character's; whoever wears none has one of their own."""
-    assert (True, "#12") == (is_mask("#12~1a2b3c4d"), behind("#12~1a2b3c4d"))
-    assert (False, "*#3") == (is_mask("*#3"), behind("*#3"))
+    assert (True, "#12") == (is_mask("#12~1a2b3c4d"), unmasked_id("#12~1a2b3c4d"))
+    assert (False, "*#3") == (is_mask("*#3"), unmasked_id("*#3"))

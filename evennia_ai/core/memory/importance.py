@@ -1,4 +1,4 @@
-"""Importance, 1 to 10, by rules alone; a model may say it better in the night."""
+"""Importance of a memory, 1 to 10, by rules alone; a model may refine it at night."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evennia_ai.core.text.words import WORD
 
 LEAST, BASE, MOST = 1, 5, 10
 OF_SOURCE: Mapping[str, int] = {"direct": 2, "observation": 1, "inference": 0, "environmental": -1}
-# Each counts once, however many of its words there are.
+# Each group counts once, however many of its words occur.
 OF_WORDS: tuple[tuple[str, int, re.Pattern[str]], ...] = (
     ("promise", 1, re.compile(r"\b(?:promis\w*|swear|sworn|swore|vow\w*|oath|my word|pledge\w*)")),
     ("debt", 1, re.compile(r"\b(?:ow(?:e|es|ed|ing)|debts?|lent|lend|borrow\w*|repaid|repay)\b")),
@@ -33,7 +33,7 @@ OF_TAGS: Mapping[str, int] = {
 }
 SMALL_TALK, SHORT = -3, -1
 SHORT_WORDS = 3
-# Of a longer text the rest says nothing more of how much it matters.
+# Characters; what follows in a longer text is not weighed.
 LONGEST_WEIGHED = 10_000
 _GREETING = re.compile(
     r"bye|cheers|cold|day|evening|farewell|fine|good|goodbye|greetings|hail|hello|hey|hi|hot"
@@ -48,14 +48,14 @@ _FILLING = re.compile(
 
 
 def heuristic(text: str, source_type: str, tags: Iterable[str] = ()) -> int:
-    """The importance of a text.
+    """Estimate the importance of a text.
 
-    It begins at 5; how it came to be known adds (direct 2, observation 1, environmental -1), and so
-    do words of promises, debts, names, secrets, danger, death, love and wishes, and tags. A
-    greeting or a word about the weather loses 3, and one more if it is very short.
+    The base is 5. The source adds to it (direct 2, observation 1, environmental -1), and so do
+    words of promises, debts, names, secrets, danger, death, love and wishes, and tags. A greeting
+    or a remark on the weather loses 3, and one more if it is very short.
 
     Args:
-        source_type: as of `core.memory.recollection.SourceType`; another one counts as inference.
+        source_type: a `core.memory.recollection.SourceType`; anything else counts as inference.
         tags: in any case.
 
     Returns:
@@ -70,7 +70,7 @@ def heuristic(text: str, source_type: str, tags: Iterable[str] = ()) -> int:
 
 
 def _is_small_talk(words: list[str]) -> bool:
-    """True for words that anybody says to anybody; a name may be among them."""
+    """True for words that anybody says to anybody, with at most one name among them."""
     greetings = [word for word in words if _GREETING.fullmatch(word)]
     others = [word for word in words if not (word in greetings or _FILLING.fullmatch(word))]
     return bool(greetings) and len(others) <= min(1, len(words) // 2)

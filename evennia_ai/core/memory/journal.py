@@ -1,4 +1,4 @@
-"""The journal as the model reads it: how an entry is shown, found, and how far believed."""
+"""The journal as the model sees it: display, search, and trust in new entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
 
+# Digits of a key that the model is shown.
 SHORT_KEY = 8
+# Characters.
 LONGEST_ENTRY = 500
 LONGEST_SHOWN = 600
 LONGEST_COMPARED = 100_000
@@ -20,12 +22,12 @@ _WORD = re.compile(r"[^\W_]{3,}")
 
 
 def words_of(text: str) -> set[str]:
-    """Words of three letters and more, in small letters."""
+    """Words of three or more letters, in lower case."""
     return {word.casefold() for word in _WORD.findall(text[:LONGEST_COMPARED])}
 
 
 def line(memory: Recollection, config: MemoryConfig) -> str:
-    """One memory as a line for the model: its short key, its words as data, its day."""
+    """A memory as a line for the model: short key, quoted text, date."""
     when = datetime.fromtimestamp(memory.at, UTC)
     doubt = ", only heard" if is_rumour(memory, config) else ""
     if memory.superseded_at is not None:
@@ -37,27 +39,27 @@ def line(memory: Recollection, config: MemoryConfig) -> str:
 
 
 def lines(memories: Iterable[Recollection], config: MemoryConfig) -> str:
-    """Several memories, a line each."""
+    """Memories as lines for the model."""
     return "\n".join(line(memory, config) for memory in memories)
 
 
 class Written(Protocol):
-    """Something that was written down at a time."""
+    """A text that was written down at a time."""
 
     @property
     def text(self) -> str:
-        """Its words."""
+        """The text itself."""
 
     @property
     def at(self) -> float:
-        """The moment, in seconds since 1970."""
+        """The time of writing, in seconds since 1970."""
 
 
 Entry = TypeVar("Entry", bound=Written)
 
 
 def ranked(memories: Iterable[Entry], wanted: Collection[str]) -> list[Entry]:
-    """Those that hold one of the words, the most of them first, among equals the newest."""
+    """The memories that contain any of the words: best matches first, then the newest."""
     scores = [
         (sum(word in memory.text.casefold() for word in wanted), memory) for memory in memories
     ]
@@ -67,32 +69,33 @@ def ranked(memories: Iterable[Entry], wanted: Collection[str]) -> list[Entry]:
 
 
 def tags_of(given: Iterable[str]) -> tuple[str, ...]:
-    """Tags as they are kept: in small letters, each once, eight at most."""
+    """Tags as stored: in lower case, without duplicates, at most eight."""
     shown = (one_line(tag, LONGEST_TAG).casefold() for tag in given)
     return tuple(dict.fromkeys(tag for tag in shown if tag))[:MOST_TAGS]
 
 
 def believed(text: str, heard: Sequence[tuple[str, float]], most: float) -> float:
-    """The trust in something that the assistant writes down in a turn.
+    """The trust in a note that the assistant writes during a turn.
 
-    No further than what it was told: of all that it heard, whatever shares the most words with the
-    text is where that came from; where several do, the least believed of them.
+    It is no higher than the trust in its likely source: the heard text that shares the most words
+    with it, or the least trusted of several.
 
     Args:
-        heard: each text and how far it is believed; where none shares a word, the first counts.
-        most: how far it is believed at most, and where nothing was heard.
+        heard: texts with the trust in each; if none shares a word, the first counts.
+        most: upper limit, and the trust if nothing was heard.
     """
     if not heard:
         return most
     words = words_of(text)
+    # Negated, so that max() picks the least trusted among equal word counts.
     count, doubt = max((len(words & words_of(body)), -trust) for body, trust in heard)
     return min(most, -doubt if count else heard[0][1])
 
 
 def cut_entry(text: str, limit: int) -> str:
-    """Words as a quoted string of at most `limit` characters, quotation marks included."""
+    """A quoted string of at most `limit` characters, quotation marks included."""
     words = one_line(text, limit)
-    # Quoting makes marks longer, so the length of what is quoted counts.
+    # Escapes make the quoted text longer, so its own length is what counts.
     while len(shown := quote(words)) > limit:
         words = cut_at_sentence(words, len(words) - (len(shown) - limit))
     return shown

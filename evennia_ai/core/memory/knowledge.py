@@ -1,4 +1,4 @@
-"""Entries of the journal as something to be found: who said what, and whether it tells anything."""
+"""Journal entries as search texts: who said what, and whether it tells anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import dropwhile
 
 from evennia_ai.core.text.words import WORD
 
-# How an entry of a talk begins; behind it the words stand in quotes.
+# The beginning of an entry about speech; quoted words follow.
 FRAME = re.compile(
     r"(?P<name>.{1,120}?) "
     r"(?P<how>whispered|paged|said(?: on the channel (?P<place>.{1,100}?))?|did|caused): "
@@ -21,7 +21,7 @@ _ANSWERED = re.compile(r' .{1,80}? answered: (?=")', re.DOTALL)
 _DECODER = json.JSONDecoder()
 _SENTENCE = re.compile(r"[^.!?…\uff1f\u3002\uff01]+[.!?…\uff1f\u3002\uff01]*")
 _ASKING = ("who", "whom", "whose", "what", "where", "when", "why", "how", "which")
-_CALLED = ("who", "what", "where", "when", "why", "how")
+_CONTRACTED = ("who", "what", "where", "when", "why", "how")
 # fmt: off
 _VERBS = (
     "is", "are", "am", "was", "were", "do", "does", "did", "can", "could", "will", "would",
@@ -30,36 +30,37 @@ _VERBS = (
 )
 # fmt: on
 _VERB = f"(?:{'|'.join(_VERBS)})"
-# What asks without a question mark, at the beginning of a sentence.
-_BARE = re.compile(
-    rf"(?:(?:{'|'.join(_CALLED)})(?:'s|s)\b"
+# Beginnings of sentences that ask without a question mark.
+_UNMARKED_QUESTION = re.compile(
+    rf"(?:(?:{'|'.join(_CONTRACTED)})(?:'s|s)\b"
     rf"|(?:{'|'.join(_ASKING)}) {_VERB}\b"
     rf"|(?:whose|what|how|which) (?!i\b)\w+ (?:\w+ )?{_VERB}\b"
     rf"|{_VERB} (?:i|you|he|she|it|we|they|the|this|that|these|those|there|an?|my|your|any)\b)"
 )
-# The first words of all that.
-_FIRST = {*_ASKING, *_VERBS, *(f"{word}{end}" for word in _CALLED for end in ("s", "'s"))}
+# First words of these, as a cheap test before the pattern.
+_FIRST_WORDS = {*_ASKING, *_VERBS, *(f"{word}{end}" for word in _CONTRACTED for end in ("s", "'s"))}
 _OPENERS = frozenset(
     "and so or but hey hi hello well ok okay oh ah um wow please tell me".split()  # noqa: SIM905
 )
-# Not "me": "tell me" asks. `memory.recalling` has it, which looks for whoever speaks of themselves.
+# Without "me": "tell me" asks. `memory.recalling` includes it, to find people who talk about
+# themselves.
 _OF_ONESELF = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|our|ours)\b", re.IGNORECASE
 )
-# A longer question of one's own things tells something of them: "did you know my cat is Misty?"
+# Characters. A longer question about oneself tells something: "did you know my cat is Misty?"
 SHORT_QUESTION = 40
-# Of a sentence that asks nothing, so many words are no more than an interjection: "Wow, cool!"
+# Words. A sentence with no more of them is an interjection: "Wow, cool!"
 INTERJECTION = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An entry of a talk, taken apart.
+    """A journal entry about speech, parsed.
 
     Attributes:
-        name: who spoke, "" where the entry tells of no talk.
-        words: what was said.
-        answer: what was answered, "" for nothing.
+        name: the speaker, or "" if the entry is about something else.
+        words: the speech.
+        answer: the answer, or "".
     """
 
     name: str = ""
@@ -67,9 +68,9 @@ class Exchange:
     answer: str = ""
 
 
-@lru_cache(maxsize=1)  # an entry that is looked at is asked for twice
+@lru_cache(maxsize=1)  # both functions below ask for the same entry, one after the other
 def exchange_of(entry: str) -> Exchange:
-    """The exchange that an entry of the journal tells; an empty one of any other text."""
+    """Parse the exchange in a journal entry; an empty one for any other text."""
     frame = FRAME.match(entry)
     said = _quoted(entry, frame)
     if frame is None or said is None:
@@ -80,18 +81,18 @@ def exchange_of(entry: str) -> Exchange:
 
 
 def _quoted(text: str, frame: re.Match[str] | None) -> tuple[str, int] | None:
-    """The quoted words behind a frame, and where they end."""
+    """The quoted words after a match, and the position after them."""
     if frame is None:
         return None
     try:
         words, end = _DECODER.raw_decode(text, frame.end())
-    except ValueError:  # an entry of other making
+    except ValueError:  # not JSON, so the entry was not written by this package
         return None
     return (words, end) if isinstance(words, str) else None
 
 
 def sought_text(entry: str) -> str:
-    """The words by which an entry is found: without what stands in every entry."""
+    """The words by which an entry is found, without the frame that all entries share."""
     exchange = exchange_of(entry)
     if not exchange.words:
         return entry
@@ -99,29 +100,29 @@ def sought_text(entry: str) -> str:
 
 
 def asks_only(entry: str) -> bool:
-    """True for an entry in which somebody asked and told nothing of their own."""
+    """True for an entry in which somebody only asked and told nothing of themselves."""
     words = exchange_of(entry).words
     sentences = [part.strip() for part in _SENTENCE.findall(words) if WORD.search(part)]
     asking = [part for part in sentences if _asks(part)]
-    if not asking or any(map(_tells, asking)):
+    if not asking or any(map(_tells_of_oneself, asking)):
         return False
-    return all(_is_short(part) for part in sentences if part not in asking)
+    return all(_is_interjection(part) for part in sentences if part not in asking)
 
 
 def _asks(sentence: str) -> bool:
-    # Stricter than `grounding.is_question`: what is taken for a question here is not remembered,
-    # while there a demand that is taken for one is only answered.
+    # Stricter than `asked.is_question`: what counts as a question here is not remembered, while
+    # there a demand that counts as one is only answered.
     if sentence.endswith(("?", "\uff1f")):
         return True
     words = (found[0] for found in WORD.finditer(sentence.casefold()))
     first = next(dropwhile(_OPENERS.__contains__, words), "")
-    return first in _FIRST and _BARE.match(" ".join((first, *words))) is not None
+    return first in _FIRST_WORDS and _UNMARKED_QUESTION.match(" ".join((first, *words))) is not None
 
 
-def _tells(question: str) -> bool:
+def _tells_of_oneself(question: str) -> bool:
     return len(question) > SHORT_QUESTION and _OF_ONESELF.search(question) is not None
 
 
-def _is_short(sentence: str) -> bool:
+def _is_interjection(sentence: str) -> bool:
     is_own = _OF_ONESELF.search(sentence) is not None
     return len(WORD.findall(sentence)) <= INTERJECTION and not is_own

@@ -1,4 +1,4 @@
-"""Lore as a value: by which words, for whom and how much of it is told, and the choice of it."""
+"""Lore as values: the terms on which it is told, and the choice for a turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Literal
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.core.text.characters import few_marks
 
+# Entries told in a turn that belong to no book with a budget.
 MOST_TOLD = 4
-# Of a book with a budget no more than this are told, however short they are.
+# Entries told of a book with a budget, however short they are.
 MOST_OF_BOOK = 20
 _WORD = re.compile(r"\w+")
 Also = Literal["any", "all", "none", "not all"]
@@ -21,13 +22,13 @@ Whose = Literal["person", "room", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class LoreCondition:
-    """Something that has to be so for lore to be told. One of `tag`, `attribute`, `quest` is set.
+    """A condition for lore to be told. One of `tag`, `attribute`, `quest` is set.
 
     Attributes:
-        of: whose tag or attribute: the person's who is answered, the room's, or the assistant's.
+        of: whose tag or attribute: of the person being answered, the room, or the assistant.
         tag, category: a tag.
-        attribute, value: an attribute, and what it has to be; None: anything that counts as true.
-        quest, state: a quest of the person's, and the state that the game's own function gives.
+        attribute, value: an attribute and its value; None accepts any true value.
+        quest, state: a quest of the person, and the state that the game's own function returns.
     """
 
     of: Whose = "person"
@@ -41,18 +42,19 @@ class LoreCondition:
 
 @dataclass(frozen=True, slots=True)
 class LoreTerms:
-    """The terms on which lore is told, beside its keywords.
+    """The terms on which lore is told, besides its keywords.
 
     Attributes:
-        also: further keywords: of these `any`, `all`, `none` or `not all` have to be said too.
-        is_constant: it is told whatever is said.
-        order: among others the lower comes first.
-        priority: where not all may be told, the higher stays.
-        depth: how many of the newest messages are looked through for keywords.
-        budget: tokens that all of the same book may have together; 0: four entries are told.
-        when: what all has to be so.
-        book: what it came with: "card", or the name of a pack; "": staff wrote it down here.
-        entry: its name there.
+        also: further keywords, of which `any`, `all`, `none` or `not all` must be said too.
+        also_as: one of these four.
+        is_constant: whether it is told whatever is said.
+        order: lower comes first.
+        priority: higher stays if not all can be told.
+        depth: number of newest messages that are searched for keywords.
+        budget: tokens that all told entries of one book may have together; 0 for no budget.
+        when: conditions, all of which must hold.
+        book: where it came from: "card", the name of a pack, or "" if staff wrote it.
+        entry: its id there.
     """
 
     also: tuple[str, ...] = ()
@@ -72,10 +74,10 @@ PLAIN = LoreTerms()
 
 @dataclass(frozen=True, slots=True)
 class Lore:
-    """A piece of lore.
+    """A piece of lore, prepared for searching.
 
     Attributes:
-        keywords, also: its keywords as `folded` gives them.
+        keywords, also: its keywords, folded.
     """
 
     entry: Recollection
@@ -85,13 +87,13 @@ class Lore:
 
 
 def folded(text: str) -> str:
-    """The words of a text, each between two blanks, in any case: what whole words are found in."""
+    """The words of a text in lower case between spaces, so that `in` finds whole words."""
     words = _WORD.findall(unicodedata.normalize("NFKC", few_marks(text)).casefold())
     return f" {' '.join(words)} "
 
 
 def lore_of(entry: Recollection, terms: LoreTerms) -> Lore:
-    """A piece of lore, ready to be looked for."""
+    """Prepare a piece of lore for searching."""
     return Lore(entry, terms, _folded_all(entry.tags), _folded_all(terms.also))
 
 
@@ -105,16 +107,15 @@ def told_of(
     holds: Callable[[LoreCondition], bool],
     count: Callable[[str], int],
 ) -> list[Lore]:
-    """The lore that is told.
+    """The lore to tell in a turn.
 
-    What is constant comes first, then what is named, then the rest of the place; each by
-    importance, priority and order. What a budget or the number of four leaves no room for is left
-    out.
+    Constant lore comes first, then lore whose keywords were said, then that of the place; each by
+    importance, priority and order. What exceeds a budget, or the number of entries, is left out.
 
     Args:
-        known: what may be known here.
-        said: the newest message, and those before it, each as `folded` gives it.
-        holds: whether a condition is met.
+        known: lore that may be known here.
+        said: the newest message and those before it, folded.
+        holds: decides a condition.
         count: tokens of a text.
     """
     found = [
@@ -124,7 +125,7 @@ def told_of(
     ]
     fit = [item for item in found if all(map(holds, item[2].terms.when))]
     fit.sort(key=lambda item: (not item[0], not item[1], *_rank(item[2])))
-    return list(_within([lore for *_, lore in fit], count))
+    return list(_within_budgets([lore for *_, lore in fit], count))
 
 
 def _rank(lore: Lore) -> tuple[int, int, int]:
@@ -132,28 +133,28 @@ def _rank(lore: Lore) -> tuple[int, int, int]:
 
 
 def is_always(lore: Lore) -> bool:
-    """True for what needs no word: what is constant, and what all may know who are in a room."""
+    """True for lore that needs no keyword: constant lore, and lore of a room."""
     is_of_place = lore.entry.audience.startswith("room:") and not lore.also
     return lore.terms.is_constant or is_of_place
 
 
-def _looked_through(lore: Lore, said: Sequence[str]) -> str:
+def _searched_text(lore: Lore, said: Sequence[str]) -> str:
     return "".join(said[: max(1, lore.terms.depth)])
 
 
 def keywords_in(lore: Lore, said: Sequence[str]) -> list[str]:
-    """The keywords of a piece of lore that were said, without its further ones."""
-    text = _looked_through(lore, said)
+    """The keywords that were said, without `also`."""
+    text = _searched_text(lore, said)
     return [keyword.strip() for keyword in lore.keywords if keyword in text]
 
 
 def is_named_by(lore: Lore, said: Sequence[str]) -> bool:
-    """True where one of its keywords was said, and of its further ones what has to be."""
+    """True if a keyword was said, and `also` is satisfied."""
     if not keywords_in(lore, said):
         return False
     if not lore.also:
         return True
-    text = _looked_through(lore, said)
+    text = _searched_text(lore, said)
     heard = [keyword in text for keyword in lore.also]
     return {
         "any": any(heard),
@@ -163,7 +164,7 @@ def is_named_by(lore: Lore, said: Sequence[str]) -> bool:
     }[lore.terms.also_as]
 
 
-def _within(ranked: Iterable[Lore], count: Callable[[str], int]) -> Iterable[Lore]:
+def _within_budgets(ranked: Iterable[Lore], count: Callable[[str], int]) -> Iterable[Lore]:
     free, used, told = MOST_TOLD, dict[str, int](), dict[str, int]()
     for lore in ranked:
         book, budget = lore.terms.book, lore.terms.budget

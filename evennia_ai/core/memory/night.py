@@ -1,7 +1,7 @@
-"""The steps of a night in their order, and how far a night has come.
+"""The steps of a night in order, and the progress of a night.
 
-Each step is done in pieces. A piece's results and the progress are stored together, so a night
-that is cut off anywhere goes on from there.
+Steps are done in pieces. The results of a piece are stored together with the progress, so that an
+interrupted night continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ COMPACTING, DREAMING = "compacting", "dreaming"
 
 @dataclass(frozen=True, slots=True)
 class NightStep:
-    """One kind of work of a night.
+    """One kind of work at night.
 
     Attributes:
         phase: the part of the night it belongs to.
-        needs_memory: it is about memories; where nothing is to be remembered, there is nothing.
+        needs_memory: whether it is skipped if memory is off.
     """
 
     name: str
@@ -31,15 +31,15 @@ class NightStep:
 
 
 class NightProgress(TypedDict, total=False):
-    """The way that a night has come, as it is stored; {} before the first.
+    """The progress of a night as stored; {} before the first.
 
     Attributes:
-        night, until: its beginning and its end (ISO 8601).
-        step: the name of the step that is due; DONE: none.
-        cursor: how far that step is, as the step itself understands it.
-        tokens: used until now.
-        counts: things that were done, by their names.
-        put_off: why steps are left for another night, by their names.
+        night, until: its beginning and end (ISO 8601).
+        step: name of the current step, or DONE.
+        cursor: position within the step, in the step's own terms.
+        tokens: tokens used so far.
+        counts: results by name.
+        put_off: reasons why steps were left for another night, by step.
     """
 
     night: str
@@ -66,7 +66,7 @@ _NAMES = [step.name for step in STEPS]
 
 
 def step_of(progress: NightProgress) -> NightStep | None:
-    """The step a night has come to; None: all is done."""
+    """The current step; None if all are done."""
     name = progress.get("step", DONE)
     return STEPS[_NAMES.index(name)] if name in _NAMES else None
 
@@ -74,7 +74,8 @@ def step_of(progress: NightProgress) -> NightStep | None:
 def begun(before: NightProgress, now: datetime, until: datetime) -> NightProgress:
     """The progress of a night that begins.
 
-    Whoever is woken and falls asleep again within the same night has used up what it used up.
+    An assistant that was woken and falls asleep again continues with what is left of that night's
+    tokens.
     """
     fresh: NightProgress = {
         "until": until.isoformat(),
@@ -82,7 +83,7 @@ def begun(before: NightProgress, now: datetime, until: datetime) -> NightProgres
         "cursor": {},
         "put_off": {},
     }
-    # Still the same night: nobody gets its tokens anew by being woken.
+    # Still the same night: being woken must not renew its budget.
     if before and not is_over(now, before.get("until")):
         return {**_figures(before), **fresh}
     return {**_figures({"night": now.isoformat()}), **fresh}
@@ -97,14 +98,14 @@ def _figures(progress: NightProgress) -> NightProgress:
 
 
 def moved(progress: NightProgress) -> NightProgress:
-    """The progress at the beginning of the next step."""
+    """The progress moved to the next step."""
     following = _NAMES.index(progress["step"]) + 1
     name = _NAMES[following] if following < len(_NAMES) else DONE
     return {**progress, "step": name, "cursor": {}}
 
 
 def counted(progress: NightProgress, more: Mapping[str, int]) -> NightProgress:
-    """The progress with some things counted."""
+    """The progress with results added to its counts."""
     counts = dict(progress["counts"])
     for name, count in more.items():
         if count:
@@ -113,12 +114,12 @@ def counted(progress: NightProgress, more: Mapping[str, int]) -> NightProgress:
 
 
 def put_off(progress: NightProgress, why: str) -> NightProgress:
-    """The progress with this step left for another night."""
+    """The progress with the current step left for another night."""
     return {**progress, "put_off": {**progress["put_off"], progress["step"]: why}}
 
 
 def summary(progress: NightProgress) -> str:
-    """A night in a few words, none of them anybody's."""
+    """A summary of a night in a few words, without anybody's words in it."""
     told = [f"{count} {name}" for name, count in sorted(progress["counts"].items())]
     told += [f"{name} put off" for name in progress["put_off"]]
     return ", ".join([*told, f"{progress['tokens']} tokens"])

@@ -1,6 +1,6 @@
-"""Words of a note as an assistant says them, and a small model's answer held to its note.
+"""Wording of a note as the assistant says it, and correction of a small model's answer.
 
-Persons are turned in English only: in other languages a fact is said as it is written.
+Grammatical persons are changed in English only; in other languages a fact is said as written.
 """
 
 from __future__ import annotations
@@ -18,49 +18,53 @@ from evennia_ai.core.memory.asked import (
     is_question,
 )
 from evennia_ai.core.memory.grounding import Note
-from evennia_ai.core.memory.wording import WORD, telling_words
+from evennia_ai.core.memory.wording import telling_words
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line
+from evennia_ai.core.text.words import WORD
 
 MOST_NOTE_CHARS = 220
 MOST_PERSONA_CHARS = 320
 KNOWN = "You know: {note}"
-# Said where a small model says something else, or where nothing is left of what it said.
+# Replacements for a small model's answer that contradicts its hint.
 DENIALS = {UNKNOWN: "I do not know that.", UNABLE: "I cannot do that."}
 WELCOME, MET = "Welcome. What can I do for you?", "Well met."
 FAREWELL, LISTENING = "Safe home.", "I am listening."
-# The names of those who ask in the examples of prompts.
+# Names of the players in the examples of prompts.
 ASKERS = ("Nell", "Otto")
-# The part of a note's telling words that an answer has to hold.
+# Share of a note's significant words that an answer must contain.
 LEAST_HELD = 0.3
 
 _KNOWN_BEFORE = KNOWN.format(note="")
 _WHOLE_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BULLET = re.compile(r"\s*[-*•]\s+")
 _DENIES = re.compile(r"\b(?:not?|never|nothing|none|cannot|sorry)\b|n't\b", re.IGNORECASE)
-# As somebody is called: behind a comma or a greeting, and at the end of a part of a sentence.
+# A name used as an address: after a comma or greeting, at the end of a part of a sentence.
 _ADDRESS = re.compile(
     r"(?P<before>(?i:\b(?:hello|hi|hey|welcome|bye|goodbye|farewell|thanks|thank you|home|met"
     rf"|morning|day|evening|night)),?|,) (?P<name>{'|'.join(ASKERS)})(?=[,.!?]|\W*\Z)"
 )
-_LEAVES = re.compile(r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE)
+_LEAVETAKING = re.compile(
+    r"\b(?:(?:good)?bye|farewell|see you|must (?:go|be off))\b", re.IGNORECASE
+)
 _GREETS = re.compile(
     r"\A\W*(?:hello|hullo|hi|hiya|hey|yo|howdy|greetings"
     r"|(?:good )?(?:morning|day|afternoon|evening))\b"
     r"|\byou there\b|\banybody (?:there|in|home|here)\b",
     re.IGNORECASE,
 )
-_TO_ME = (
+# Words after which "you" is an object, and becomes "me" rather than "I".
+_BEFORE_ME = (
     "to|for|with|of|from|by|at|about|near|behind|beside|told|tell|tells|gave|give|gives|asked|ask"
     "|asks|show|shows|let|lets|owes"
 )
 _YOU = re.compile(
-    rf"\b(?:(?P<me>(?:{_TO_ME}) )you|you are|you were|you're|yourself|yours|your|you)\b",
+    rf"\b(?:(?P<me>(?:{_BEFORE_ME}) )you|you are|you were|you're|yourself|yours|your|you)\b",
     re.IGNORECASE,
 )
 _I = re.compile(
     r"\b(?:i am|am i|i was|was i|i'm|i've|i'll|i'd|myself|mine|my|me|i)\b", re.IGNORECASE
 )
-_AS_I = {
+_TO_FIRST_PERSON = {
     "you are": "I am",
     "you were": "I was",
     "you're": "I'm",
@@ -69,7 +73,7 @@ _AS_I = {
     "your": "my",
     "you": "I",
 }
-_AS_YOU = {
+_TO_SECOND_PERSON = {
     "i am": "you are",
     "am i": "are you",
     "i was": "you were",
@@ -87,10 +91,10 @@ _AS_YOU = {
 
 
 def split_persona(text: str) -> tuple[str, tuple[str, ...]]:
-    """The beginning of a persona, for every prompt, and all its sentences and facts as notes.
+    """Split a persona into a beginning for every prompt, and all its sentences and facts as notes.
 
-    Lines that begin with a dash are facts; a heading above them ends with a colon and is left out.
-    Of prose the beginning is kept, to the end of a sentence.
+    Lines that begin with a dash are facts; a heading above them ends with a colon and is dropped.
+    The beginning is as much of the prose as fits, to the end of a sentence.
     """
     prose: list[str] = []
     facts: list[str] = []
@@ -106,19 +110,19 @@ def split_persona(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def as_spoken(fact: str) -> str:
-    """A fact told to an assistant as "you", as it says it of itself."""
+    """A fact written to an assistant as "you", in the first person."""
 
     def turned(found: re.Match[str]) -> str:
         if found["me"]:
             return f"{found['me']}me"
-        return _AS_I[found[0].lower()]
+        return _TO_FIRST_PERSON[found[0].lower()]
 
     return _with_capital(_YOU.sub(turned, fact))
 
 
 def as_told_back(line: str) -> str:
-    """Words of a person about themselves, as somebody else tells them back: "I" becomes "you"."""
-    turned = _I.sub(lambda found: _AS_YOU[found[0].lower()], line.strip())
+    """A person's words about themselves, told back to them: "I" becomes "you"."""
+    turned = _I.sub(lambda found: _TO_SECOND_PERSON[found[0].lower()], line.strip())
     return _with_capital(turned if turned[-1:] in tuple(".!?") else f"{turned}.")
 
 
@@ -127,12 +131,12 @@ def _with_capital(text: str) -> str:
 
 
 def denies(text: str) -> bool:
-    """True for a text that says of something that it is not so."""
+    """True for a text that denies something."""
     return _DENIES.search(text) is not None
 
 
 def unaddressed(answer: str, known: str = "") -> str:
-    """An answer that calls nobody by a name of the examples, but for names in a text."""
+    """An answer without addresses by the examples' names, unless they occur in the known text."""
 
     def left(found: re.Match[str]) -> str:
         return found[0] if found["name"] in known else found["before"].rstrip(",")
@@ -141,7 +145,7 @@ def unaddressed(answer: str, known: str = "") -> str:
 
 
 def hint(notes: Sequence[Note], line: str) -> str:
-    """The line behind a question that says what a small model answers from."""
+    """The line after a question that tells a small model what to answer from."""
     if notes:
         text = " ".join(note.text for note in notes)
         told = one_line(cut_at_sentence(text, MOST_NOTE_CHARS), 300)
@@ -152,17 +156,16 @@ def hint(notes: Sequence[Note], line: str) -> str:
 
 
 def mended(answer: str, line: str, told: str, names: str = "") -> str:
-    """An answer without the question said back before it, and with no sentence told twice.
+    """An answer without an echo of the question, repeated sentences and wrong names.
 
-    A small model loses what it was told: an answer that is a part of the note, or holds nearly
-    nothing of it, becomes the note, and one that claims something where nothing is known says that
-    it does not know. Nobody is called by the name of who asks in the examples.
+    A small model loses what it was told: an answer that is a part of the note, or has almost
+    nothing of it, becomes the whole note, and one that makes something up becomes a denial.
 
     Args:
-        told: the hint, as `hint` made it.
-        names: of the assistant and of whoever asks.
+        told: the hint that the model was given.
+        names: names of the assistant and the person.
     """
-    rest = unaddressed(_behind_echo(answer, line), f"{line} {told} {names}")
+    rest = unaddressed(_without_echo(answer, line), f"{line} {told} {names}")
     said = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
     if told.startswith(_KNOWN_BEFORE):
         note = told.removeprefix(_KNOWN_BEFORE)
@@ -171,13 +174,13 @@ def mended(answer: str, line: str, told: str, names: str = "") -> str:
     if denial and not denies(said):
         return denial
     if AskedLine(line).introduces and said.rstrip(".!?").casefold() in line.casefold():
-        said = ""  # "my name is Jo" is not answered by "Jo."
-    return said or (_kindly(line) if answer.strip() else answer)
+        said = ""  # an echo such as "Jo." is no answer to "my name is Jo"
+    return said or (_polite_reply(line) if answer.strip() else answer)
 
 
-def _kindly(line: str) -> str:
-    """Something to say where a small model only said a line back."""
-    if _LEAVES.search(line):
+def _polite_reply(line: str) -> str:
+    """A polite reply for when a small model only echoed a line."""
+    if _LEAVETAKING.search(line):
         return FAREWELL
     if AskedLine(line).introduces:
         return MET
@@ -185,16 +188,16 @@ def _kindly(line: str) -> str:
 
 
 def _holds(answer: str, note: str) -> bool:
-    """True where an answer tells what stands in a note, in whatever words."""
+    """True if an answer tells what is in a note, in whatever words."""
     wanted = telling_words(note)
     return len(wanted & telling_words(answer)) >= LEAST_HELD * len(wanted)
 
 
-def _behind_echo(answer: str, line: str) -> str:
+def _without_echo(answer: str, line: str) -> str:
     echoed = [word.casefold() for word in WORD.findall(line)]
     found = list(WORD.finditer(answer))
     said = [match[0].casefold() for match in found]
-    # A name may stand in front of it, as "Tom: where is he?"
+    # A name may come before the echo, as in "Tom: where is he?"
     first = 0 if said[: len(echoed)] == echoed else 1
     behind = first + len(echoed)
     if len(echoed) < SHORTEST_PIECE or said[first:behind] != echoed:

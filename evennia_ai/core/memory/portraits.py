@@ -1,4 +1,4 @@
-"""The portrait of one being: the question to a model, and the reading of its answer."""
+"""Portraits: the request to a model to describe one being, and the parsing of its answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from evennia_ai.core.text.cleaning import one_line, without_thoughts
 from evennia_ai.core.text.reading import first_object
 
 MOST_ATTRIBUTES = 8
+# Items of an answer that are read, since some may be empty or too long.
 MOST_LOOKED_AT = 5 * MOST_ATTRIBUTES
+# The most that one night changes the favour of a being by way of portraits.
 NUDGE = 0.05
 LONGEST_NAME = 60
 
@@ -41,7 +43,7 @@ Answer with one JSON object and nothing else:
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """A being as a model describes it.
+    """A model's description of a being.
 
     Attributes:
         favour: -1, 0 or 1.
@@ -52,7 +54,7 @@ class Portrait:
 
 
 def portrait_request(name: str, observations: Sequence[Shown], known: Sequence[Shown]) -> Request:
-    """Asks what is known of somebody."""
+    """The request to describe a being."""
     return request(
         PORTRAIT,
         ("The being", [Shown(one_line(name, LONGEST_NAME))]),
@@ -62,7 +64,7 @@ def portrait_request(name: str, observations: Sequence[Shown], known: Sequence[S
 
 
 def read_portrait(text: str) -> Portrait | None:
-    """The portrait in a model's answer, or None where that is unreadable."""
+    """The portrait in a model's answer, or None if it is unreadable."""
     found = first_object(without_thoughts(text))
     given = found.get("attributes") if found else None
     if found is None or not isinstance(given, list):
@@ -79,5 +81,5 @@ def _favour(found: Mapping[str, object]) -> int:
 
 
 def nudge(favours: Sequence[int]) -> float:
-    """The change of favour after a night."""
+    """The change of favour by one night's portraits."""
     return NUDGE * max(-1, min(1, sum(favours)))

@@ -1,7 +1,7 @@
-"""The profile of one being: how well known it is, and the things known of it.
+"""The profile of one being: how well the assistant knows it, and what it knows about it.
 
-Favour goes from 0 to 1. Each meeting takes it a little nearer to 1, and what is thought over in the
-night moves it a little up or down; its bands are those that Dunbar found friendships to come in.
+Favour goes from 0 to 1. Each meeting moves it closer to 1, and a night's reflection moves it up or
+down a little. Its bands follow Dunbar's circles of friendship.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from evennia_ai.core.memory.recollection import (
     is_audience,
     is_private,
     may_know,
-    once,
+    without_duplicates,
 )
 from evennia_ai.core.text.cleaning import one_line
 
 
 class ProfileAttribute(TypedDict):
-    """Something that is known of a being, for an audience; `at`: since when, in seconds."""
+    """A fact about a being, for an audience, with the time it is known since, in seconds."""
 
     text: str
     audience: str
@@ -31,10 +31,11 @@ class ProfileAttribute(TypedDict):
 
 
 BANDS = ((0.75, "close friend"), (0.5, "friend"), (0.25, "acquaintance"), (0.0, "stranger"))
-# Six talks make an acquaintance, fourteen a friend, twenty-eight a close one.
+# Six meetings make an acquaintance, fourteen a friend, twenty-eight a close friend.
 MEETINGS_TO_KNOW = 20
 FAVOUR_OF_A_MEETING = 1 - math.exp(-1 / MEETINGS_TO_KNOW)
 MOST_NUDGE = 0.1
+# Talks within this time are one meeting.
 MEETING_SECONDS = 900.0
 MOST_OPEN = MOST_PRIVATE = 12
 LONGEST_ATTRIBUTE = 200
@@ -46,21 +47,21 @@ def band(favour: float) -> str:
 
 
 def nudged(favour: float, nudge: float) -> float:
-    """The favour after a night's thought, 0 to 1; one night moves it by 0.1 at most."""
-    # A favour that became NaN would never be a number again.
+    """The favour after a night, 0 to 1; a night changes it by MOST_NUDGE at most."""
+    # NaN would spread: a favour that became NaN would stay NaN for ever.
     if not math.isfinite(nudge):
         return favour
     return min(1.0, max(0.0, favour + max(-MOST_NUDGE, min(MOST_NUDGE, nudge))))
 
 
 def bounded(attributes: Iterable[ProfileAttribute]) -> list[ProfileAttribute]:
-    """The attributes of a being that are kept, the newest last.
+    """The attributes of a being that are stored, oldest first.
 
-    The same words for the same audience stand there once, as last told. Of those that several may
-    know 12 are kept, and as many of the private ones: the newest.
+    Equal words for the same audience are stored once, with the newest time. The newest 12 for
+    several people and the newest 12 private ones are kept.
 
     Args:
-        attributes: one without words or a known audience is left out.
+        attributes: those without text or a valid audience are dropped.
     """
     found: dict[tuple[str, str], ProfileAttribute] = {}
     for item in attributes:
@@ -80,26 +81,26 @@ def bounded(attributes: Iterable[ProfileAttribute]) -> list[ProfileAttribute]:
 def known_to(
     attributes: Iterable[ProfileAttribute], entity: str, seeker: Seeker
 ) -> list[ProfileAttribute]:
-    """The attributes of a being that a seeker may know, each point once, for its widest audience.
+    """The attributes of a being that a seeker may know, without duplicates.
 
     Args:
-        entity: whose attributes they are; what was said of oneself in the open is known to oneself.
+        entity: id of the being; people may know what they said of themselves in the open.
     """
     known = (
         Recollection("", MemoryKind.FACT, item["text"], item["audience"], entity, at=item["at"])
         for item in attributes
     )
-    fit = once(memory for memory in known if may_know(memory, seeker))
+    fit = without_duplicates(memory for memory in known if may_know(memory, seeker))
     return [{"text": each.text, "audience": each.audience, "at": each.at} for each in fit]
 
 
 def described(name: str, favour: float, details: Sequence[str], facts: Sequence[str]) -> str:
-    """One line of a being for a prompt.
+    """A line about a being for a prompt.
 
     Args:
-        name: as `core.text.cleaning.name_as_data` gives it.
-        details: such as "met 7 times".
-        facts: what is known of it, in sentences or words.
+        name: as returned by `core.text.cleaning.name_as_data`.
+        details: for example "met 7 times".
+        facts: what is known, in sentences or phrases.
     """
     kind = band(favour)
     article = "an" if kind[0] in "aeiou" else "a"

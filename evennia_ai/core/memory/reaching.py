@@ -1,12 +1,12 @@
-"""The reach of forgetting: all that leaves with a memory that is forgotten or put right.
+"""The reach of forgetting: everything that goes with a memory that is forgotten or corrected.
 
-The entries that a fact was drawn from leave with it, and so does what says the same: a fact or an
-attribute of a profile that has the same telling words, an entry of which a sentence has all of
-them. What was concluded from any of that leaves too. A fact that rests on such an entry and says
-something else stays, and cites it no more.
+The entries that a fact was derived from go with it, and so does whatever says the same: a fact or
+profile attribute with the same significant words, an entry with a sentence that has all of them.
+Conclusions from any of these go too. A fact that rests on such an entry but says something else
+stays, and no longer cites it.
 
-Words are compared, not meanings: nothing leaves that only sounds alike. So of what was said in
-quite other words, only that leaves which a fact cites.
+Words are compared, not meanings: a vector would also match what only sounds similar, and that would
+be lost for good. So of what was said in quite different words, only cited entries are found.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from evennia_ai.core.memory.phrasing import denies
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.core.memory.wording import telling_words
 
-# The same said shorter has more than this part of the telling words.
+# A shorter version of a statement has more than this share of its significant words.
 LEAST_SHARED = 0.5
-# So few words stand in many sentences that say something else.
+# With so few words, a statement would be found in many sentences that say something else.
 FEW_WORDS = 1
 _SENTENCES = re.compile(r"(?<=[.!?;\"])\s+|\n+")
-# What stands around the words in an entry of a talk.
+# Stems of the verbs that frame the words of an entry about speech.
 _FRAME = frozenset(("whisper", "pag", "said", "caus", "answer"))
-# What a person says of themselves stands there as "Tom is", of which nothing tells.
+# In a person's own words "I am" stands where a fact has "Tom is", which counts for nothing either.
 _OF_ONESELF = frozenset(("am", "i'm", "i've", "i'd", "i'll"))
-SHORTEST = 3
+_SHORTEST_STEM = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A memory with all that leaves with it.
+    """A memory, and everything that goes with it.
 
     Attributes:
         target: the memory itself.
-        gone: the memories that leave with it.
-        loosened: what the facts that stay cite from then on, by their keys.
-        ignored: words that do not count, such as those of the person's names.
+        gone: memories that go with it.
+        loosened: for facts that stay, what they cite from here on, by key.
+        ignored: words that do not count, such as the person's names.
     """
 
     target: Recollection
@@ -48,7 +48,7 @@ class Reach:
     ignored: frozenset[str] = frozenset()
 
     def takes(self, attribute: str) -> bool:
-        """True for an attribute of a profile that is not to be told any more."""
+        """True for a profile attribute that goes too."""
         said = (memory.text for memory in self.gone if memory.kind != MemoryKind.JOURNAL)
         if any(is_alike(attribute, text, self.ignored) for text in said):
             return True
@@ -57,27 +57,27 @@ class Reach:
 
 
 def said_words(text: str) -> frozenset[str]:
-    """The telling words of a text without endings: "like" and "likes" are the same."""
+    """The significant words of a text without endings: "like" and "likes" are the same."""
     return frozenset(
-        word[:-1] if len(word) > SHORTEST and word[-1] in "ey" else word
+        word[:-1] if len(word) > _SHORTEST_STEM and word[-1] in "ey" else word
         for word in telling_words(text) - _OF_ONESELF
     )
 
 
 def word_to_look_for(statement: str, ignored: frozenset[str] = frozenset()) -> str:
-    """A part of a word that stands in whatever says the same; "" where none is known.
+    """A part of a word found in everything that says the same, to search for; "" if there is none.
 
-    A database finds it in capitals too, which is sure of English letters alone.
+    Only ASCII words, for which a database's case-insensitive search is reliable.
     """
     plain = (word for word in said_words(statement) - ignored if word.isascii())
     return max(sorted(plain), key=len, default="")
 
 
 def is_alike(one: str, other: str, ignored: frozenset[str] = frozenset()) -> bool:
-    """True for two statements of which one has all telling words of the other and few more.
+    """True if one statement has all significant words of the other, and not many more.
 
     Args:
-        ignored: words that do not count, such as those of names.
+        ignored: words that do not count, such as names.
     """
     first, second = (said_words(text) - ignored for text in (one, other))
     fewer, more = sorted((first, second), key=len)
@@ -86,7 +86,7 @@ def is_alike(one: str, other: str, ignored: frozenset[str] = frozenset()) -> boo
 
 
 def is_said_in(statement: str, text: str, ignored: frozenset[str] = frozenset()) -> bool:
-    """True where a sentence of a text has all telling words of a statement."""
+    """True if a sentence of a text has all significant words of a statement."""
     wanted = said_words(statement) - ignored
     sentences = _SENTENCES.split(text)
     if len(wanted) <= FEW_WORDS:
@@ -98,10 +98,10 @@ def is_said_in(statement: str, text: str, ignored: frozenset[str] = frozenset())
 
 
 def conclusions(cites: Mapping[str, Collection[str]], keys: Collection[str]) -> set[str]:
-    """Keys of what was concluded from some memories, and from that, and so on.
+    """Keys of everything that was concluded from some memories, directly or indirectly.
 
     Args:
-        cites: what each memory was concluded from, by its key.
+        cites: sources of each memory, by key.
     """
     found: set[str] = set()
     known, is_more = set(keys), bool(keys)
@@ -119,13 +119,13 @@ def reach(
     resting: Sequence[Recollection],
     ignored: frozenset[str] = frozenset(),
 ) -> Reach:
-    """The reach of a memory that is forgotten.
+    """Work out the reach of a memory that is forgotten.
 
     Args:
-        target: the memory; an attribute of a profile is a fact without a key.
-        near: memories that may say the same or be cited by it, as far as whoever asks may reach.
-        resting: all memories that cite some other.
-        ignored: words that do not count, such as those of the person's names.
+        target: the memory; a profile attribute is passed as a fact without a key.
+        near: memories that may say the same or be cited, within what the requester may reach.
+        resting: all memories that cite others.
+        ignored: words that do not count, such as the person's names.
     """
     others = [memory for memory in near if memory.key != target.key]
     drawn = [memory for memory in resting if memory.key != target.key]
@@ -134,10 +134,11 @@ def reach(
     if target.kind == MemoryKind.JOURNAL:
         forgotten, concluded = {target.key}, conclusions(cites, [target.key])
     else:
-        same = _saying(target, others, ignored)
+        same = _same_or_sources(target, others, ignored)
         forgotten = {memory.key for memory in same if memory.kind == MemoryKind.JOURNAL}
         facts = {target.key, *(memory.key for memory in same)} - forgotten
-        # Of what rests on an entry, a fact says something else; an insight is concluded of it all.
+        # A fact drawn from the same entry says something else and stays; an insight rests on all
+        # its sources.
         insights = {m.key: m.cites for m in drawn if m.kind == MemoryKind.INSIGHT}
         concluded = conclusions(cites, facts)
         concluded |= conclusions(insights, forgotten | facts | concluded)
@@ -152,10 +153,10 @@ def reach(
     return Reach(target, tuple(gone.values()), loosened, ignored)
 
 
-def _saying(
+def _same_or_sources(
     target: Recollection, others: Sequence[Recollection], ignored: frozenset[str]
 ) -> list[Recollection]:
-    """The facts that say the same as one, and the entries they were drawn from or that say it."""
+    """Facts that say the same as the target, and the entries that they cite or that say it."""
     same = [
         memory
         for memory in others

@@ -1,7 +1,7 @@
-"""Memories as values: their audience, and the choice of those worth telling now.
+"""Memories as values: their audience, and the choice of those worth recalling.
 
-Who may know a memory is one word, its audience; everything that reaches a prompt passes
-`may_know`. Nothing a player typed ever becomes part of an audience or of an id.
+Who may know a memory is one word, its audience, and everything in a prompt has passed `may_know`.
+Nothing that a player typed becomes part of an audience or an id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MASK = re.compile(r"#(\d{1,18}~[0-9a-f]{8})")
 
 
 class MemoryKind(StrEnum):
-    """The kinds of memories."""
+    """Kinds of memories."""
 
     JOURNAL = "journal"
     FACT = "fact"
@@ -38,7 +38,7 @@ class MemoryKind(StrEnum):
 
 
 class SourceType(StrEnum):
-    """The way by which the assistant came to know it."""
+    """Ways by which the assistant came to know something."""
 
     DIRECT = "direct"
     OBSERVATION = "observation"
@@ -46,7 +46,7 @@ class SourceType(StrEnum):
     ENVIRONMENTAL = "environmental"
 
 
-# What a journal entry is believed where nobody says better.
+# Trust in a journal entry, unless something better is known.
 SOURCE_TRUST: Mapping[str, float] = {
     SourceType.DIRECT: 0.9,
     SourceType.OBSERVATION: 0.8,
@@ -56,12 +56,12 @@ SOURCE_TRUST: Mapping[str, float] = {
 
 
 def safe_id(dbref: str) -> str:
-    """A dbref as part of an id: "*#3" is "account-3", "#12" is "object-12".
+    """A dbref as part of an id: "*#3" becomes "account-3", "#12" "object-12".
 
-    A mask, "#12~1a2b3c4d", is "mask-12-1a2b3c4d".
+    A mask "#12~1a2b3c4d" becomes "mask-12-1a2b3c4d".
 
     Raises:
-        ConfigurationError: it is not a dbref, such as a name.
+        ConfigurationError: it is not a dbref, for instance a name.
     """
     for pattern, kind in ((_ACCOUNT, "account"), (_OBJECT, "object"), (_MASK, "mask")):
         if found := pattern.fullmatch(dbref):
@@ -69,22 +69,22 @@ def safe_id(dbref: str) -> str:
     raise ConfigurationError(f"{dbref!r} is not the id of a person or room; it must be like '#12'")
 
 
-def _hashed(name: str) -> str:
+def _name_hash(name: str) -> str:
     return sha256(name.casefold().encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def behind(face: str) -> str:
-    """The being behind a mask, "#12" of "#12~1a2b3c4d"; of whoever wears none their own id."""
+def unmasked_id(face: str) -> str:
+    """The id behind a mask, "#12" for "#12~1a2b3c4d"; any other id is returned unchanged."""
     return face.partition("~")[0]
 
 
 def is_mask(person: str) -> bool:
-    """True for the id of a mask: of whoever wears one nothing lasting is kept."""
+    """True for the id of a mask, about whose bearer nothing lasting is stored."""
     return _MASK.fullmatch(person) is not None
 
 
 def person_audience(person: str) -> str:
-    """The audience of one person alone; of nobody ("" or what is not a dbref) it is nobody's."""
+    """The audience of one person alone; NOBODY for "" or anything but a dbref."""
     try:
         return f"person:{safe_id(person)}"
     except ConfigurationError:
@@ -92,9 +92,9 @@ def person_audience(person: str) -> str:
 
 
 def place_audience(source: str, place: str) -> str:
-    """The audience of what was said at a place: a room's, or a channel's. A name is hashed."""
+    """The audience of a room, or of a channel by its hashed name."""
     if source == "channel":
-        return f"channel:{_hashed(place)}"
+        return f"channel:{_name_hash(place)}"
     try:
         return f"room:{safe_id(place)}"
     except ConfigurationError:
@@ -102,25 +102,25 @@ def place_audience(source: str, place: str) -> str:
 
 
 def faction_audience(name: str) -> str:
-    """The audience of a faction, by its name, which is hashed."""
-    return f"faction:{_hashed(name)}"
+    """The audience of a faction, by its hashed name."""
+    return f"faction:{_name_hash(name)}"
 
 
 def is_audience(audience: str) -> bool:
-    """True for a text that is an audience; stores are asked for nothing else."""
+    """True for a well-formed audience; stores are queried for nothing else."""
     return _AUDIENCE.fullmatch(audience) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """The person a prompt is made for, and the place.
+    """The person and place that a prompt is made for.
 
     Attributes:
-        person: the player who is spoken to ("*#3"), "" for nobody.
-        source, place: how and where: as of an event.
-        factions: names of those that both the person and the assistant belong to.
-        is_private: nobody else hears what is answered.
-        payer: who pays for looking: whoever began what is answered.
+        person: the player being spoken to ("*#3"), or "".
+        source, place: how and where, as in an event.
+        factions: factions that the person and the assistant both belong to.
+        is_private: whether nobody else hears the answer.
+        payer: the person who pays for the search, who began the chain.
     """
 
     person: str = ""
@@ -132,7 +132,7 @@ class Seeker:
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """The audiences that may be told: all, this place, these factions, this person alone."""
+        """The audiences that may be told: the world, this place, the factions, the person alone."""
         found = [WORLD]
         if self.place:
             source = "" if self.source in PRIVATE else self.source
@@ -145,21 +145,21 @@ class Seeker:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """One thing remembered.
+    """A memory.
 
     Attributes:
-        key: its id, 32 hexadecimal digits, ours.
-        audience: who may know of it.
-        person: who said or caused it ("*#3"), "" for nobody.
-        place: where, as of an event: "#2", or a channel's name.
+        key: our id, 32 hexadecimal digits.
+        audience: who may know it.
+        person: who said or caused it ("*#3"), or "".
+        place: where, as in an event: "#2", or a channel's name.
         trust: how far it is believed, 0 to 1.
         importance: 1 to 10.
-        importance_by: who said so: heuristic, llm or manual.
+        importance_by: what set the importance: heuristic, llm or manual.
         at: seconds since 1970.
-        tags: words to find lore by, and what else groups memories.
-        cites: keys of what it was concluded from.
-        superseded_at: since when it holds no more, as something later says; None: it holds.
-        similarity: to what was sought, 0 to 1; 0 where nothing was.
+        tags: keywords of lore, or labels of a memory.
+        cites: keys of its sources.
+        superseded_at: since when a later memory replaces it; None while it holds.
+        similarity: to the search text, 0 to 1; 0 without a search.
     """
 
     key: str
@@ -180,24 +180,24 @@ class Recollection:
 
 
 def is_private(audience: str) -> bool:
-    """True for an audience of one person alone."""
+    """True for the audience of a single person."""
     return audience.startswith("person:")
 
 
 def is_open(audience: str) -> bool:
-    """True for words that were said before others, in a room or on a channel."""
+    """True for words said in front of others, in a room or on a channel."""
     return audience.startswith(("room:", "channel:"))
 
 
 def is_for_all(audience: str) -> bool:
-    """True for words that all who are there may hear: neither one person's nor a faction's."""
+    """True for words that everybody present may hear, neither a person's nor a faction's."""
     return audience == WORLD or is_open(audience)
 
 
 def may_know(memory: Recollection, seeker: Seeker) -> bool:
-    """True for a memory that a prompt for this seeker may hold.
+    """True if a prompt for this seeker may contain a memory.
 
-    What somebody said in the open is known where it was said, and to whoever said it.
+    What somebody said in the open is known where it was said, and to the speaker anywhere.
     """
     if memory.audience in seeker.audiences:
         return True
@@ -205,11 +205,12 @@ def may_know(memory: Recollection, seeker: Seeker) -> bool:
 
 
 def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
-    """The weight of a memory now: similarity, recency and importance, each 0 to 1, weighed."""
+    """The weight of a memory: weighted mean of similarity, recency and importance, each 0 to 1."""
     age_days = max(0.0, now - memory.at) / DAY_SECONDS
     recency = math.exp2(-age_days / config.recency_half_life_days)
     weights = config.similarity_weight, config.recency_weight, config.importance_weight
     parts = memory.similarity, recency, memory.importance / 10
+    # With all weights at 0 every memory scores 0.
     total = sum(weights) or 1.0
     return sum(weight * part for weight, part in zip(weights, parts, strict=True)) / total
 
@@ -217,9 +218,9 @@ def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
 def chosen(
     found: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
 ) -> list[Recollection]:
-    """The memories that are told: those that hold, may be known and are believed enough.
+    """The memories to tell: those that hold, may be known, and are trusted enough.
 
-    The best come first. What one of the best was concluded from is not told beside it.
+    Best first. A memory that one of the best was concluded from is left out.
     """
     fit = [
         memory
@@ -231,45 +232,51 @@ def chosen(
     ranked = sorted(fit, key=lambda memory: -score(memory, now, config))
     cited = {key for memory in ranked[: config.recall_limit] for key in memory.cites}
     left = (memory for memory in ranked if memory.key not in cited)
-    return once(left, config.min_source_trust)[: config.recall_limit]
+    return without_duplicates(left, config.min_source_trust)[: config.recall_limit]
 
 
 def point_of(text: str) -> str:
-    """The mark of one point: its words in any case, without the signs at its end."""
+    """A key for duplicates: the text without case and final punctuation."""
     return " ".join(text.casefold().split()).rstrip(" .!;")
 
 
-def once(memories: Iterable[Recollection], least_trust: float = 0.0) -> list[Recollection]:
-    """Each point once: where the first of its kind stands, for the widest audience of them all.
+def without_duplicates(
+    memories: Iterable[Recollection], least_trust: float = 0.0
+) -> list[Recollection]:
+    """Memories without duplicates: at the first one's position, the one with the widest audience.
 
     Args:
-        least_trust: what is believed less gives way to what is not, whoever may know it.
+        least_trust: a memory below this gives way to one that is not, whatever the audiences.
     """
 
     def rank(memory: Recollection) -> tuple[bool, int]:
-        return memory.trust < least_trust, _narrowness(memory.audience)
+        return memory.trust < least_trust, _audience_rank(memory.audience)
 
     found: dict[str, Recollection] = {}
     for memory in memories:
         point = point_of(memory.text)
-        # Of equals `min` keeps the first, and the dict the place of that.
+        # min() keeps the first of equals, and the dict the position of the first key.
         found[point] = min(found.get(point, memory), memory, key=rank)
     return list(found.values())
 
 
-def _narrowness(audience: str) -> int:
-    """The rank of an audience, the widest first: all, a place, a faction, one person."""
-    return 0 if audience == WORLD else 1 if is_open(audience) else 3 if is_private(audience) else 2
+def _audience_rank(audience: str) -> int:
+    """Rank of an audience, the widest first: world, place, faction, one person."""
+    if audience == WORLD:
+        return 0
+    if is_open(audience):
+        return 1
+    return 3 if is_private(audience) else 2
 
 
 def is_rumour(memory: Recollection, config: MemoryConfig) -> bool:
-    """True for a memory that is told as hearsay and not as known."""
+    """True for a memory to be told as hearsay."""
     return memory.trust < config.min_source_trust
 
 
 def parted(
     memories: Sequence[Recollection], config: MemoryConfig
 ) -> tuple[list[Recollection], list[Recollection]]:
-    """The known memories, and those that were only heard."""
+    """The memories split into known ones and hearsay."""
     known = [memory for memory in memories if not is_rumour(memory, config)]
     return known, [memory for memory in memories if is_rumour(memory, config)]

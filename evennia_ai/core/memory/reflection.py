@@ -1,4 +1,4 @@
-"""Thinking things over: the questions, the insights with what they rest on, and when."""
+"""Reflection: its questions, the insights with their sources, and when it is due."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from evennia_ai.core.memory.extraction import DATA, DATES, Request, Shown, request
 
+# New memories of an audience below which there is nothing to reflect on.
 FEWEST_ENTRIES = 3
+# Audiences reflected on at a time.
 MOST_GROUPS = 3
 
 QUESTIONS = f"""You think for a character in a text game. Below are statements from its memory. \
@@ -32,7 +34,7 @@ Answer with one JSON list and nothing else; it is empty where nothing follows:
 
 
 def questions_request(statements: Sequence[str], count: int) -> Request:
-    """Asks what is worth asking."""
+    """The request for questions worth asking."""
     return request(
         QUESTIONS.replace("{count}", str(count)),
         ("Statements", [Shown(text) for text in statements]),
@@ -40,20 +42,19 @@ def questions_request(statements: Sequence[str], count: int) -> Request:
 
 
 def insights_request(question: str, statements: Sequence[Shown]) -> Request:
-    """Asks what follows from some statements."""
+    """The request for conclusions from statements."""
     return request(INSIGHTS, ("Question", [Shown(question)]), ("Statements", statements))
 
 
 def groups(
     sums: Mapping[str, tuple[int, int]], threshold: int, most: int = MOST_GROUPS
 ) -> list[str]:
-    """The audiences whose memories are thought over; [] while too little has come together.
+    """The audiences to reflect on; [] until enough has accumulated.
 
-    What one may know is never thought over with what another may: an insight tells what it
-    rests on.
+    Audiences are never mixed, because an insight reveals what it rests on.
 
     Args:
-        sums: importance and number of the new memories of each audience.
+        sums: total importance and number of new memories, by audience.
     """
     if sum(importance for importance, _ in sums.values()) < threshold:
         return []

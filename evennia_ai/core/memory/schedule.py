@@ -1,6 +1,6 @@
-"""The hours of sleep and waking. Pure: the hour comes in, no clock is asked.
+"""Hours of sleep and waking, computed from a given time.
 
-Hours are those of the wall clock, of a datetime with its time zone; lengths are hours that pass.
+Hours of the day are those of the wall clock in a datetime's time zone; durations are elapsed time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ALREADY = "Already in sleep mode"
 
 
 class SleepMove(StrEnum):
-    """The acts of a beat that concern sleep."""
+    """Acts of a scheduler beat that concern sleep."""
 
     CALLED = "somebody speaks to it"
     OVER = "the time to wake has come"
@@ -35,14 +35,14 @@ def move_at(
     was_awake: bool = True,
     has_work: bool = False,
 ) -> SleepMove | None:
-    """The act of a beat; None: nothing about sleep. Whoever is called wakes before all else.
+    """The act of a beat that concerns sleep, or None. Being called wakes it before all else.
 
     Args:
-        is_called: something waits for an answer.
-        is_over: the time to wake has come.
-        is_night: the schedule says that it is night.
-        was_awake: it has been awake long enough to fall asleep by itself.
-        has_work: the night's work is not done.
+        is_called: whether an event waits for an answer.
+        is_over: whether its time to wake has come.
+        is_night: whether it is night by its schedule.
+        was_awake: whether it was awake long enough to fall asleep by itself.
+        has_work: whether the night's work is unfinished.
     """
     if not is_asleep:
         return SleepMove.NIGHT if is_night and was_awake and not is_called else None
@@ -62,13 +62,13 @@ def bedtime_problem(
     is_waited_for: bool = False,
     is_stopped: bool = False,
 ) -> str:
-    """The reason against going to sleep by its own wish, or "".
+    """The reason why it may not go to sleep of its own accord, or "".
 
     Args:
-        activity: tools it used since it woke.
-        awake_seconds: since it woke; infinite when it never slept.
-        is_waited_for: somebody else waits for an answer.
-        is_stopped: an emergency stop is active.
+        activity: tool calls since it woke.
+        awake_seconds: seconds since it woke; infinite if it never slept.
+        is_waited_for: whether another person waits for an answer.
+        is_stopped: whether an emergency stop is active.
     """
     if is_asleep:
         return ALREADY
@@ -90,17 +90,17 @@ def bedtime_problem(
 
 
 def was_awake(seconds: float, schedule: SleepSchedule) -> bool:
-    """True for a time awake that is long enough to fall asleep again."""
+    """True if it was awake long enough to fall asleep again."""
     return seconds >= schedule.min_awake_minutes * MINUTE_SECONDS
 
 
 def _later(when: datetime, hours: float) -> datetime:
-    """So many hours on: an hour that a change of the clocks skips does not pass."""
+    """A time so many elapsed hours later; computed in UTC, since clock changes do not count."""
     return (when.astimezone(UTC) + timedelta(hours=hours)).astimezone(when.tzinfo)
 
 
-def _began(now: datetime, schedule: SleepSchedule) -> datetime:
-    # fold=0: of an hour that the clocks go through twice, the first.
+def _night_start(now: datetime, schedule: SleepSchedule) -> datetime:
+    # fold=0: when clocks go back the hour occurs twice, and the night begins with the first.
     start = now.replace(hour=schedule.sleep_start_hour, minute=0, second=0, microsecond=0, fold=0)
     if start.astimezone(UTC) <= now.astimezone(UTC):
         return start
@@ -108,25 +108,25 @@ def _began(now: datetime, schedule: SleepSchedule) -> datetime:
 
 
 def night_end(now: datetime, schedule: SleepSchedule) -> datetime | None:
-    """The end of the present night; None: it is day, or there are no nights."""
+    """The end of the current night; None by day, or without a schedule."""
     if not schedule.enabled:
         return None
-    end = _later(_began(now, schedule), schedule.sleep_duration_hours)
+    end = _later(_night_start(now, schedule), schedule.sleep_duration_hours)
     return end if now.astimezone(UTC) < end.astimezone(UTC) else None
 
 
 def wake_time(now: datetime, schedule: SleepSchedule, hours: float | None = None) -> datetime:
-    """The hour of waking for one that goes to sleep now.
+    """The time to wake for an assistant that goes to sleep now.
 
     Args:
-        hours: how long it is to sleep; None: until the night's end, or as long as a night is.
+        hours: duration; None for until the night's end, or by day for as long as a night.
     """
     end = night_end(now, schedule) if hours is None else None
     return end or _later(now, schedule.sleep_duration_hours if hours is None else hours)
 
 
 def is_over(now: datetime, stored: str | None) -> bool:
-    """True where a stored time to wake has come; one that is not a time always has."""
+    """True if a stored time to wake has come, or is not a valid time."""
     try:
         return now >= datetime.fromisoformat(stored or "")
     except (TypeError, ValueError):

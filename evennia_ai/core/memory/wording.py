@@ -1,6 +1,6 @@
-"""Words of a line: as they would be written with care, and those of them that tell something.
+"""Words of a line: short forms written out, and the significant words without endings.
 
-All of it knows English; of other languages words are only parted.
+Short forms, common words and endings are English; other languages are only split into words.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+from evennia_ai.core.text.words import WORD
 
+# Chat spellings, most of them without their apostrophe.
 _SHORT_FORMS = {
     "aint": "is not",
     "anybodys": "anybody's",
@@ -66,7 +67,9 @@ _SHORT_FORMS = {
     "y'all": "you all",
     "youre": "you are",
 }
-_SHORT = re.compile(rf"\b(?:{'|'.join(sorted(_SHORT_FORMS, key=len, reverse=True))})\b(?!')", re.I)
+_SHORT_FORM = re.compile(
+    rf"\b(?:{'|'.join(sorted(_SHORT_FORMS, key=len, reverse=True))})\b(?!')", re.I
+)
 _COMMON_TEXT = (
     "a about an and any are as at be been being by can could did do does ever find for from get "
     "had has have he her here him his how i if in into is it its just may me might my no not of on "
@@ -79,19 +82,20 @@ _ENDINGS = ("ings", "ing", "ers", "ies", "ed", "es", "er", "s")
 
 
 def written_out(line: str) -> str:
-    """A line with the short forms of chat written out: it is more alike to what it means."""
-    return _SHORT.sub(lambda found: _SHORT_FORMS[found[0].lower()], line)
+    """A line with chat's short forms written out, which makes it more similar to what it means."""
+    return _SHORT_FORM.sub(lambda found: _SHORT_FORMS[found[0].lower()], line)
 
 
 @lru_cache(maxsize=4096)
 def telling_words(text: str) -> frozenset[str]:
-    """The telling words of a text, without endings; kept, for notes are asked for every line."""
+    """The significant words of a text without endings; cached for notes, met with every line."""
     found = WORD.findall(text.casefold().replace("’", "'"))  # noqa: RUF001
     return frozenset(_stem(word.removesuffix("'s")) for word in found if word not in _COMMON)
 
 
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
+        # At least three letters stay, so that words such as "king" are left alone.
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
