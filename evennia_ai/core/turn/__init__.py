@@ -1,1 +1,1 @@
-"""The values of one turn: what it carries, what it may do, and how it ends."""
+"""The state of one turn: what it carries, what it may do, and how it ends."""

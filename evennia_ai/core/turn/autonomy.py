@@ -1,4 +1,4 @@
-"""Beats: the gate that lets one tick, and the acts of its own that nobody asked for."""
+"""Checks on whether a scheduler beat runs a tick, and the pace of unprompted acts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evennia_ai.core.settings.model import Flag, Number, SettingsGroup, setting
 
 
 class Skip(StrEnum):
-    """The reason why a beat passes without a tick."""
+    """Reasons why a beat passes without a tick."""
 
     EMERGENCY = "emergency_stop"
     DISABLED = "disabled"
@@ -27,11 +27,11 @@ def may_tick(
     has_event: bool,
     has_reason: bool = False,
 ) -> Skip | None:
-    """None to go on, else the first reason not to, in this order.
+    """The first reason not to tick, in this order, or None to go on.
 
     Args:
-        has_event: something waits for an answer.
-        has_reason: there is something to do unasked.
+        has_event: whether an event waits for an answer.
+        has_reason: whether there is something to do unprompted.
     """
     if emergency_stop:
         return Skip.EMERGENCY
@@ -43,18 +43,19 @@ def may_tick(
 
 
 HOUR = 3600.0
+# However often acts came to nothing, the next is tried within an hour.
 LONGEST_WAIT_SECONDS = 3600.0
 
 
 class ActReason(StrEnum):
-    """The reason of an act that nobody asked for."""
+    """Reasons for an act that nobody asked for."""
 
     GOAL = "goal"
     COMPANY = "company"
 
 
 class AutonomyConfig(SettingsGroup):
-    """The pace of acts that nobody asked for. Every act is a model call."""
+    """The pace of acts that nobody asked for. Each act is a model call."""
 
     NAME: ClassVar[str] = "autonomy_config"
 
@@ -80,14 +81,14 @@ class AutonomyConfig(SettingsGroup):
 
 @dataclass(slots=True)
 class Autonomy:
-    """The acts of its own so far, in memory only: after a restart it waits its time first.
+    """Unprompted acts so far. Kept in memory only: after a restart it waits its full time first.
 
     Attributes:
-        acts: when, in seconds on the assistant's clock; only those of the last hour count.
+        acts: times in seconds on the assistant's clock; only those of the last hour count.
         in_vain: acts in a row that came to nothing.
-        began_at: when it began to count; None before the first question.
-        looked_at: the version of the goals whose times were looked at.
-        look_after: when they are to be looked at again.
+        began_at: when `is_due` was first asked, or None.
+        looked_at: version of the goals whose times were last checked.
+        look_after: when they have to be checked again.
     """
 
     acts: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
@@ -97,20 +98,21 @@ class Autonomy:
     look_after: float = 0.0
 
     def is_due(self, now: float, config: AutonomyConfig) -> bool:
-        """True where enough time has passed for one more."""
+        """True if enough time has passed since the last act."""
         if self.began_at is None:
             self.began_at = now
         last = self.acts[-1] if self.acts else self.began_at
-        # Bounded before it is multiplied: no float holds any number of doublings.
+        # The exponent is bounded first: 2.0 ** in_vain overflows after some thousand doublings.
         wait = min(LONGEST_WAIT_SECONDS, config.seconds * 2.0 ** min(self.in_vain, 30))
+        # `seconds` may be set to more than the longest wait, and then holds.
         return now - last >= max(wait, config.seconds) and self.has_room(now, config)
 
     def has_room(self, now: float, config: AutonomyConfig) -> bool:
-        """True where this hour has had fewer than it may, all that a goal with a time waits for."""
+        """True if acts_per_hour leaves room for one more: the only limit for goals with a time."""
         return sum(1 for at in self.acts if at > now - HOUR) < config.acts_per_hour
 
     def begin(self, now: float) -> None:
-        """One more is begun."""
+        """Note that an act begins."""
         self.acts.append(now)
 
     def end(self, *, did_something: bool) -> None:
@@ -126,9 +128,9 @@ def reason_to_act(
     has_heard: bool,
     is_anybody_online: bool,
 ) -> ActReason | None:
-    """The reason to act unasked now, or None: nobody near and no goal is no reason.
+    """The reason to act unprompted now, or None.
 
-    In a game that nobody plays there is no reason at all, unless an owner wants it so.
+    While nobody plays there is none, unless `when_nobody_is_online` is set.
     """
     may_act = has_company or is_anybody_online or config.when_nobody_is_online
     if has_goal and may_act and (has_company or not config.needs_company):

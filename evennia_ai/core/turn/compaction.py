@@ -1,6 +1,6 @@
-"""Making a long conversation short: what is summed up, for whom, and in which form it stays.
+"""Compaction of a long conversation: what is summarized, for whom, and how summaries are stored.
 
-What is private to one person is summed up apart, and its summary stays private to that person.
+What is private to one person is summarized separately, and its summary stays private to them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,23 @@ from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message, payer_of, user_message
 from evennia_ai.core.turn.tokens import Counter, count_message, count_messages, fit_history
 
+# Newest messages that are never summarized.
 PRESERVE_WINDOW = 20
+# Characters.
 LONGEST_SUMMARY = 2000
 LONGEST_PRIVATE_SUMMARY = 800
+# The open summary and seven private ones; each is a model call.
 MOST_SUMMARIES = 8
+# Characters of one request for a summary.
 MOST_CHARACTERS = 60_000
 LONGEST_LINE = 600
 LONGEST_RESULT = 200
 SHORTEST_LINE = 80
+# Messages since the last summary below which another is not worth a model call.
 FEWEST_FRESH = 6
 
 _FRAME = "[SUMMARY of earlier talk; notes, no instructions] "
+# A fence around a summary is decoration, but clean_speech would drop fenced text as code.
 _FENCE_LINE = re.compile(r"^[^\S\n]*+```\w*+[^\S\n]*+$", re.MULTILINE)
 
 DEFAULT_COMPACTION_PROMPT = """You keep the memory of a character in a text game. Below is an \
@@ -56,9 +62,9 @@ most 250 words, and nothing before or after it."""
 def split(
     history: Sequence[Message], preserve_window: int = PRESERVE_WINDOW
 ) -> tuple[list[Message], list[Message]]:
-    """The messages that may be summed up, and those that stay: at most so many of the newest.
+    """Messages that may be summarized, and the newest ones, at most `preserve_window`, that stay.
 
-    What stays begins with a user message, so that no call is parted from its results. The newest
+    What stays begins with a user message, so that no call is separated from its results. The newest
     turn stays whole, however long it is.
     """
     starts = [index for index, message in enumerate(history) if message["role"] == "user"]
@@ -70,20 +76,20 @@ def split(
 
 
 def summary_message(text: str, private_to: str | None = None) -> Message:
-    """A summary as a message of the conversation: framed, and quoted so that it cannot end."""
+    """A summary as a message: framed, and quoted so that its text cannot break out of the frame."""
     message = user_message(_FRAME + quote(sendable(text)))
     return message if private_to is None else {**message, PRIVATE_TO: private_to}
 
 
 def summary_text(message: Message) -> str:
-    """The text of a summary, or "" when the message is none."""
+    """The text of a summary, or "" if the message is not a summary."""
     content = message.get("content")
     if message["role"] != "user" or not isinstance(content, str) or not content.startswith(_FRAME):
         return ""
     return str(json.loads(content[len(_FRAME) :]))
 
 
-def _fresh(messages: Sequence[Message]) -> list[Message]:
+def _not_summaries(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if not summary_text(message)]
 
 
@@ -97,18 +103,18 @@ def is_due(
     preserve_window: int = PRESERVE_WINDOW,
     beside: int = 0,
 ) -> bool:
-    """True where a conversation is to be made shorter, by its tokens or by its messages.
+    """True if a conversation should be compacted, because of its tokens or its messages.
 
-    Not when little is left to sum up: then it would be asked for again with each turn.
+    Never if there is little to summarize: it would be due again after every turn.
 
     Args:
         max_tokens: the model's context.
-        max_messages: how many messages may be kept.
-        threshold: the part of either from which on it is due, 0 to 1.
-        beside: tokens of all else in a prompt.
+        max_messages: the most messages that are stored.
+        threshold: the share of either limit from which on it is due, 0 to 1.
+        beside: tokens of everything else in a prompt.
     """
     old, _ = split(history, preserve_window)
-    if len(_fresh(old)) < FEWEST_FRESH:
+    if len(_not_summaries(old)) < FEWEST_FRESH:
         return False
     if len(history) >= threshold * max_messages:
         return True
@@ -116,24 +122,24 @@ def is_due(
 
 
 def scopes(old: Sequence[Message]) -> dict[str | None, list[Message]]:
-    """The groups that are summed up together: the open part under None, and each private part.
+    """Groups of messages to summarize: the open ones under None, and each person's private ones.
 
-    Whoever was heard last stands last. What is private to nobody in particular is shown to nobody,
-    so no summary holds it.
+    The person heard last comes last. Messages marked private to nobody ("") are shown to nobody, so
+    no summary may contain them.
     """
     groups: dict[str | None, list[Message]] = {}
     for message in old:
         owner = message.get(PRIVATE_TO)
         if owner != "":
-            # Taken out and put back, so that whoever was heard last stands last.
+            # Removing and reinserting the key moves this person to the end of the dict.
             groups[owner] = [*groups.pop(owner, []), message]
     return groups
 
 
 def shares(messages: Sequence[Message], count: Counter) -> dict[str, float]:
-    """The share of each payer in some talk, in tokens.
+    """Tokens of some messages by payer, so that the cost of a summary can be split.
 
-    What nobody in particular said, such as an earlier summary, belongs to all of them.
+    Messages without a payer, such as an earlier summary, are shared by all of them.
     """
     found: dict[str, float] = {}
     for message in messages:
@@ -147,14 +153,14 @@ def shares(messages: Sequence[Message], count: Counter) -> dict[str, float]:
 def format_messages_for_compaction(
     messages: Sequence[Message], most_characters: int = MOST_CHARACTERS
 ) -> str:
-    """Messages as lines for whoever sums them up; what anybody said is quoted.
+    """Messages as lines for a model to summarize; everything anybody said is quoted.
 
-    Long lines are cut, results of tools most of all; where even that is too long, the oldest lines
-    are left out, but never an earlier summary.
+    Long lines are cut, results of tools the shortest. If that is still too long, the oldest lines
+    are dropped, but never an earlier summary.
     """
     earlier = [f"earlier summary: {quote(text)}" for text in map(summary_text, messages) if text]
     share = max(SHORTEST_LINE, most_characters // max(1, len(messages)))
-    lines = [line for message in _fresh(messages) for line in _lines(message, share)]
+    lines = [line for message in _not_summaries(messages) for line in _lines(message, share)]
     size, first = sum(map(len, earlier)), len(lines)
     while first and size + len(lines[first - 1]) < most_characters:
         first -= 1
@@ -166,17 +172,17 @@ def _lines(message: Message, share: int) -> list[str]:
     limit = min(share, LONGEST_LINE)
     content = message.get("content") or ""
     if message["role"] == "tool":
-        return [f"it came to: {_cut(content, min(limit, LONGEST_RESULT))}"]
+        return [f"it came to: {_quoted_line(content, min(limit, LONGEST_RESULT))}"]
     if message["role"] == "user":
-        return [f"it was told: {_cut(content, limit)}"]
+        return [f"it was told: {_quoted_line(content, limit)}"]
     calls = [call["function"] for call in message.get("tool_calls") or ()]
-    said = [f"it said: {_cut(content, limit)}"] if content else []
+    said = [f"it said: {_quoted_line(content, limit)}"] if content else []
     return said + [
-        f"it did: {_cut(call['name'] + ' ' + call['arguments'], limit)}" for call in calls
+        f"it did: {_quoted_line(call['name'] + ' ' + call['arguments'], limit)}" for call in calls
     ]
 
 
-def _cut(text: str, limit: int) -> str:
+def _quoted_line(text: str, limit: int) -> str:
     return quote(one_line(text, limit))
 
 
@@ -191,32 +197,33 @@ def compaction_request(
 
 
 def verbatim_summary(messages: Sequence[Message], private_to: str | None) -> str:
-    """The lines themselves where they are no longer than a summary may be, else "".
+    """The lines themselves if they are as short as a summary, else "".
 
-    No model could say it better, and none need be asked.
+    No model could summarize them better, so the call is saved.
     """
-    fresh = _fresh(messages)
+    fresh = _not_summaries(messages)
     earlier = [text for text in map(summary_text, messages) if text]
     lines = [line for message in fresh for line in _lines(message, LONGEST_LINE)]
     whole = "\n".join([*earlier, *lines])
-    limit = _longest(private_to)
+    limit = _summary_limit(private_to)
+    # With new lines only half the room, so that there is some left for the lines to come.
     return whole if len(whole) <= (limit // 2 if fresh else limit) else ""
 
 
 def clean_summary(text: str, private_to: str | None = None) -> str:
-    """A model's summary without thoughts and tool syntax, bounded; may be empty."""
+    """A model's summary without thoughts and tool syntax, cut to its limit; may be empty."""
     plain = clean_speech(_FENCE_LINE.sub("", without_thoughts(text)))
-    return cut_at_sentence(plain, _longest(private_to))
+    return cut_at_sentence(plain, _summary_limit(private_to))
 
 
-def _longest(private_to: str | None) -> int:
+def _summary_limit(private_to: str | None) -> int:
     return LONGEST_SUMMARY if private_to is None else LONGEST_PRIVATE_SUMMARY
 
 
 def worth_keeping(
     groups: Mapping[str | None, Sequence[Message]], most: int = MOST_SUMMARIES
 ) -> dict[str | None, list[Message]]:
-    """The open part, and the persons heard last: a crowd's summaries must not fill the context."""
+    """The open group and the persons heard last: summaries of a crowd would fill the context."""
     persons = [owner for owner in groups if owner is not None][-(most - 1) :]
     kept = [None, *persons] if None in groups else persons
     return {owner: list(groups[owner]) for owner in kept}
@@ -225,12 +232,13 @@ def worth_keeping(
 def replace(
     history: Sequence[Message], kept: Sequence[Message], summaries: Mapping[str | None, str]
 ) -> list[Message] | None:
-    """The conversation with summaries in place of all before `kept`, and all after it.
+    """The conversation with summaries in place of everything before the messages in `kept`.
 
     Returns:
-        The new conversation; None when what was to stay is not in it any more.
+        The new conversation, with all that came after `kept`; None if `kept` is no longer in it.
     """
-    # By identity: equal messages may stand in a talk twice.
+    # By identity, because equal messages may occur twice. The call took seconds: meanwhile a turn
+    # may have been added, or the history reset.
     first = next((i for i, message in enumerate(history) if message is kept[0]), None)
     if first is None:
         return None
@@ -239,24 +247,24 @@ def replace(
 
 
 def trim(history: Sequence[Message], limit: int) -> list[Message]:
-    """The newest messages, at most `limit`, as `conversation.trim`, but summaries stay.
+    """The newest messages, at most `limit`, as in `conversation.trim`, but summaries stay.
 
-    They take at most half.
+    Summaries take at most half of the limit.
     """
-    heads, rest = _summaries(history), _fresh(history)
+    heads, rest = _summaries(history), _not_summaries(history)
     while len(heads) > limit // 2:
-        heads.pop(_least_wanted(heads))
+        heads.pop(_first_to_drop(heads))
     return [*heads, *conversation.trim(rest, limit - len(heads))]
 
 
 def fit(history: Sequence[Message], most_tokens: int, count: Counter) -> list[Message]:
-    """The newest messages that fit, as `tokens.fit_history`, but summaries stay.
+    """The newest messages that fit, as in `tokens.fit_history`, but summaries stay.
 
-    They take at most half.
+    Summaries take at most half of the tokens.
     """
-    heads, rest = _summaries(history), _fresh(history)
+    heads, rest = _summaries(history), _not_summaries(history)
     while (size := count_messages(heads, count)) > most_tokens // 2:
-        heads.pop(_least_wanted(heads))
+        heads.pop(_first_to_drop(heads))
     return [*heads, *fit_history(rest, most_tokens - size, count)]
 
 
@@ -264,6 +272,6 @@ def _summaries(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if summary_text(message)]
 
 
-def _least_wanted(heads: Sequence[Message]) -> int:
-    """A private summary, the oldest first, before the open one."""
+def _first_to_drop(heads: Sequence[Message]) -> int:
+    """Index of the summary to drop first: private ones, oldest first, before the open one."""
     return next((i for i, message in enumerate(heads) if PRIVATE_TO in message), 0)

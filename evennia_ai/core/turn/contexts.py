@@ -1,7 +1,7 @@
-"""The seven contexts of a tick: what each shows the model, offers it, and lets it do.
+"""The seven contexts of a tick: what each shows the model, which tools it offers and allows.
 
-A context is the second layer of the execution pattern. Whoever changes one may not take away what
-keeps a context safe that nobody watches.
+A context is the second layer of the execution pattern. Settings may change one, but not remove what
+keeps an unwatched context safe.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAST_TOKEN_BUDGET, MOST_TOKEN_BUDGET = 500, 100_000_000
 
 
 class PromptPart(IntEnum):
-    """A component that every assistant has; in the gap after it come a game's own."""
+    """The built-in prompt components; a game's own components take numbers in the gaps."""
 
     SYSTEM_PROMPT = 0
     CHARACTER = 1000
@@ -44,18 +44,18 @@ class PromptPart(IntEnum):
 
 
 FULL = tuple(PromptPart)
-# Their text is made elsewhere, message by message.
+# Their text is composed elsewhere, message by message, so an override could not replace it.
 WITHOUT_TEXT = (PromptPart.OVERHEARD, PromptPart.HISTORY, PromptPart.EVENT, PromptPart.TOOL_RESULT)
 
 
 @lru_cache(maxsize=256)
 def part_before(number: int) -> PromptPart:
-    """The part itself, or the one in whose gap a component stands."""
+    """The part with this number, or the built-in one before a game's own component."""
     return max(part for part in PromptPart if part <= number)
 
 
 class ContextType(StrEnum):
-    """The subject of a tick."""
+    """The occasion of a tick."""
 
     TICK_EVENT = "tick_event"
     TICK_AUTONOMOUS = "tick_autonomous"
@@ -66,11 +66,11 @@ class ContextType(StrEnum):
     PRE_COMPACTION = "pre_compaction"
 
 
-# ---- the fields that can be set ----------------------------------------------------------------
+# ---- settable fields ---------------------------------------------------------------------------
 
 
 def listed(values: Iterable[object]) -> str:
-    """Several values in one line, sorted."""
+    """Values in one line, sorted and joined with commas."""
     return ", ".join(sorted(map(str, values)))
 
 
@@ -84,13 +84,13 @@ def _known_part(number: int) -> int:
     return number
 
 
-_TEXTS = TypeAdapter(dict[Annotated[Whole, Field(ge=0)], Text])
+_COMPONENT_TEXTS = TypeAdapter(dict[Annotated[Whole, Field(ge=0)], Text])
 
 
-def _texts(value: object) -> Mapping[int, str]:
+def _component_texts(value: object) -> Mapping[int, str]:
     wanted = "texts by component id, like {4000: 'Your aims: {goals}'}"
     try:
-        read = _TEXTS.validate_python(value)
+        read = _COMPONENT_TEXTS.validate_python(value)
     except ValidationError:
         raise ValueError(wanted) from None
     if not read.keys().isdisjoint(WITHOUT_TEXT):
@@ -104,13 +104,13 @@ Parts = Annotated[
 ]
 Overrides = Annotated[
     Mapping[int, str],
-    PlainValidator(_texts),
+    PlainValidator(_component_texts),
     WithJsonSchema({"type": "object", "patternProperties": {r"^\d+$": {"type": "string"}}}),
 ]
 
 
 class InnerFields(SettingsGroup):
-    """The fields of an inner context that may be set; the others stay as the context has them."""
+    """Fields of an inner context that may be set; the others are fixed by the context."""
 
     enabled_components: Parts = setting(
         FULL,
@@ -129,7 +129,7 @@ class InnerFields(SettingsGroup):
         ge=LEAST_TOKEN_BUDGET,
         le=MOST_TOKEN_BUDGET,
     )
-    # To plan first would pay one more model call for what several calls in a reply do.
+    # No plan_execute: several calls in one reply do the same without a model call for the plan.
     execution_mode: Literal[ExecutionMode.SINGLE_ACTION, ExecutionMode.REACT_LOOP] = setting(
         ExecutionMode.REACT_LOOP,
         "single_action or react_loop.",
@@ -145,7 +145,7 @@ class InnerFields(SettingsGroup):
 
 
 class ContextFields(InnerFields):
-    """The fields of a context in which it speaks and acts."""
+    """Fields of a context in which the assistant speaks and acts."""
 
     terminal_ends_loop: Flag = setting(True, "whether it is over when the assistant has spoken.")
     dangerous_requires_confirm: Flag = setting(
@@ -155,7 +155,7 @@ class ContextFields(InnerFields):
 
 
 class ContextConfig(ContextFields):
-    """One context."""
+    """The complete configuration of one context."""
 
     context_type: ContextType
     name: str
@@ -163,22 +163,22 @@ class ContextConfig(ContextFields):
 
     @property
     def is_inner(self) -> bool:
-        """True where nobody waits and nobody watches."""
+        """True for a context in which nobody waits for an answer and nobody watches."""
         return self.context_type in MAIN_PARTS
 
     def shows(self, number: int) -> bool:
-        """True for a shown component: a part by its own id, another with the part before it."""
+        """True if a component is shown; a game's own one follows the built-in part before it."""
         return part_before(number) in self.enabled_components
 
     def changed(self, overrides: Mapping[str, object], path: str = "") -> ContextConfig:
-        """This context with some of its fields set differently.
+        """This context with some of its fields overridden.
 
         Args:
-            path: what to call the overrides in an error; "": `context_configs.<context>`.
+            path: name of the overrides in an error; "" for `context_configs.<context>`.
 
         Raises:
-            ConfigurationError: a field is unknown, a value does not fit, or what keeps the context
-                safe would be gone.
+            ConfigurationError: a field is unknown, a value does not fit, or a safeguard of the
+                context would be lost.
         """
         path = path or f"context_configs.{self.context_type}"
         given = fields_of(self.context_type).from_stored(overrides, path)
@@ -186,19 +186,18 @@ class ContextConfig(ContextFields):
             return self
         changes = {name: getattr(given, name) for name in given.model_fields_set}
         result = self.model_copy(update=changes)
-        self._keep_safe(result, path)
+        self._check_safeguards(result, path)
         return result
 
-    def _keep_safe(self, result: ContextConfig, path: str) -> None:
-        """Refuse a change of what others rely on."""
-        missing = sorted(_needed(self.context_type) - set(result.enabled_components))
+    def _check_safeguards(self, result: ContextConfig, path: str) -> None:
+        """Refuse changes that remove a safeguard."""
+        missing = sorted(_required_parts(self.context_type) - set(result.enabled_components))
         if missing:
             raise ConfigurationError(
                 f"{path}.enabled_components leaves out {missing[0]}; {self.context_type} needs it"
             )
-        # False is less than True: consent was wanted and would be no more.
-        wider = result.dangerous_requires_confirm < self.dangerous_requires_confirm
-        if wider:
+        # False < True: a confirmation that was required would no longer be.
+        if result.dangerous_requires_confirm < self.dangerous_requires_confirm:
             raise ConfigurationError(
                 f"{path}.dangerous_requires_confirm is False; it must stay True, as it was set"
             )
@@ -210,7 +209,7 @@ class ContextConfig(ContextFields):
             )
 
 
-# The part that holds what a call in an inner context is about.
+# The component with the subject of a call in an inner context. It cannot be left out.
 MAIN_PARTS: Mapping[ContextType, PromptPart] = MappingProxyType(
     {
         ContextType.REFLECTION: PromptPart.HISTORY,
@@ -220,30 +219,29 @@ MAIN_PARTS: Mapping[ContextType, PromptPart] = MappingProxyType(
         ContextType.PRE_COMPACTION: PromptPart.HISTORY,
     }
 )
-# The context in which one goes on after a tool.
+# The context in which a call continues after a tool.
 AFTER_TOOL: Mapping[ContextType, ContextType] = MappingProxyType(
     {ContextType.REFLECTION: ContextType.REFLECTION_CONT}
 )
 
 
 def fields_of(context_type: ContextType) -> type[InnerFields]:
-    """The fields of a context that may be set."""
+    """The settings group of a context: its fields that may be set."""
     return InnerFields if context_type in MAIN_PARTS else ContextFields
 
 
-def _needed(context_type: ContextType) -> set[int]:
-    """The rules stand in the system prompt, and without its subject a call has nothing to answer.
-
-    A turn of its own is begun by an event that tells it so itself.
-    """
+def _required_parts(context_type: ContextType) -> set[int]:
+    # The rules are in the system prompt, and without its subject a call has nothing to answer. An
+    # autonomous turn is told what to do by the event that starts it.
     if context_type is ContextType.TICK_AUTONOMOUS:
         return {PromptPart.SYSTEM_PROMPT}
     return {PromptPart.SYSTEM_PROMPT, MAIN_PARTS.get(context_type, PromptPart.EVENT)}
 
 
-# What is kept comes out of the answer, which has to name what it rests on: tools only read.
+# Results of inner calls are taken from the answer, which has to cite its sources: a memory stored
+# by a tool would cite nothing, so forgetting could not follow it. Tools therefore only read.
 READING_TOOLS = frozenset(("read_journal", "search_journal", "recall_memories"))
-UNSEEN = frozenset((ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED))
+UNWATCHED = frozenset((ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED))
 
 
 def _inner(
@@ -254,7 +252,7 @@ def _inner(
     iterations: int,
     tools: frozenset[str] = READING_TOOLS,
 ) -> ContextConfig:
-    """A context in which nobody waits and nobody watches: it may neither speak nor act."""
+    """A context in which nobody waits and nobody watches: the assistant may not speak or act."""
     return ContextConfig(
         context_type=context_type,
         name=name,
@@ -265,7 +263,7 @@ def _inner(
             ExecutionMode.REACT_LOOP if iterations > 1 else ExecutionMode.SINGLE_ACTION
         ),
         max_iterations=iterations,
-        allowed_tool_categories=UNSEEN,
+        allowed_tool_categories=UNWATCHED,
         allows_sub_agents=False,
     )
 
@@ -326,13 +324,14 @@ CONTEXTS: Mapping[ContextType, ContextConfig] = MappingProxyType(
 def context_for(
     context_type: ContextType, game: Mapping[str, Any], own: Mapping[str, Any]
 ) -> ContextConfig:
-    """A context as the game changed it, and one assistant after that.
+    """A context with the game's changes, and then the assistant's own.
 
     Args:
         game: the setting EVENNIA_AI_CONTEXT_CONFIGS.
         own: the assistant's `context_configs`.
 
     Raises:
+        ConfigurationError: a value in them is wrong.
         ConfigurationError: something in them is wrong.
     """
     config = CONTEXTS[context_type]

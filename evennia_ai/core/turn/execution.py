@@ -1,4 +1,4 @@
-"""Execution of a tick: the settings of its bounds, and the pattern that all layers make."""
+"""Settings that bound a tick, and the pattern composed from all layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_CALLS_PER_REPLY = 10
 
 
 class ExecutionMode(StrEnum):
-    """The way a tick goes on after a tool; the narrower first."""
+    """Ways for a tick to go on after a tool call, the narrowest first."""
 
     SINGLE_ACTION = "single_action"
     REACT_LOOP = "react_loop"
@@ -26,7 +26,7 @@ Insulation = Literal["none", "orchestrator", "delegate"]
 
 
 class ExecutionConfig(SettingsGroup):
-    """Bounds of one tick: the first layer."""
+    """Bounds of one tick: the first layer of the execution pattern."""
 
     NAME: ClassVar[str] = "execution_config"
 
@@ -61,24 +61,24 @@ class ExecutionConfig(SettingsGroup):
 
     @property
     def iterations(self) -> int:
-        """Model calls one tick may make."""
+        """Model calls that one tick may make."""
         return self.max_iterations_per_tick if self.multi_action_enabled else 1
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionPattern:
-    """The bounds of one tick, when all layers have had their say.
+    """The effective bounds of one tick, composed from all layers.
 
     Attributes:
-        mode: whether it goes on after a safe tool.
+        mode: whether the tick goes on after a safe tool.
         max_iterations: model calls.
         calls_per_reply: tool calls of one reply that are run.
-        allowed_categories: what kinds of tools are on offer.
-        tool_filter: which of them, by name; None: all.
-        terminal_ends_loop: whether it is over when the assistant has spoken.
-        dangerous_requires_confirm: whether a person has to agree to every dangerous call.
+        allowed_categories: categories of tools that are offered.
+        tool_filter: names of the tools that are offered; None for all.
+        terminal_ends_loop: whether the tick ends once the assistant has spoken.
+        dangerous_requires_confirm: whether a person has to confirm every dangerous call.
         allows_multi_tool: whether a reply may hold more than one call.
-        allows_sub_agents: whether a task may be handed on.
+        allows_sub_agents: whether a task may be delegated.
         reasons: which layer restricted what, in words.
     """
 
@@ -94,6 +94,6 @@ class ExecutionPattern:
     reasons: tuple[str, ...] = ()
 
     def offers(self, spec: ToolSpec) -> bool:
-        """True for a tool that the model is shown."""
+        """True if the model is offered this tool."""
         is_named = self.tool_filter is None or spec.name in self.tool_filter
         return is_named and spec.category in self.allowed_categories

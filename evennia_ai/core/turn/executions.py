@@ -1,7 +1,7 @@
-"""Results of tools and ticks: events for the audit log, a short log, and sums.
+"""Results of tool calls and ticks: audit events, a short log, and totals.
 
-The log (`execution_log`) and the sums (`metrics`) are made from the same facts that go into the
-record, and are written with them.
+The log (`execution_log`) and the totals (`metrics`) are made from the same facts as the audit log,
+and written in the same transaction.
 """
 
 from __future__ import annotations
@@ -21,27 +21,30 @@ from evennia_ai.core.turn.turn import Turn
 
 TOOL, TICK, USAGE = "ToolExecuted", "TickCompleted", "UsageCounted"
 LONGEST_WORD, LONGEST_ERROR, MOST_ACTS, MOST_ARGUMENTS = 80, 200, 10, 20
+# Names with totals of their own. Models make names up, and the stored totals must not grow for
+# ever.
 MOST_TOOLS = 200
 OTHERS = "(others)"
 FORGOTTEN = "is_forgotten"
 NUMBER = "(a number)"
-_COUNTED = re.compile(r"\(\d+ characters\)|\(a number\)")
+# Values that without_words() has already replaced, so that it can be applied twice.
+_MASKED = re.compile(r"\(\d+ characters\)|\(a number\)")
 ANSWERED, SILENT, FAILED = "answered", "silent", "failed"
 PAUSED, CUT_OFF = "paused", "cut off"
-# What a tick came to, and what that means for the count of tasks.
+# Outcomes of a tick, and the total that each is counted in.
 TASKS = {ANSWERED: "tasks_completed", SILENT: "tasks_completed", FAILED: "tasks_failed"}
 
 
 def tool_executed(
     turn: Turn, call: ToolCall, result: ToolResult, *, seconds: float, spec: ToolSpec | None = None
 ) -> Fact:
-    """The fact of one call. Of a private talk it tells no words, only how long they were.
+    """The audit fact of one call. Of a private conversation it holds no words, only lengths.
 
-    What was said to one alone is private to that one, whatever the talk.
+    What was said to one person alone is private to them even in an open conversation.
 
     Args:
-        seconds: how long it took.
-        spec: of the tool; None where there is no such tool.
+        seconds: duration of the call.
+        spec: the tool's spec; None if there is no such tool.
     """
     kept = (
         turn.kept_audiences | {person_audience(turn.asides.get(call.id, ""))}
@@ -49,8 +52,8 @@ def tool_executed(
         else turn.kept_audiences
     )
     is_private = not may_leave(WAYS["audit"], kept).is_allowed
-    problem = "" if result.success else _problem(is_private, result)
-    given = _named(call.arguments, spec) if is_private else call.arguments
+    problem = "" if result.success else _error_text(is_private, result)
+    given = _with_known_names(call.arguments, spec) if is_private else call.arguments
     return fact(
         TOOL,
         tick=turn.tick,
@@ -67,7 +70,7 @@ def tool_executed(
 
 
 def name_of(turn: Turn, name: str, spec: ToolSpec | None) -> str:
-    """A tool's name as it is kept; one that the model made up in a private turn is its words."""
+    """A tool's name for the log. One made up by the model in a private turn counts as its words."""
     return name if spec is not None else words(WAYS["audit"], name, turn.kept_audiences)
 
 
@@ -76,8 +79,8 @@ def _is_aside(call: ToolCall) -> bool:
     return way is not None and way.alone
 
 
-def _named(arguments: Mapping[str, object], spec: ToolSpec | None) -> dict[str, Any]:
-    """Arguments under the names that the tool has for them; the model's own are its words."""
+def _with_known_names(arguments: Mapping[str, object], spec: ToolSpec | None) -> dict[str, Any]:
+    """Arguments under the tool's own parameter names; names the model made up may be private."""
     known = spec.parameters.get("properties", {}) if spec is not None else {}
     return {
         str(name) if name in known else f"argument {number}": value
@@ -85,19 +88,19 @@ def _named(arguments: Mapping[str, object], spec: ToolSpec | None) -> dict[str, 
     }
 
 
-def _problem(is_private: bool, result: ToolResult) -> str:
+def _error_text(is_private: bool, result: ToolResult) -> str:
     if is_private:
         return (result.fault or Fault.FAILED).value
     return one_line(result.text, LONGEST_ERROR)
 
 
 def shown(arguments: Mapping[str, object], *, is_private: bool) -> dict[str, Any]:
-    """Arguments as they are kept: short, and of a private talk without a word of it."""
+    """Arguments as they are logged: shortened, and masked if the conversation is private."""
     some = list(arguments.items())[:MOST_ARGUMENTS]
-    return {str(name): _value(value, is_private) for name, value in some}
+    return {str(name): _logged_value(value, is_private) for name, value in some}
 
 
-def _value(value: object, is_private: bool) -> Any:
+def _logged_value(value: object, is_private: bool) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, (int, float)):
@@ -107,10 +110,10 @@ def _value(value: object, is_private: bool) -> Any:
 
 
 def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fact:
-    """The fact of one tick, with what it used.
+    """The audit fact of one tick, with its usage.
 
     Args:
-        outcome: what it came to, a word of this module.
+        outcome: one of this module's outcomes.
         stop: why the loop ended.
     """
     return fact(
@@ -131,10 +134,10 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Fa
 def usage_counted(
     purpose: str, calls: int, prompt_tokens: int, completion_tokens: int, *, context: str = ""
 ) -> Fact:
-    """The fact of model calls beside a tick, such as those of a summary.
+    """The audit fact of model calls outside a tick, such as those of a summary.
 
     Args:
-        context: in which they were made, or "" for none.
+        context: the context in which they were made, or "".
     """
     return fact(
         USAGE,
@@ -147,7 +150,7 @@ def usage_counted(
 
 
 def outcome_of(stop: Stop) -> str:
-    """The outcome of a tick that ended so."""
+    """The outcome of a tick that ended with this stop."""
     if stop.is_failure:
         return FAILED
     return SILENT if stop.reason is StopReason.NOOP else ANSWERED
@@ -161,16 +164,16 @@ def logged(
     limit: int,
     person: str = "",
 ) -> list[dict[str, Any]]:
-    """The log with the calls among some facts, no longer than its limit.
+    """The log with the tool calls among some facts appended, cut to its limit.
 
     Args:
         at: seconds since 1970.
-        person: for whom they were made, which is noted where there is one.
+        person: the person for whom they were made, or "".
     """
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
     marks = {"person": person} if person else {}
     new = [_entry(item.details, when) | marks for item in facts if item.event == TOOL]
-    # [-0:] would be all of it.
+    # A slice [-0:] would return the whole list.
     return [*map(dict, log), *new][-limit:] if limit > 0 else []
 
 
@@ -181,16 +184,16 @@ def _entry(details: Mapping[str, object], when: str) -> dict[str, Any]:
 
 
 def without_words(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the log as one of a private talk: of what it was given, only how long it was."""
+    """A log entry with its words removed: of each argument only the length is left."""
     given = {
-        name: value if _COUNTED.fullmatch(str(value)) else _value(value, True)
+        name: value if _MASKED.fullmatch(str(value)) else _logged_value(value, True)
         for name, value in entry["parameters"].items()
     }
     return {**entry, "parameters": given, "reasoning": "", "error": "", FORGOTTEN: True}
 
 
 def added(metrics: Mapping[str, Any], facts: Iterable[Fact]) -> dict[str, Any]:
-    """The sums with some facts added: calls, errors and milliseconds of each tool, and tasks."""
+    """The totals with some facts added: calls, errors and milliseconds by tool, and tasks."""
     sums: dict[str, Any] = {
         **{name: dict(metrics.get(name, {})) for name in ("tool_calls", "tool_errors", "tool_ms")},
         **{name: int(metrics.get(name, 0)) for name in ("tasks_attempted", *set(TASKS.values()))},
@@ -213,7 +216,7 @@ def _add_call(sums: dict[str, Any], details: Mapping[str, Any]) -> None:
 
 
 def tool_counted(known: Mapping[str, int], name: str) -> str:
-    """The name that a tool is counted under: models make names up, and there is an end to it."""
+    """The name under which a tool is counted: OTHERS once there are too many names."""
     return name if name in known or len(known) < MOST_TOOLS else OTHERS
 
 

@@ -1,7 +1,7 @@
-"""Times of goals: once or every day, by the clock on the wall or by the game's own.
+"""Times of goals: once or daily, by the wall clock or by game time.
 
-A clock is a value: its time now, how its days go, and how fast it runs. What a person or a model
-writes of a time is read here, and nowhere else.
+A clock is a plain value: its time now, how its days are counted, and how fast it runs. Times that a
+person or a model wrote are parsed only here.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MOST_DAYS_AHEAD = 366
 
 
 class Timing(TypedDict):
-    """The time of a goal, as it is stored.
+    """The time of a goal, as stored.
 
     Attributes:
-        when: in words, as people are shown it.
+        when: the time in words, as people are shown it.
         clock: REAL or GAME.
-        at: hour and minute of its day, "18:00".
-        due: when it comes next, or came, in seconds on its clock.
-        is_begun: its time has come, and it is worked on.
+        at: hour and minute of the day, "18:00".
+        due: its next occurrence, in seconds on its clock.
+        is_begun: whether its time has come and the goal is being worked on.
     """
 
     when: str
@@ -44,13 +44,13 @@ class Timing(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class DayClock:
-    """A clock that knows days.
+    """A clock with days.
 
     Attributes:
         now: in seconds.
-        zone: the time zone of its days; None for a calendar of the game's own, whose day, hour and
-            minute are so many seconds.
-        rate: its seconds in a second of the wall's; 0: it stands still.
+        zone: time zone of its days; None for a game's own calendar, where a day, an hour and a
+            minute are a number of seconds each.
+        rate: its seconds per second of the wall clock; 0 if it stands still.
     """
 
     now: float
@@ -61,51 +61,54 @@ class DayClock:
     rate: float = 1.0
 
     def next(self, after: float, at: str) -> float:
-        """The first moment after another one at which it is so late.
+        """The first moment after another one at which the clock shows an hour.
 
         Args:
-            at: "18:00".
+            at: the hour, "18:00".
         """
         hour, minute = map(int, at.split(":"))
         try:
             today = datetime.fromtimestamp(after, self.zone).date() if self.zone else None
-        except (OverflowError, OSError, ValueError):  # a year that no computer's clock has
+        except (OverflowError, OSError, ValueError):  # a year beyond what datetime can hold
             today = None
         if today is None:
             moment = after - after % self.day + hour * self.hour + minute * self.minute
             return moment if moment > after else moment + self.day
+        # The next day may lie on the other side of a change to or from summer time, so days are
+        # added as dates. One of three always comes after `after`.
         clock, days = time(hour, minute), (today + timedelta(days=count) for count in range(3))
         moments = (datetime.combine(each, clock, self.zone).timestamp() for each in days)
         return next(moment for moment in moments if moment > after)
 
     def last(self, at: str) -> float:
-        """The newest moment at which it was so late, now included."""
-        # A day and a half, as a day may have 25 hours.
+        """The latest moment at which the clock showed an hour, now included."""
+        # Starting a day and a half back is enough: with summer time a day may have 25 hours.
         found = self.next(self.now - 1.5 * self.day, at)
         while (later := self.next(found, at)) <= self.now:
             found = later
         return found
 
     def has(self, at: str) -> bool:
-        """True for an hour that lies within its day."""
+        """True if an hour lies within the clock's day."""
         hour, minute = map(int, at.split(":"))
         return self.zone is not None or hour * self.hour + minute * self.minute < self.day
 
     def due(self, timing: Timing) -> float:
-        """The moment at which a time comes.
+        """The moment at which a timing comes due.
 
-        What comes every day, or at the next such hour of the game, is never far beyond that: where
-        it is, the clock was set back meanwhile.
+        A daily or game time never lies far beyond the next such hour. If the stored moment does,
+        the clock was set back in the meantime, and the next such hour counts.
         """
         if not timing["is_daily"] and timing["clock"] == REAL:
             return timing["due"]
         coming = self.next(self.now, timing["at"])
-        # After a crash a game's time is a minute back: what came just before comes once that day.
+        # After a crash game time is up to a minute back: a daily time that was just done must not
+        # recur.
         slack = 1.5 * self.day if timing["is_daily"] else self.minute
         return coming if timing["due"] > coming + slack else timing["due"]
 
     def until(self, timing: Timing) -> float:
-        """Seconds on the wall until a time comes; less than 0 when it is over."""
+        """Seconds on the wall clock until a timing comes due; negative once it has passed."""
         return (self.due(timing) - self.now) / self.rate if self.rate > 0 else math.inf
 
 
@@ -113,19 +116,19 @@ Clocks = Mapping[str, DayClock]
 
 
 def clock_hour(text: str) -> str:
-    """An hour such as "8:30" as it is stored, "08:30"; "" for what is none."""
+    """An hour such as "8:30" as it is stored, "08:30"; "" if it is not an hour."""
     found = _HOUR.fullmatch(text)
     return f"{int(found[1]):02}:{found[2]}" if found else ""
 
 
 def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
-    """The time that somebody wrote: "at dusk", "daily at 08:00", "in 2 hours".
+    """Parse a time: "at dusk", "daily at 08:00", "in 2 hours".
 
     Args:
-        named: hours of the game's day that have a name.
+        named: named hours of the game's day.
 
     Raises:
-        ValueError: it is none; the text says what is one.
+        ValueError: it is not a time; the text says which forms there are.
     """
     words, wall = " ".join(text.casefold().split())[: LONGEST_WHEN + 1], clocks[REAL]
     if found := _IN.fullmatch(words):
@@ -133,18 +136,18 @@ def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
         unit = {"minute": wall.minute, "hour": wall.hour, "day": wall.day}[found[2]]
         return _once(wall, wall.now + count * unit)
     if found := _ON.fullmatch(words):
-        return _once(wall, _moment(found[1], found[2], wall))
+        return _once(wall, _parse_moment(found[1], found[2], wall))
     found = _AT.fullmatch(words)
     at = clock_hour(named.get(found[3], found[3])) if found else ""
     if found is None or not at:
         raise ValueError(f"{text[:LONGEST_WHEN]!r} is not a time; {wanted(named)}")
     is_named = found[3] in named
     kind = GAME if found[2] or is_named else REAL
-    if problem := _problem(clocks[kind], at, found[3] if is_named else ""):
+    if problem := _why_never(clocks[kind], at, found[3] if is_named else ""):
         raise ValueError(f"{text[:LONGEST_WHEN]!r} never comes: {problem}")
-    told = found[3] if is_named else f"game {at}" if kind == GAME else at
+    label = found[3] if is_named else f"game {at}" if kind == GAME else at
     return Timing(
-        when=f"{'daily ' if found[1] else ''}at {told}",
+        when=f"{'daily ' if found[1] else ''}at {label}",
         clock=kind,
         at=at,
         is_daily=bool(found[1]),
@@ -153,8 +156,8 @@ def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
     )
 
 
-def _problem(clock: DayClock, at: str, name: str) -> str:
-    """The reason why an hour never comes on a clock, and what to do about it, or ""."""
+def _why_never(clock: DayClock, at: str, name: str) -> str:
+    """The reason why an hour never comes on a clock, with a remedy, or ""."""
     if clock.rate <= 0:
         return "the game's time stands still (TIME_FACTOR); name an hour of the wall's: at 18:30"
     if clock.has(at):
@@ -164,14 +167,14 @@ def _problem(clock: DayClock, at: str, name: str) -> str:
 
 
 def wanted(named: Mapping[str, str]) -> str:
-    """The times there are, in words for whoever wrote another one."""
+    """The forms of times that are understood, in words for the writer of another one."""
     return (
         f"times are: at 18:30, at {' or '.join(named)} (of the game's day), at game 20:00, daily "
         "at one of these, in 2 hours, 2026-12-01 18:00"
     )
 
 
-def _moment(day: str, hour: str, wall: DayClock) -> float:
+def _parse_moment(day: str, hour: str, wall: DayClock) -> float:
     at = clock_hour(hour)
     try:
         clock = time.fromisoformat(at)
@@ -181,8 +184,8 @@ def _moment(day: str, hour: str, wall: DayClock) -> float:
 
 
 def _once(wall: DayClock, due: float) -> Timing:
-    told = datetime.fromtimestamp(due, wall.zone)
-    when = f"on {told:%Y-%m-%d at %H:%M}"
+    moment = datetime.fromtimestamp(due, wall.zone)
+    when = f"on {moment:%Y-%m-%d at %H:%M}"
     if due <= wall.now:
         raise ValueError(
             f"{when} is over; it is {datetime.fromtimestamp(wall.now, wall.zone):%F %R}"
@@ -190,18 +193,17 @@ def _once(wall: DayClock, due: float) -> Timing:
     if due > wall.now + MOST_DAYS_AHEAD * wall.day:
         raise ValueError(f"{when} is more than a year away")
     return Timing(
-        when=when, clock=REAL, at=f"{told:%H:%M}", is_daily=False, due=due, is_begun=False
+        when=when, clock=REAL, at=f"{moment:%H:%M}", is_daily=False, due=due, is_begun=False
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A time that has come.
+    """A timing that has come due.
 
     Attributes:
-        timing: as it is from now on.
-        missed: how often it came while nothing could be done; a time that is not daily and was
-            missed is over.
+        timing: its value from here on.
+        missed: how often it came while nothing could be done; one that is not daily is over then.
     """
 
     timing: Timing
@@ -209,11 +211,11 @@ class Passed:
 
 
 def passed(timing: Timing, clock: DayClock, late_seconds: float) -> Passed | None:
-    """The outcome where a time has come since it was looked at; None where it has not.
+    """The outcome if a timing has come due since the last check, else None.
 
     Args:
-        clock: its own.
-        late_seconds: on the wall, after which it is missed.
+        clock: the clock of the timing.
+        late_seconds: seconds on the wall clock after which it counts as missed.
     """
     is_over = timing["is_begun"] and not timing["is_daily"]
     if is_over or clock.rate <= 0 or timing["due"] > clock.now:

@@ -1,10 +1,10 @@
-"""Goals: what an assistant is after by itself. A tree, plain data with a version, kept bounded.
+"""Goals of an assistant: a bounded tree of plain data with a version.
 
-A goal may be split into parts, and a part again. Worked on are the goals without open parts; how
-far a goal has come follows from its parts. People set goals; an assistant may set a few of its own
-and split what is too large for a step. A goal is split once, so that splitting always ends.
+A goal may be split into parts, and these again. The assistant works on goals without open parts;
+progress of a goal is computed from its parts. People set goals; an assistant may set a few itself
+and split what is too large for one step. A goal is split only once, so that splitting always ends.
 
-A goal may have a time (`core.turn.goal_times`): until that comes it waits, and so do its parts.
+A goal may have a time (`core.turn.goal_times`): it waits until then, and so do its parts.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from evennia_ai.core.memory.extraction import DATA, Request, Shown
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.goal_times import Clocks, Timing, passed
 
-MOST_GOALS = 50  # that are open
-MOST_OWN = 5  # open ones at the top that an assistant set itself
+MOST_GOALS = 50  # open ones
+MOST_OWN = 5  # open top-level ones that an assistant set itself
 MOST_DEPTH = 4
-PARTS = range(2, 8)  # that a goal is split into
-MOST_CLOSED = 20  # that are kept, beside those of a tree that is open
+PARTS = range(2, 8)  # into which a goal may be split
+MOST_CLOSED = 20  # that are kept, besides those within an open tree
 LONGEST_GOAL = 300
 LONGEST_OUTCOME = 200
 ACTIVE, COMPLETED, DROPPED = "active", "completed", "dropped"
@@ -30,12 +30,12 @@ STAFF, SELF = "staff", "self"
 
 
 class StoredGoal(TypedDict, total=False):
-    """A goal as it is stored. One of an older version has neither `parent` nor `by`.
+    """A goal as stored. Goals stored by older versions have neither `parent` nor `by`.
 
     Attributes:
-        parent: number of the goal that it is a part of, or None.
-        by: who set it, STAFF or SELF.
-        timing: when it is to be worked on; None: whenever there is time.
+        parent: number of the goal it is a part of, or None.
+        by: STAFF or SELF, whoever set it.
+        timing: when to work on it; None for any time.
     """
 
     id: int
@@ -49,7 +49,7 @@ class StoredGoal(TypedDict, total=False):
 
 
 class StoredGoals(TypedDict, total=False):
-    """All goals of an assistant. Each change is another version; a number is used once."""
+    """All goals of an assistant. Each change increases the version; numbers are never reused."""
 
     version: int
     count: int
@@ -57,13 +57,13 @@ class StoredGoals(TypedDict, total=False):
 
 
 def active(goals: StoredGoals) -> list[StoredGoal]:
-    """The goals that are open, the most pressing first; among equals the oldest."""
+    """The open goals by priority, the most pressing first; among equals the oldest first."""
     found = [goal for goal in goals.get("goals", ()) if goal["status"] == ACTIVE]
     return sorted(found, key=lambda goal: (-goal["priority"], goal["id"]))
 
 
 def top(goals: StoredGoals) -> list[StoredGoal]:
-    """The open goals that are a part of no open one, the most pressing first."""
+    """The open goals without an open parent, the most pressing first."""
     numbers = {goal["id"] for goal in active(goals)}
     return [goal for goal in active(goals) if goal.get("parent") not in numbers]
 
@@ -74,42 +74,43 @@ def timing_of(goal: StoredGoal) -> Timing | None:
 
 
 def is_waiting(goal: StoredGoal) -> bool:
-    """True for a goal whose time has not come."""
+    """True for a goal whose time has not come yet."""
     timing = timing_of(goal)
     return timing is not None and not timing["is_begun"]
 
 
 def next_step(goals: StoredGoals) -> StoredGoal | None:
-    """The goal to work on: of the most pressing one at the top the most pressing last part.
+    """The goal to work on: the most pressing leaf below the most pressing top-level goal.
 
-    One whose time has come goes first; one that waits is passed over, with its parts.
+    Goals whose time has come go first; those that wait are skipped, with their parts.
     """
-    return _next(goals, top(goals))
+    return _next_among(goals, top(goals))
 
 
-def _next(goals: StoredGoals, among: Sequence[StoredGoal]) -> StoredGoal | None:
+def _next_among(goals: StoredGoals, among: Sequence[StoredGoal]) -> StoredGoal | None:
+    # sorted() is stable: goals with a time move to the front, and otherwise priority decides.
     for goal in sorted(among, key=lambda goal: timing_of(goal) is None):
         if is_waiting(goal):
             continue
         parts = _open_parts(goals, goal["id"])
-        if found := _next(goals, parts) if parts else goal:
+        if found := _next_among(goals, parts) if parts else goal:
             return found
     return None
 
 
 def parts_of(goals: StoredGoals, number: int) -> list[StoredGoal]:
-    """The goals that one was split into, the closed ones too, in their order."""
+    """The parts that a goal was split into, closed ones included, in order."""
     return [goal for goal in goals.get("goals", ()) if goal.get("parent") == number]
 
 
 def below(goals: StoredGoals, number: int) -> list[StoredGoal]:
-    """The open parts of a goal, and theirs, and so on down."""
+    """The open parts of a goal and, recursively, their open parts."""
     found = _open_parts(goals, number)
     return [goal for part in found for goal in (part, *below(goals, part["id"]))]
 
 
 def progress(goals: StoredGoals, number: int) -> float:
-    """The share of a goal that is reached, 0 to 1: the mean of its parts, without dropped ones."""
+    """Progress of a goal from 0 to 1: the mean of its parts, without dropped ones."""
     goal = _find(goals, number)
     parts = [part for part in parts_of(goals, number) if part["status"] != DROPPED]
     if goal is None or goal["status"] == COMPLETED or not parts:
@@ -118,7 +119,7 @@ def progress(goals: StoredGoals, number: int) -> float:
 
 
 def lines(goals: StoredGoals) -> list[str]:
-    """The open goals as a tree, a line each."""
+    """The open goals as an indented tree, one per line."""
     return [line for goal in top(goals) for line in _lines(goals, goal, 0)]
 
 
@@ -134,8 +135,8 @@ def add(
     """The goals with one more, and its number.
 
     Raises:
-        ValueError: there is no text, the priority is none, the parent is not open, daily or too far
-            down, or there are enough goals already.
+        ValueError: the text is empty, the priority is out of range, the parent is not open, daily
+            or too deep, or there are too many goals.
     """
     line = one_line(text, LONGEST_GOAL)
     if not line:
@@ -157,23 +158,23 @@ def add(
         "by": by,
         "timing": timing,
     }
-    return {**_changed(goals, [*_all(goals), made]), "count": number}, number
+    return {**_next_version(goals, [*_goal_list(goals), made]), "count": number}, number
 
 
 def _require_room(goals: StoredGoals, number: int) -> None:
-    goal = _require(goals, number)
-    if sum(1 for _ in _above(goals, goal)) >= MOST_DEPTH:
+    goal = _require_open(goals, number)
+    if sum(1 for _ in _ancestry(goals, goal)) >= MOST_DEPTH:
         raise ValueError(f"goal {number} is {MOST_DEPTH} deep already, and has no parts")
     if (timing := timing_of(goal)) and timing["is_daily"]:
         raise ValueError(f"goal {number} comes back every day, and has no parts")
 
 
 def fullness(goals: StoredGoals, by: str = "", *, more: int = 1) -> str:
-    """The reason why there can be no further goals; "" where there can.
+    """The reason why no more goals can be added; "" if they can.
 
     Args:
-        by: SELF for one at the top that the assistant sets itself.
-        more: number of them.
+        by: SELF for a top-level goal that the assistant sets itself.
+        more: how many goals are to be added.
     """
     if (count := len(active(goals))) + more > MOST_GOALS:
         most = "" if count == MOST_GOALS else f", and {MOST_GOALS} at most"
@@ -185,13 +186,13 @@ def fullness(goals: StoredGoals, by: str = "", *, more: int = 1) -> str:
 
 
 def require_splittable(goals: StoredGoals, number: int) -> StoredGoal:
-    """The goal of a number, which may be split into the fewest parts that there are.
+    """The goal with this number, if it may be split.
 
     Raises:
-        ValueError: it is not open, was split before, is daily or too far down, or there are too
-            many open goals.
+        ValueError: it is not open, was split before, is daily or too deep, or there are too many
+            open goals.
     """
-    goal = _require(goals, number)
+    goal = _require_open(goals, number)
     if parts_of(goals, number):
         raise ValueError(f"goal {number} has parts already; a goal is split once")
     _require_room(goals, number)
@@ -201,11 +202,11 @@ def require_splittable(goals: StoredGoals, number: int) -> StoredGoal:
 
 
 def split(goals: StoredGoals, number: int, texts: Sequence[str]) -> tuple[StoredGoals, list[int]]:
-    """The goals with one of them split into parts, and the numbers of these; all or none.
+    """The goals with one of them split into parts, and the numbers of the parts; all or none.
 
     Raises:
-        ValueError: as of `require_splittable`, or the parts are too few, too many, or as good as
-            the goal itself.
+        ValueError: as in `require_splittable`, or there are too few or too many parts, or one
+            repeats another or the goal itself.
     """
     goal = require_splittable(goals, number)
     if len(texts) not in PARTS:
@@ -222,25 +223,28 @@ def split(goals: StoredGoals, number: int, texts: Sequence[str]) -> tuple[Stored
 
 
 def close(goals: StoredGoals, number: int, status: str, outcome: str = "") -> StoredGoals:
-    """The goals with one of them closed; what was still open of its parts is dropped.
+    """The goals with one of them closed; its open parts are dropped.
 
     Raises:
         ValueError: no open goal has that number.
     """
-    _require(goals, number)
+    _require_open(goals, number)
     ends = {goal["id"]: (DROPPED, f"part of goal {number}") for goal in below(goals, number)}
     ends[number] = (status, one_line(outcome, LONGEST_OUTCOME))
-    kept = [_ended(goal, *ends[goal["id"]]) if goal["id"] in ends else goal for goal in _all(goals)]
-    return _changed(goals, kept)
+    kept = [
+        _closed(goal, *ends[goal["id"]]) if goal["id"] in ends else goal
+        for goal in _goal_list(goals)
+    ]
+    return _next_version(goals, kept)
 
 
 def done_today(goals: StoredGoals, number: int, outcome: str = "") -> StoredGoals:
-    """The goals with a daily one done for this time; it waits for the next.
+    """The goals with a daily one done for today; it waits for its next time.
 
     Raises:
-        ValueError: no open goal has that number, or it is none that comes back.
+        ValueError: no open goal has that number, or it is not daily.
     """
-    goal = _require(goals, number)
+    goal = _require_open(goals, number)
     timing = timing_of(goal)
     if timing is None or not timing["is_daily"]:
         raise ValueError(f"goal {number} comes once, and is closed when it is done")
@@ -249,12 +253,12 @@ def done_today(goals: StoredGoals, number: int, outcome: str = "") -> StoredGoal
         "outcome": one_line(outcome, LONGEST_OUTCOME),
         "timing": {**timing, "is_begun": False},
     }
-    return _with(goals, done)
+    return _replaced(goals, done)
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A goal whose time came while nothing could be done, and how often."""
+    """A goal whose time passed while nothing could be done, and how often."""
 
     goal: StoredGoal
     times: int
@@ -263,63 +267,62 @@ class Missed:
 def come_due(
     goals: StoredGoals, clocks: Clocks, late_seconds: float
 ) -> tuple[StoredGoals, list[Missed]]:
-    """The goals as they are now that time has passed, and those whose time was missed.
+    """The goals after time has passed, and those whose time was missed.
 
-    One that is on time is worked on. One that was missed is not caught up: of a daily one the next
-    time counts, and another is dropped with its parts.
+    A goal that is on time is begun. A missed one is not caught up on: a daily goal waits for its
+    next time, any other is dropped with its parts.
 
     Args:
-        late_seconds: how late one may begin.
+        late_seconds: how late a goal may begin.
     """
     missed = []
     for goal in active(goals):
         timing = timing_of(goal)
         now = timing and passed(timing, clocks[timing["clock"]], late_seconds)
-        if not (timing and now) or goal not in active(goals):  # its whole was dropped just now
+        if not (timing and now) or goal not in active(goals):  # its parent was dropped in this loop
             continue
         if now.missed:
             missed.append(Missed(goal, now.missed))
         if now.missed and not timing["is_daily"]:
             goals = close(goals, goal["id"], DROPPED, f"missed: it was to be {timing['when']}")
             continue
-        goals = _with(goals, {**goal, "timing": now.timing})
+        goals = _replaced(goals, {**goal, "timing": now.timing})
     return goals, missed
 
 
-def _with(goals: StoredGoals, changed: StoredGoal) -> StoredGoals:
-    """The goals with another value of one."""
-    return _changed(
-        goals, [changed if each["id"] == changed["id"] else each for each in _all(goals)]
+def _replaced(goals: StoredGoals, changed: StoredGoal) -> StoredGoals:
+    return _next_version(
+        goals, [changed if each["id"] == changed["id"] else each for each in _goal_list(goals)]
     )
 
 
 def in_step(goals: StoredGoals, clocks: Clocks) -> StoredGoals:
-    """The goals with the next moment of each time whose clock was set back; mostly the same."""
+    """The goals with due times corrected for a clock that was set back; usually unchanged."""
     for goal in active(goals):
         timing = timing_of(goal)
         if timing and (due := clocks[timing["clock"]].due(timing)) != timing["due"]:
-            goals = _with(goals, {**goal, "timing": {**timing, "due": due}})
+            goals = _replaced(goals, {**goal, "timing": {**timing, "due": due}})
     return goals
 
 
 def waits_for(goals: StoredGoals, clocks: Clocks) -> float | None:
-    """Seconds on the wall until the next time of a goal comes; None where none has one."""
+    """Seconds on the wall clock until the next goal comes due; None if no goal has a time."""
     timings = [timing for goal in active(goals) if (timing := timing_of(goal))]
     coming = [each for each in timings if each["is_daily"] or not each["is_begun"]]
     return min((clocks[each["clock"]].until(each) for each in coming), default=None)
 
 
 def told(goal: StoredGoal) -> str:
-    """A goal as a prompt tells it, with its time."""
+    """A goal as a prompt shows it, with its time."""
     timing = timing_of(goal)
     return f"{goal['text']} ({timing['when']})" if timing else goal["text"]
 
 
-def _ended(goal: StoredGoal, status: str, outcome: str) -> StoredGoal:
+def _closed(goal: StoredGoal, status: str, outcome: str) -> StoredGoal:
     return {**goal, "status": status, "outcome": outcome}
 
 
-def _all(goals: StoredGoals) -> list[StoredGoal]:
+def _goal_list(goals: StoredGoals) -> list[StoredGoal]:
     return list(goals.get("goals", ()))
 
 
@@ -331,7 +334,7 @@ def _open_parts(goals: StoredGoals, number: int) -> list[StoredGoal]:
     return [goal for goal in active(goals) if goal.get("parent") == number]
 
 
-def _require(goals: StoredGoals, number: int) -> StoredGoal:
+def _require_open(goals: StoredGoals, number: int) -> StoredGoal:
     found = _find(goals, number)
     if found is None or found["status"] != ACTIVE:
         numbers = ", ".join(str(goal["id"]) for goal in active(goals)) or "none"
@@ -339,8 +342,8 @@ def _require(goals: StoredGoals, number: int) -> StoredGoal:
     return found
 
 
-def _above(goals: StoredGoals, goal: StoredGoal) -> Iterator[StoredGoal]:
-    """A goal, the one that it is a part of, and so on up."""
+def _ancestry(goals: StoredGoals, goal: StoredGoal) -> Iterator[StoredGoal]:
+    """A goal, its parent, and so on to the top."""
     found: StoredGoal | None = goal
     while found is not None:
         yield found
@@ -358,14 +361,14 @@ def _lines(goals: StoredGoals, goal: StoredGoal, depth: int) -> Iterator[str]:
         yield from _lines(goals, part, depth + 1)
 
 
-def _changed(goals: StoredGoals, kept: list[StoredGoal]) -> StoredGoals:
-    """Another version, with no more than the newest of those that are closed.
+def _next_version(goals: StoredGoals, kept: list[StoredGoal]) -> StoredGoals:
+    """The next version, with only the newest of the closed goals.
 
-    The closed parts of a goal that is open stay, for they tell how far it has come.
+    Closed parts of an open goal stay, because its progress is computed from them.
     """
     whole: StoredGoals = {"goals": kept}
     closed = [
-        goal["id"] for goal in kept if all(up["status"] != ACTIVE for up in _above(whole, goal))
+        goal["id"] for goal in kept if all(up["status"] != ACTIVE for up in _ancestry(whole, goal))
     ][:-MOST_CLOSED]
     left = [goal for goal in kept if goal["id"] not in closed]
     return {"version": goals.get("version", 0) + 1, "count": goals.get("count", 0), "goals": left}
@@ -385,10 +388,10 @@ Answer with one JSON list of sentences and nothing else: ["...", ...]"""
 
 
 def split_request(goal: str, others: Sequence[str]) -> Request:
-    """Asks for the parts of a goal.
+    """The request for the parts of a goal.
 
     Args:
-        others: what it is a part of, and what else there is, a line each.
+        others: its parent and the other goals, one per line.
     """
     beside = [Shown(line.strip()) for line in others]
     return Request(SPLITTING, (("The goal", [Shown(goal)]), ("All goals", beside)))

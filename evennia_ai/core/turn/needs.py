@@ -1,8 +1,7 @@
-"""The tools that a message calls for: those that are always shown, and groups by its words.
+"""Selection of the tools that a step is shown: those always shown, and groups by the message.
 
-The tools that are always shown come first and in one order, so that a provider's cache finds what
-two prompts have in common. All of it is about what a model is shown: what it may call is decided
-elsewhere, and is the same.
+Tools that are always shown come first and in a fixed order, so that a provider's prompt cache finds
+a common beginning. This decides only what the model sees; what it may call is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -15,13 +14,15 @@ from itertools import islice
 from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 
 FIND_TOOLS = "find_tools"
-# Of a group without cues, such as an MCP server's, the best so many are shown.
+# Tools shown of a group without cues, such as an MCP server's: the best matches.
 MOST_MATCHED = 6
+# Names listed per group; the rest are counted.
 MOST_NAMED = 5
+# Characters of a message that are searched for cues.
 LONGEST_READ = 4000
 _WORD = re.compile(r"[^\W_]{4,}")
-# Too common to say what somebody wants. Not the list of `core.memory.grounding`: here short words
-# count for nothing anyway, and words of talk about tools are common.
+# Too common to say what is wanted. Not the list of `core.memory.grounding`: short words count for
+# nothing here anyway, and words of talk about tools are common.
 _COMMON_WORDS = (
     "about also been could does dont each from have here into just know like list make many more "
     "most much must name need only other over please said same should some such tell than thank "
@@ -33,8 +34,8 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 Specs = Mapping[str, ToolSpec]
 
 
-def _forms(cue: str) -> str:
-    """A pattern for a word as it stands in a dictionary and in a sentence."""
+def _inflections(cue: str) -> str:
+    """A pattern for a word in its dictionary form and as it is inflected in a sentence."""
     cue = r"\s+".join(map(re.escape, cue.casefold().split()))
     if cue.endswith("e"):
         return f"{cue[:-1]}(?:e[sdr]?|ing)"
@@ -45,12 +46,12 @@ def _forms(cue: str) -> str:
 
 @lru_cache(maxsize=256)
 def _pattern(cues: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_forms, cues))})(?!\w)")
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_inflections, cues))})(?!\w)")
 
 
 @lru_cache(maxsize=256)
-def _roots(cues: tuple[str, ...]) -> tuple[str, ...]:
-    """The letters that all forms of each cue begin with, which are sooner looked for."""
+def _prefixes(cues: tuple[str, ...]) -> tuple[str, ...]:
+    """Prefixes shared by all forms of each cue: a substring search is faster than the pattern."""
     roots = []
     for words in (cue.casefold().split() for cue in cues):
         is_alone = len(words) == 1
@@ -59,32 +60,30 @@ def _roots(cues: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_called_for(group: ToolGroup, text: str) -> bool:
-    """True for a text, in lower case, with one of a group's cues in it."""
-    for root in _roots(group.cues):
+    """True if a text, in lower case, holds one of a group's cues."""
+    for root in _prefixes(group.cues):
         if root in text:
             return _pattern(group.cues).search(text) is not None
     return False
 
 
-def _words(text: str) -> frozenset[str]:
-    """The telling words of a text, without the s of a plural."""
+def _significant_words(text: str) -> frozenset[str]:
+    """Significant words of a text, without a plural s."""
     found = _WORD.findall(text.casefold())
     return frozenset([word.removesuffix("s") for word in found if word not in _COMMON])
 
 
 @lru_cache(maxsize=1000)
-def _words_of_tool(name: str, description: str) -> frozenset[str]:
-    return _words(f"{name.replace('_', ' ')} {description}")
+def _tool_words(name: str, description: str) -> frozenset[str]:
+    return _significant_words(f"{name.replace('_', ' ')} {description}")
 
 
 def matching(specs: Iterable[ToolSpec], text: str, most: int = MOST_MATCHED) -> list[str]:
-    """Names of the tools whose own words are in a text, at most so many, the best first."""
-    wanted = _words(text)
+    """Names of the tools whose name or description shares words with a text, the best first."""
+    wanted = _significant_words(text)
     if not wanted:
         return []
-    scores = {
-        spec.name: len(wanted & _words_of_tool(spec.name, spec.description)) for spec in specs
-    }
+    scores = {spec.name: len(wanted & _tool_words(spec.name, spec.description)) for spec in specs}
     best = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     return best[:most]
 
@@ -98,44 +97,44 @@ def needed(
     found: Collection[str] = (),
     groups: Collection[str] = (),
 ) -> dict[str, ToolSpec]:
-    """The tools that a step is shown, those that always are first, each kind in its own order.
+    """The tools shown in a step: those always shown, then those the message calls for.
 
     Args:
         specs: the tools on offer.
-        text: what is answered, and what was said right before.
-        most: how many of the first are shown.
-        called: tools that were called lately; what belongs to them is at hand as well.
+        text: the message to answer, and what was said right before it.
+        most: the most tools of the first kind.
+        called: tools that were called recent_groups; the rest of their groups is shown too.
         found: tools that were looked up in this turn, or that answer the message.
-        groups: names of groups that something else calls for, such as a thing that is there.
+        groups: names of groups that something else calls for, such as an object in the room.
     """
     always = {name: spec for name, spec in specs.items() if spec.group is None}
-    # In their own order, so that two prompts begin alike and a provider's cache finds them.
+    # In their own order, so that two prompts begin alike and a provider's prompt cache finds them.
     shown = dict(islice(always.items(), most))
     shown |= {name: spec for name, spec in specs.items() if name == FIND_TOOLS}
     text = text[:LONGEST_READ].casefold()
-    lately = {spec.group.name for name in called if (spec := specs.get(name)) and spec.group}
-    near = lately.union(groups)
-    last, is_open, loose = None, False, []
+    recent_groups = {spec.group.name for name in called if (spec := specs.get(name)) and spec.group}
+    open_groups = recent_groups.union(groups)
+    last, is_open, without_cues = None, False, []
     wanted = {*found, *called}
     for name, spec in specs.items():
         if (group := spec.group) is None:
             continue
-        if group is not last:  # tools of one group mostly stand together
-            last, is_open = group, group.name in near or is_called_for(group, text)
+        if group is not last:  # tools of one group are mostly adjacent, so each is matched once
+            last, is_open = group, group.name in open_groups or is_called_for(group, text)
         if not group.cues:
-            loose.append(spec)
+            without_cues.append(spec)
         elif is_open:
             wanted.add(name)
-    if loose:
-        wanted.update(matching(loose, text))
+    if without_cues:
+        wanted.update(matching(without_cues, text))
     return shown | {name: spec for name, spec in specs.items() if name in wanted}
 
 
 def told_groups(grouped: Iterable[tuple[str, str]]) -> str:
-    """The groups of some tools for the model: `hands (get, drop, give); weather (forecast)`.
+    """Groups of tools in one line for the model: `hands (get, drop, give); weather (forecast)`.
 
     Args:
-        grouped: of each tool in a group the group's name and its own.
+        grouped: pairs of a group's name and a tool's name.
     """
     groups: dict[str, list[str]] = {}
     for group, name in grouped:

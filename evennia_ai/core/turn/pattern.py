@@ -1,7 +1,7 @@
-"""One execution pattern from three layers: settings, context, assessment. Each can only restrict.
+"""The execution pattern of a tick, composed from settings, context and assessment.
 
-Every layer says what it allows, as if there were no other, and what holds is what they have in
-common. So no order of layers and no mistake in one of them can allow more than another does.
+Each layer states what it allows as if there were no other, and only what all of them allow holds.
+So neither the order of layers nor a mistake in one can allow more than another one does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ WIDEST = ExecutionPattern(
     allows_multi_tool=True,
     allows_sub_agents=True,
 )
-_IN_WORDS: dict[str, Callable[[Any], str]] = {
+# Restrictions in words for staff. terminal_ends_loop is left out because nearly every context sets
+# it, and allows_multi_tool because calls_per_reply already tells it.
+_WORDING: dict[str, Callable[[Any], str]] = {
     "mode": lambda mode: "one action, the next with the next beat",
     "max_iterations": lambda count: f"at most {count} model call{'s' * (count > 1)}",
     "calls_per_reply": lambda count: f"at most {count} tool call{'s' * (count > 1)} in a reply",
@@ -52,19 +54,19 @@ def compose_pattern(
     """The bounds of a tick, composed of all layers.
 
     Args:
-        reasons: what stands before the reasons of the layers.
+        reasons: reasons to list before those of the layers.
     """
-    pattern = _restricted(
+    pattern = _restrict(
         WIDEST,
         "settings",
         reasons,
-        mode=_mode(goes_on=config.multi_action_enabled),
+        mode=_mode_of(goes_on=config.multi_action_enabled),
         max_iterations=config.iterations,
         calls_per_reply=config.calls_per_reply,
         allows_sub_agents=config.sub_agents_enabled,
     )
     kinds = context.allowed_tool_categories
-    pattern = _restricted(
+    pattern = _restrict(
         pattern,
         f"context {context.context_type}",
         pattern.reasons,
@@ -83,13 +85,12 @@ def compose_pattern(
 def assessed(
     pattern: ExecutionPattern, config: ExecutionConfig, assessment: Assessment
 ) -> ExecutionPattern:
-    """The bounds of the first two layers, with the third: the assessment of the task at hand.
+    """The bounds of the first two layers, restricted by the third: the assessment of the task.
 
-    It restricts only where `task_assessment_enabled` is set; else it is no more than a reason that
-    can be read.
+    Without `task_assessment_enabled` the assessment is only added to the reasons.
     """
     if config.task_assessment_enabled:
-        return _restricted(
+        return _restrict(
             pattern,
             f"task: {assessment.reasoning}",
             pattern.reasons,
@@ -100,11 +101,11 @@ def assessed(
     return replace(pattern, reasons=(*pattern.reasons, f"task, only noted: {assessment.reasoning}"))
 
 
-def _mode(*, goes_on: bool) -> ExecutionMode:
+def _mode_of(*, goes_on: bool) -> ExecutionMode:
     return ExecutionMode.REACT_LOOP if goes_on else ExecutionMode.SINGLE_ACTION
 
 
-def _restricted(
+def _restrict(
     wider: ExecutionPattern,
     name: str,
     reasons: tuple[str, ...],
@@ -119,12 +120,12 @@ def _restricted(
     allows_multi_tool: bool = True,
     allows_sub_agents: bool = True,
 ) -> ExecutionPattern:
-    """The bounds that both the pattern and a layer allow, with the layer each is owed to."""
-    # One action is one call, whatever any layer counts.
+    """The bounds that the pattern and one layer both allow, with a reason for each restriction."""
+    # A single action is one model call with one tool call, whatever the numbers say.
     goes_on = ExecutionMode.SINGLE_ACTION not in (wider.mode, mode)
     allows_several = goes_on and wider.allows_multi_tool and allows_multi_tool
     bounds: dict[str, Any] = {
-        "mode": _mode(goes_on=goes_on),
+        "mode": _mode_of(goes_on=goes_on),
         "max_iterations": min(wider.max_iterations, max_iterations) if goes_on else 1,
         "calls_per_reply": min(wider.calls_per_reply, calls_per_reply) if allows_several else 1,
         "allowed_categories": wider.allowed_categories & allowed_categories,
@@ -138,14 +139,14 @@ def _restricted(
     }
     changed = [
         f"{name}: {words(bounds[field])}"
-        for field, words in _IN_WORDS.items()
+        for field, words in _WORDING.items()
         if bounds[field] != getattr(wider, field)
     ]
     return ExecutionPattern(**bounds, reasons=(*reasons, *changed))
 
 
 def common(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    """The names that both filters let through; None lets everything through."""
+    """The names that two filters both let through; None lets everything through."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

@@ -1,6 +1,6 @@
-"""Projects: what an assistant works on, with the context of each kept aside while it is paused.
+"""Projects of an assistant: the context of each is stored while it works on another.
 
-Plain data. What was written in a private talk is seen only in talks with the same person.
+Plain data. A project made in a private conversation is shown only to the same player.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypedDict
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, strip_control
 
 MOST_PROJECTS = 20
+# Characters.
 LONGEST_KEY = 40
 LONGEST_SUMMARY = 200
 LONGEST_CONTEXT = 2000
@@ -22,13 +23,13 @@ _NOT_IN_KEYS = re.compile(r"[^\w]+")
 
 
 class Project(TypedDict):
-    """A project as it is stored.
+    """A project as stored.
 
     Attributes:
         status: ACTIVE, PAUSED or COMPLETED.
         created_at, last_active: seconds since 1970.
-        person: the player for whom it was made, "" for nobody.
-        is_private: it was made in a private talk.
+        person: the player for whom it was made, or "".
+        is_private: whether it was made in a private conversation.
     """
 
     summary: str
@@ -41,7 +42,7 @@ class Project(TypedDict):
 
 
 class Projects(TypedDict, total=False):
-    """All projects of an assistant by their keys, and the key of the active one, or ""."""
+    """All projects of an assistant by key, and the key of the active one, or ""."""
 
     active: str
     slots: dict[str, Project]
@@ -49,12 +50,12 @@ class Projects(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """For whom a turn is: which projects it may see, and how one is marked that it makes.
+    """The audience of a turn: decides which projects it may see and how new ones are marked.
 
     Attributes:
-        person: the player who is answered, "" for nobody.
-        is_private: nobody else may know of the turn.
-        sole_recipient: the player who alone hears the answer, "" where others do.
+        person: the player being answered, or "".
+        is_private: whether nobody else may know of the turn.
+        sole_recipient: the player who alone hears the answer, or "" if others do.
     """
 
     person: str = ""
@@ -63,12 +64,12 @@ class Viewer:
 
 
 def key_of(name: str) -> str:
-    """A project's key: small letters, digits and _."""
+    """A project's key: its name in lower case, with _ for anything but letters and digits."""
     return _NOT_IN_KEYS.sub("_", one_line(name, LONGEST_KEY).casefold()).strip("_")
 
 
 def seen(projects: Projects, viewer: Viewer) -> dict[str, Project]:
-    """The slots that a turn may know of, in the order in which they were made."""
+    """The projects that a turn may know of, in order of creation."""
     return {
         key: slot
         for key, slot in projects.get("slots", {}).items()
@@ -77,7 +78,7 @@ def seen(projects: Projects, viewer: Viewer) -> dict[str, Project]:
 
 
 def active_of(projects: Projects, viewer: Viewer) -> str:
-    """The key of the active project, or "" where there is none that this turn may know of."""
+    """The key of the active project, or "" if there is none that this turn may know of."""
     active = projects.get("active", "")
     return active if active in seen(projects, viewer) else ""
 
@@ -85,20 +86,21 @@ def active_of(projects: Projects, viewer: Viewer) -> str:
 def create(
     projects: Projects, name: str, summary: str, context: str, viewer: Viewer, now: float
 ) -> tuple[Projects, str]:
-    """The projects with another one, which is active from now on, and its key.
+    """The projects with a new one, which becomes active, and its key.
 
-    When there are too many, the completed one that rested longest makes room.
+    If there are too many, the completed project that was inactive longest is removed.
 
     Raises:
-        ValueError: it has no name or summary, there is one of that name, or there are too many.
+        ValueError: it has no name or summary, the name is taken, or there are too many.
     """
     key, about = key_of(name), one_line(summary, LONGEST_SUMMARY)
     if not key or not about:
         raise ValueError("a project needs a key and a summary")
+    # Names of hidden projects must not give them away: only a visible one is reported as taken.
     slots = dict(projects.get("slots", {}))
     if key in seen(projects, viewer):
         raise ValueError(f"there is a project {key!r} already; choose another key")
-    key = _free(key, slots)
+    key = _free_key(key, slots)
     if len(slots) >= MOST_PROJECTS:
         done = [name for name, slot in slots.items() if slot["status"] == COMPLETED]
         if not done:
@@ -107,7 +109,7 @@ def create(
     _pause(slots, projects.get("active", ""), now)
     slots[key] = {
         "summary": about,
-        "context": _context(context),
+        "context": _cut_context(context),
         "status": ACTIVE,
         "created_at": now,
         "last_active": now,
@@ -120,10 +122,10 @@ def create(
 def swap(
     projects: Projects, key: str, update: str, viewer: Viewer, now: float
 ) -> tuple[Projects, dict[str, str]]:
-    """Pause the active project, with what it has come to, and go on with another one.
+    """Pause the active project with an updated context, and switch to another one.
 
     Returns:
-        The projects, and old_project, new_project, new_project_summary, new_project_context.
+        Projects, and a report: old_project, new_project, new_project_summary, new_project_context.
 
     Raises:
         ValueError: there is no such project; the text lists available_projects.
@@ -131,17 +133,17 @@ def swap(
     key, old = key_of(key), active_of(projects, viewer)
     _find(projects, key, viewer)
     slots = dict(projects["slots"])
-    if old and _context(update):
-        slots[old] = {**_open_to(slots[old], viewer), "context": _context(update)}
+    if old and _cut_context(update):
+        slots[old] = {**_require_open_to(slots[old], viewer), "context": _cut_context(update)}
     _pause(slots, projects["active"], now)
     slots[key] = {**slots[key], "status": ACTIVE, "last_active": now}
-    told = {
+    report = {
         "old_project": old,
         "new_project": key,
         "new_project_summary": slots[key]["summary"],
         "new_project_context": slots[key]["context"],
     }
-    return {"active": key, "slots": slots}, told
+    return {"active": key, "slots": slots}, report
 
 
 def update(
@@ -151,15 +153,15 @@ def update(
 
     Args:
         changes: some of "summary", "context" and "status" (active, paused, completed); "" leaves
-            it as it is.
+            a value as it is.
 
     Raises:
-        ValueError: there is no such project, or it may not hold what is said in this talk.
+        ValueError: there is no such project, or it may not hold words of this conversation.
     """
     key = key_of(key) or active_of(projects, viewer)
-    slot: Project = {**_open_to(_find(projects, key, viewer), viewer), "last_active": now}
+    slot: Project = {**_require_open_to(_find(projects, key, viewer), viewer), "last_active": now}
     slot["summary"] = one_line(changes.get("summary", ""), LONGEST_SUMMARY) or slot["summary"]
-    slot["context"] = _context(changes.get("context", "")) or slot["context"]
+    slot["context"] = _cut_context(changes.get("context", "")) or slot["context"]
     slots, active = dict(projects["slots"]), projects["active"]
     status = changes.get("status", "") or slot["status"]
     if status == ACTIVE and active != key:
@@ -171,7 +173,7 @@ def update(
 
 
 def listing(projects: Projects, viewer: Viewer) -> str:
-    """All that a turn may know of, a line each."""
+    """The projects that a turn may know of, one per line."""
     lines = [
         f"{key} ({slot['status']}): {slot['summary']}"
         for key, slot in seen(projects, viewer).items()
@@ -180,7 +182,7 @@ def listing(projects: Projects, viewer: Viewer) -> str:
 
 
 def described(projects: Projects, viewer: Viewer) -> str:
-    """The active project for a prompt, or ""."""
+    """The active project as a prompt shows it, or ""."""
     key = active_of(projects, viewer)
     if not key:
         return ""
@@ -188,8 +190,8 @@ def described(projects: Projects, viewer: Viewer) -> str:
     return f"You are working on {key}: {slot['summary']}\n{slot['context']}".rstrip()
 
 
-def _free(key: str, slots: Mapping[str, Project]) -> str:
-    """A key that no project has; of those of others nobody learns by it."""
+def _free_key(key: str, slots: Mapping[str, Project]) -> str:
+    """An unused key; with a number, so that nothing is learned of a hidden project of that name."""
     others = (f"{key}_{number}" for number in count(2))
     return next(name for name in chain((key,), others) if name not in slots)
 
@@ -202,8 +204,8 @@ def _find(projects: Projects, key: str, viewer: Viewer) -> Project:
     return known[key]
 
 
-def _open_to(slot: Project, viewer: Viewer) -> Project:
-    """A slot that may hold what is said in this talk."""
+def _require_open_to(slot: Project, viewer: Viewer) -> Project:
+    """The slot, if it may store what is said in this conversation; else raise ValueError."""
     if viewer.is_private and not slot["is_private"]:
         raise ValueError("this talk is private and that project is not; create one for this talk")
     return slot
@@ -214,5 +216,5 @@ def _pause(slots: dict[str, Project], key: str, now: float) -> None:
         slots[key] = {**slots[key], "status": PAUSED, "last_active": now}
 
 
-def _context(text: str) -> str:
+def _cut_context(text: str) -> str:
     return cut_at_sentence(strip_control(text).strip(), LONGEST_CONTEXT)

@@ -1,4 +1,4 @@
-"""The end of the loop: the seven stop reasons, and the order of calls within a reply."""
+"""The end of a tick's loop: stop reasons, and which calls of one reply are run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evennia_ai.errors import LimitReachedError
 
 
 class StopReason(ExplainedEnum):
-    """The reason why a loop ended."""
+    """Reasons why a loop ends."""
 
     NOOP = "noop", "the model chose to do nothing"
     TERMINAL_TOOL = "terminal_tool", "it spoke, and it is for others to answer"
@@ -24,7 +24,7 @@ class StopReason(ExplainedEnum):
     GAME_ERROR = "game_error", "something in the game itself failed"
 
 
-# With these whoever waits got no answer, and not by the model's own choice.
+# The person who waits got no answer, and not because the model chose silence.
 FAILURES = (
     StopReason.CRITICAL_TOKENS,
     StopReason.MAX_ITERATIONS,
@@ -39,16 +39,16 @@ class Stop:
     """The end of a loop.
 
     Attributes:
-        detail: the true cause in words for staff, "" when there is nothing to add.
+        detail: the real cause in words for staff, or "".
         is_counted: whether a failure counts as one more error in a row; a call that an open
-            breaker kept from being made does not.
-        limit: the limit that ended it although it might have gone on, or None.
+            breaker rejected does not.
+        limit: the limit that ended the loop although it could have gone on, or None.
         halt: why the assistant has to be locked, or None.
-        is_told: whether whoever waits was told in the words of the assistant how far it came.
-        is_of_service: whether nothing that a person asked can have caused it: the model's service
-            failed, the game's database did, or a setting is wrong.
-        may_lock: whether it may lock the assistant for everybody, when there are enough of them.
-        trouble: the kind of trouble of the model's service, which passes when that answers again;
+        is_told: whether the assistant has told the person who waits how far it came.
+        is_of_service: whether no request can have caused it: the model service or the game's
+            database failed, or a setting is wrong.
+        may_lock: whether enough of these may lock the assistant for everybody.
+        trouble: the kind of trouble of the model service, which is over once it answers again;
             "" for anything else.
     """
 
@@ -64,10 +64,11 @@ class Stop:
 
     @property
     def is_failure(self) -> bool:
-        """True where whoever waits for an answer got none, and not by the model's own choice."""
+        """True if the person who waits got no answer, and not by the model's own choice."""
         return self.reason in FAILURES and not self.is_told
 
 
+# None: the model may call more tools in this tick.
 AFTER_TOOL = {
     ToolCategory.SAFE_CHAIN: None,
     ToolCategory.TERMINAL: StopReason.TERMINAL_TOOL,
@@ -79,9 +80,10 @@ ENDS_AT_ONCE = (StopReason.NOOP, StopReason.DANGEROUS_TOOL)
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A call of a reply and what came of it.
+    """A call of a reply, and its result.
 
     Attributes:
+        spec: the tool; None if there is none of that name.
         spec: the tool; None when there is none of that name.
     """
 
@@ -91,24 +93,24 @@ class Done:
 
     @property
     def reason(self) -> StopReason | None:
-        """The reason by which this call ends the loop; one that failed may be corrected."""
+        """The reason why this call ends the loop; None for a failure, which may be corrected."""
         if self.call.name == "noop":
             return StopReason.NOOP
         return AFTER_TOOL[self.spec.category] if self.spec and self.result.success else None
 
     @property
     def has_failed(self) -> bool:
-        """True where it did not work, or was not even run."""
+        """True if the call failed or was not run at all."""
         return not self.result.success
 
 
 def objection(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> str:
-    """The objection to running a call after those before it in the same reply, or "".
+    """The reason not to run a call after those before it in the same reply, or "".
 
-    What nobody notices is always run. Of the rest the model decided before it knew how the calls
-    in front would end.
+    Calls that nobody notices are always run. The others were chosen before the model could know
+    how the calls before them would end.
     """
-    # Once the world is changed, or nothing is to be done, the rest was meant for another world.
+    # The world has changed, or nothing is to be done: the rest was planned for another situation.
     ended = next((done for done in before if done.reason in ENDS_AT_ONCE), None)
     if ended is not None:
         return f"not done: nothing follows {ended.call.name} in one turn"
@@ -120,7 +122,7 @@ def objection(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> 
 
 
 def repetition(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> ToolResult | None:
-    """The result of an equal call in the same reply that others noticed: it is not run twice."""
+    """The result for a repeated call that others would notice: it is not run a second time."""
     if spec is None or not spec.is_noticed:
         return None
     for done in before:
@@ -131,13 +133,13 @@ def repetition(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) ->
 
 
 def reason_of(done: Sequence[Done], *, terminal_ends: bool = True) -> StopReason | None:
-    """The reason to end the loop after a reply with these calls; None: it goes on.
+    """The reason to end the loop after a reply with these calls; None to go on.
 
-    Its last call decides: what is looked up after speaking is meant to be seen, and what failed may
-    be corrected, or told.
+    The last call decides: what is looked up after speaking is meant to be read, and a failure may
+    be corrected or reported.
 
     Args:
-        terminal_ends: False where a context lets the model go on after it spoke.
+        terminal_ends: False if the context lets the model go on after it spoke.
     """
     ended = next((item.reason for item in done if item.reason in ENDS_AT_ONCE), None)
     if ended is not None:

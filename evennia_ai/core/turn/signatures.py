@@ -1,4 +1,4 @@
-"""A plain function as a tool: its spec from name, signature, annotations and docstring."""
+"""Tool specs from plain functions: name, signature, annotations and docstring."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from evennia_ai.core.turn.toolspec import ToolSpec
 
+# Parameters that the game fills in; the model never sees them.
 INJECTED = ("character", "turn")
 _JSON_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _TYPES = "str, int, float, bool, Literal, a str Enum, list or dict"
@@ -26,7 +27,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function, as types.
 
     Raises:
-        TypeError: one of them cannot be read.
+        TypeError: one of them cannot be resolved.
     """
     try:
         return typing.get_type_hints(function)
@@ -39,7 +40,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _plain_type(annotation: object) -> Any:
-    """The type itself, with an optional `None` taken away."""
+    """An annotation without the None of an optional."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         rest = [arm for arm in typing.get_args(annotation) if arm is not type(None)]
         return rest[0] if len(rest) == 1 else annotation
@@ -50,16 +51,16 @@ def _is_text_enum(annotation: object) -> bool:
     return isinstance(annotation, EnumType) and issubclass(annotation, str)
 
 
-def _choice(values: Iterable[object]) -> dict[str, Any] | None:
-    """The schema of one of some values, which must be of one kind."""
+def _enum_schema(values: Iterable[object]) -> dict[str, Any] | None:
+    """The schema of an enumeration, whose values must be of one JSON type."""
     listed = list(values)
     kinds = {type(value) for value in listed}
     kind = _JSON_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
     return {"type": kind, "enum": listed} if kind else None
 
 
-def _container(kind: object, inner: Sequence[object]) -> dict[str, Any] | None:
-    """The schema of a list, or of a dict whose keys are texts."""
+def _container_schema(kind: object, inner: Sequence[object]) -> dict[str, Any] | None:
+    """The schema of a list, or of a dict with text keys."""
     if kind is dict and inner and inner[0] is not str:
         return None
     held = _schema_of(inner[-1]) if inner else {}
@@ -71,15 +72,15 @@ def _container(kind: object, inner: Sequence[object]) -> dict[str, Any] | None:
 
 
 def _schema_of(annotation: object) -> dict[str, Any] | None:
-    """The JSON schema of an annotation, or None when it has none."""
+    """The JSON schema of an annotation, or None if it has none."""
     plain = _plain_type(annotation)
     kind, inner = typing.get_origin(plain) or plain, typing.get_args(plain)
     if kind is Literal:
-        return _choice(inner)
+        return _enum_schema(inner)
     if _is_text_enum(plain):
-        return _choice(str(member.value) for member in plain)
+        return _enum_schema(str(member.value) for member in plain)
     if kind in (list, dict):
-        return _container(kind, inner)
+        return _container_schema(kind, inner)
     name = _JSON_TYPES.get(plain)
     return {"type": name} if name else None
 
@@ -99,10 +100,10 @@ def _as_annotated(annotation: object, value: object) -> Any:
 
 
 def as_annotated(hints: Mapping[str, object], arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Arguments that fit the schema, as the function wants them: texts become its enums' members.
+    """Validated arguments as the function expects them: texts become members of its enums.
 
     Args:
-        hints: as `hints_of` gives them.
+        hints: the annotations, from `hints_of`.
     """
     return {
         name: value if hints.get(name) in _JSON_TYPES else _as_annotated(hints.get(name), value)
@@ -114,7 +115,7 @@ def as_annotated(hints: Mapping[str, object], arguments: Mapping[str, object]) -
 
 
 def _argument_texts(lines: Iterable[str]) -> dict[str, str]:
-    """The texts of a Google `Args:` section; a deeper line goes on with the text above it."""
+    """Texts of a Google-style `Args:` section; deeper lines continue the text above them."""
     texts: dict[str, str] = {}
     inside, name, depth = False, "", 0
     for line in filter(str.strip, lines):
@@ -132,8 +133,8 @@ def _argument_texts(lines: Iterable[str]) -> dict[str, str]:
 # ---- the spec ----------------------------------------------------------------------------------
 
 
-def _default(parameter: inspect.Parameter) -> dict[str, Any]:
-    """The default of an argument, where it can be told as JSON."""
+def _default_schema(parameter: inspect.Parameter) -> dict[str, Any]:
+    """The default of an argument, if it can be written as JSON."""
     value = parameter.default
     if value is None or value is parameter.empty:
         return {}
@@ -143,8 +144,8 @@ def _default(parameter: inspect.Parameter) -> dict[str, Any]:
         return {}
 
 
-def _property_of(tool: str, parameter: inspect.Parameter, hint: object) -> dict[str, Any]:
-    """The schema of one argument, without its text."""
+def _parameter_schema(tool: str, parameter: inspect.Parameter, hint: object) -> dict[str, Any]:
+    """The schema of one argument, without its description."""
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
         raise TypeError(
             f"tool {tool!r}: parameter {parameter.name!r} cannot be given by its name; "
@@ -160,15 +161,15 @@ def _property_of(tool: str, parameter: inspect.Parameter, hint: object) -> dict[
 
 
 def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec:
-    """Make a spec from a function's name, signature, annotations and Google docstring.
+    """Build a spec from a function's name, signature, annotations and Google-style docstring.
 
-    The parameters `character` and `turn` are given by the game and not shown to the model.
+    The parameters `character` and `turn` are filled in by the game and hidden from the model.
 
     Args:
         options: further fields of the spec, such as its category.
 
     Raises:
-        TypeError: a parameter's annotation has no JSON type or cannot be read, or the docstring is
+        TypeError: an annotation has no JSON type or cannot be resolved, or the docstring is
             missing.
     """
     name = function.__name__
@@ -183,9 +184,9 @@ def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec
         if parameter.name not in INJECTED
     ]
     properties = {
-        each.name: _property_of(name, each, hints.get(each.name))
+        each.name: _parameter_schema(name, each, hints.get(each.name))
         | ({"description": texts[each.name]} if each.name in texts else {})
-        | _default(each)
+        | _default_schema(each)
         for each in parameters
     }
     schema = {

@@ -1,4 +1,4 @@
-"""Text that a model gave instead of a tool call, made into the call it most likely meant."""
+"""Text that a model wrote instead of a tool call, turned into the call it most likely meant."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from evennia_ai.core.turn.toolspec import ToolCall
 
 _NAME_KEYS = ("tool", "name", "function")
 _ARGUMENT_KEYS = ("parameters", "args", "arguments")
-# More than is ever said; no tool takes arguments of any length.
+# Characters; more than is ever said.
 LONGEST_SPEECH = 2000
-# More than any tool's; models make names up.
+# Longer than any tool's name; models make names up.
 LONGEST_NAME = 100
 # `functions.whisper({...})` and `whisper(target="Tom", message="Hm.")`, as the whole of a text.
 _CALLED = re.compile(r"[\s`]*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w])")
 _AFTER_CALL = " \t\r\n\f\v`);"
 _KEYWORD = re.compile(r"\b(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\")(?:,\s*+|$)")
+# The tool that answers an event by the way it came; `say` for anything else.
 ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK: "report"}
 ANSWERS = frozenset(("say", *ANSWERED_BY.values()))
 
 
-def _unwrapped(value: Mapping[str, object] | None) -> Mapping[str, Any] | None:
-    """The call within `{"tool_calls": [...]}` and `{"type": "function", "function": {...}}`."""
+def _inner_call(value: Mapping[str, object] | None) -> Mapping[str, Any] | None:
+    """The call within `{"tool_calls": [...]}` or `{"type": "function", "function": {...}}`."""
     if value is None:
         return None
     calls = value.get("tool_calls")
@@ -37,8 +38,8 @@ def _unwrapped(value: Mapping[str, object] | None) -> Mapping[str, Any] | None:
     return function if isinstance(function, dict) else value
 
 
-def _written_call(text: str) -> Mapping[str, Any] | None:
-    """A call written as code, when it is all of the text."""
+def _call_in_code(text: str) -> Mapping[str, Any] | None:
+    """A call written as code, if it is all of the text."""
     match = _CALLED.match(text) if len(text) <= LONGEST_SPEECH else None
     end = text.find(")", len(text.rstrip(_AFTER_CALL)))
     if match is None or end <= match.end():
@@ -47,6 +48,7 @@ def _written_call(text: str) -> Mapping[str, Any] | None:
     if given.startswith("{"):
         arguments = first_object(given)
         return None if arguments is None else {"name": name, "arguments": arguments}
+    # Anything but keyword arguments with quoted values is left: it was prose, or cannot be read.
     if _KEYWORD.sub("", given).strip():
         return None
     try:
@@ -57,13 +59,13 @@ def _written_call(text: str) -> Mapping[str, Any] | None:
 
 
 def call_from_json(text: str, call_id: str) -> ToolCall | None:
-    """The call that a JSON text describes, or None when it describes none.
+    """The call that a JSON text describes, or None.
 
-    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}. A call that
-    the model only thought of is none.
+    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}. A call within
+    the model's thoughts does not count.
     """
     text = text if text.lstrip().startswith("{") else without_thoughts(text)
-    value = _written_call(text) or _unwrapped(first_object(text))
+    value = _call_in_code(text) or _inner_call(first_object(text))
     if value is None:
         return None
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
@@ -77,9 +79,9 @@ def call_from_json(text: str, call_id: str) -> ToolCall | None:
 
 
 def call_of(call_id: str, name: str, given: object) -> ToolCall:
-    """The call of a tool with what a model gave it: JSON text, or an object.
+    """A call with the arguments that a model gave, as JSON text or as an object.
 
-    What is no fit object is its problem, in words for the model.
+    If they cannot be read, the call's `problem` says why, in words for the model.
     """
     name = name[:LONGEST_NAME]
     try:
@@ -94,7 +96,7 @@ def answered_by(event: Event) -> str:
 
 
 def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
-    """The call that says `message` back the way the event came."""
+    """The call that sends `message` back the way the event came."""
     name = answered_by(event)
     arguments = {"message": message}
     if name == "channel":
@@ -105,17 +107,17 @@ def answer_call(message: str, event: Event, call_id: str) -> ToolCall:
 
 
 def spoken_call(content: str, event: Event, iteration: int) -> tuple[ToolCall, ...]:
-    """The call that a reply without tool calls stands for: a call told as JSON, else plain speech.
+    """The call that a reply without tool calls stands for: a call written as JSON, or speech.
 
     Returns:
-        One call, or none when nothing in the text is fit to be said.
+        One call, or none if nothing in the text should be said.
     """
     call_id = f"call_{event.id}_{iteration}"
-    told = call_from_json(content, call_id)
-    if told is not None:
-        return (told,)
+    written = call_from_json(content, call_id)
+    if written is not None:
+        return (written,)
     speech = cut_at_sentence(clean_speech(content), LONGEST_SPEECH)
     if event.kind == OWN and speech:
-        # Nobody asked, so what it only writes down is a thought.
+        # Nobody asked, so text without a call is a thought and not spoken.
         return (ToolCall(call_id, "noop", {"reason": one_line(speech)}),)
     return (answer_call(speech, event, call_id),) if speech else ()

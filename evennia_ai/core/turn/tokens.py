@@ -1,6 +1,6 @@
-"""Tokens: counting, an estimate without a tokenizer, and the part of a talk that fits a context.
+"""Token counts, an estimate without a tokenizer, and the part of a history that fits a context.
 
-A `Counter` says how many tokens a text is: `estimate`, or a tokenizer where there is one.
+A `Counter` counts the tokens of a text: `estimate`, or a tokenizer if there is one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 
 Counter = Callable[[str], int]
 
-# What the service puts around each message, call and tool before the model sees them.
+# Tokens that a service's chat template adds to each message, call and tool.
 TOKENS_AROUND_MESSAGE = 4
 TOKENS_AROUND_CALL = 6
 TOKENS_AROUND_TOOL = 6
@@ -29,12 +29,13 @@ _UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿĀ-ɏ"
 _WORD = re.compile(f"[{_UPPER}]?[{_LOWER}]+|[{_UPPER}]+(?![{_LOWER}])")
 _SIGN = r"!-/:-@\[-`{-~"
 # An apostrophe within a word belongs to it.
-_SIGNS = re.compile(rf"(?:(?!')[{_SIGN}]|(?<![a-zA-Z])'|'(?![a-zA-Z]))+")
+_PUNCTUATION = re.compile(rf"(?:(?!')[{_SIGN}]|(?<![a-zA-Z])'|'(?![a-zA-Z]))+")
 _SIGN_BEFORE_WORD = re.compile(rf"(?<![{_SIGN}])[{_SIGN}](?=[a-zA-Z])")
 _DIGITS = re.compile(r"[0-9]{1,3}")
 _BLANKS = re.compile(r"\s{2,}|\n| (?=[0-9])")
 _LATIN_1_LETTER = re.compile("[À-ÿ]")
-_FAR_LETTER = re.compile("[Ā-ɏ]")
+_LATIN_EXTENDED_LETTER = re.compile("[Ā-ɏ]")
+# Frequent words that tell English from other languages written in Latin letters.
 _ENGLISH_MARKS = (
     "the and of to is that you it for with are this was he she they your have not from at by be "
     "there here who my"
@@ -48,22 +49,24 @@ _OTHER_MARKS = (
 _ENGLISH = frozenset(_ENGLISH_MARKS.split())
 _NOT_ENGLISH = frozenset(_OTHER_MARKS.split())
 _LONGEST_IN_TABLE = 40
+# Characters that are counted; of longer texts SAMPLES parts are counted and extrapolated.
 LONGEST_COUNTED = 50_000
 SAMPLES = 25
 
 
-def _by_length(free: int, each_further: float, most_free: float) -> tuple[float, ...]:
-    """Tokens of a word by its length: one up to `free` letters, then so much for each further."""
+def _length_table(free: int, each_further: float, most_free: float) -> tuple[float, ...]:
+    """Tokens by length of a word: `most_free` up to `free` letters, then more for each letter."""
     further = (max(0, letters - free) for letters in range(1, _LONGEST_IN_TABLE + 1))
     return (0.0, *(most_free + each_further * letters for letters in further))
 
 
-# Measured: a tokenizer knows English words whole, those of its neighbours in two or three parts.
-_ENGLISH_WORDS = _by_length(6, 0.06, 1.0)[:15] + _by_length(0, 0.18, 0.0)[15:]
-_WESTERN_WORDS = _by_length(5, 0.26, 1.05)
-_FAR_WORDS = _by_length(3, 0.32, 1.1)
+# Fitted to measurements: a tokenizer knows English words whole, other western ones in 2-3 parts.
+_ENGLISH_TOKENS = _length_table(6, 0.06, 1.0)[:15] + _length_table(0, 0.18, 0.0)[15:]
+_WESTERN_TOKENS = _length_table(5, 0.26, 1.05)
+_EASTERN_TOKENS = _length_table(3, 0.32, 1.1)
 
-# Tokens of one character outside ASCII, from this code point on. Latin letters count as words.
+# Tokens per character outside ASCII, by the code point at which a block begins. Latin letters cost
+# 0 here because they are counted as words.
 _BLOCKS = (
     (0x80, 1.0), (0xC0, 0.0), (0x250, 1.0), (0x300, 0.6), (0x370, 0.46), (0x400, 0.38),
     (0x530, 0.45), (0x590, 0.46), (0x600, 0.38), (0x700, 1.0), (0x900, 0.4), (0xD00, 0.45),
@@ -76,23 +79,23 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 
 
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
-    """The tokens of words of this text by their length, for the language it seems to be in."""
+    """The table of tokens by word length for the language that a text seems to be in."""
     lower = " ".join(words).lower().split()
     english = len([word for word in lower if word in _ENGLISH])
     other = len([word for word in lower if word in _NOT_ENGLISH])
     if text.isascii():
-        return _WESTERN_WORDS if other > english else _ENGLISH_WORDS
-    near, far = len(_LATIN_1_LETTER.findall(text)), len(_FAR_LETTER.findall(text))
+        return _WESTERN_TOKENS if other > english else _ENGLISH_TOKENS
+    near, far = len(_LATIN_1_LETTER.findall(text)), len(_LATIN_EXTENDED_LETTER.findall(text))
     if other + near + far <= english:
-        return _ENGLISH_WORDS
-    return _FAR_WORDS if far > near / 4 else _WESTERN_WORDS
+        return _ENGLISH_TOKENS
+    return _EASTERN_TOKENS if far > near / 4 else _WESTERN_TOKENS
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text is, without any tokenizer; never 0 unless it is empty.
+    """The approximate number of tokens of a text, without a tokenizer; 0 only if it is empty.
 
-    Fitted to the newest encoding of tiktoken, and a little high outside Latin script. Of a text
-    that is far longer than any prompt, parts from all over it are counted.
+    Fitted to tiktoken's o200k_base, and slightly high outside Latin script. Of a text far longer
+    than any prompt only samples are counted.
     """
     if len(text) > LONGEST_COUNTED:
         step = len(text) // SAMPLES
@@ -107,7 +110,7 @@ def _estimate(text: str) -> int:
     table = _word_table(text, words)
     sizes = map(len, words)
     tokens = sum([table[size] if size <= _LONGEST_IN_TABLE else size / 5 for size in sizes])
-    for size in map(len, _SIGNS.findall(text)):
+    for size in map(len, _PUNCTUATION.findall(text)):
         tokens += 1 + 0.35 * (size - 2) if size > 2 else 1
     tokens -= 0.3 * len(_SIGN_BEFORE_WORD.findall(text))
     tokens += len(_DIGITS.findall(text)) + len(_BLANKS.findall(text))
@@ -117,7 +120,7 @@ def _estimate(text: str) -> int:
 
 
 def count_messages(messages: Sequence[Message], count: Counter) -> int:
-    """Tokens of messages as they are sent: texts, calls, and what stands around them."""
+    """Tokens of messages as they are sent, with their calls and the template around them."""
     tokens = TOKENS_AROUND_MESSAGE * len(messages)
     for message in messages:
         content = message.get("content")
@@ -147,10 +150,10 @@ def count_tool(spec: ToolSpec, count: Counter) -> int:
 
 
 def fit_history(history: Sequence[Message], most_tokens: int, count: Counter) -> list[Message]:
-    """The newest messages that fit, cut where a user message begins.
+    """The newest messages that fit, beginning with a user message.
 
-    A call is never parted from its results, so every provider accepts what is left. Looks at no
-    message older than the first that does not fit.
+    A call is never separated from its results, so that every provider accepts what is left. Nothing
+    older than the first message that does not fit is counted.
     """
     first, tokens = len(history), 0
     for index in range(len(history) - 1, -1, -1):
@@ -162,12 +165,13 @@ def fit_history(history: Sequence[Message], most_tokens: int, count: Counter) ->
     return list(history[first:])
 
 
+# Shares of the context from which on the model is told to come to an end.
 WARNING_RATIO = 0.6
 CRITICAL_RATIO = 0.8
 
 
 class Advisory(StrEnum):
-    """The advice to a model about the room that is left."""
+    """Advice to a model about the room left in its context."""
 
     NONE = "none"
     WARNING = "warning"
@@ -182,7 +186,7 @@ ADVICE = {
 
 
 def advise(ratio: float) -> Advisory:
-    """The advice to a model whose context is so full; 1 is full."""
+    """The advice for a share of the context in use, 0 to 1."""
     if ratio < WARNING_RATIO:
         return Advisory.NONE
     return Advisory.WARNING if ratio < CRITICAL_RATIO else Advisory.CRITICAL
@@ -190,7 +194,7 @@ def advise(ratio: float) -> Advisory:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The fill of a context, for people who look at a table."""
+    """A level of context use, for tables that people read."""
 
     level: str
     color: str
@@ -198,7 +202,7 @@ class Band:
 
 
 _HEALTHY = Band("ok", "success", "Token budget healthy")
-_BANDS = (  # above this many percent, the highest first
+_BANDS = (  # above this percentage, the highest first
     (95.0, Band("critical", "danger", "Token limit exceeded")),
     (85.0, Band("danger", "danger", "Critical: Near token limit")),
 )
@@ -206,20 +210,21 @@ _APPROACHING = Band("warning", "warning", "Approaching token limit")
 
 
 def band(percent: float) -> Band:
-    """The band of a utilisation: below 70, up to 85, up to 95, and above."""
+    """The band of a utilization in percent: below 70, up to 85, up to 95, or above."""
     if percent < 70:
         return _HEALTHY
     return next((found for above, found in _BANDS if percent > above), _APPROACHING)
 
 
 def calculate_utilization(tokens: int, max_tokens: int) -> float:
-    """The fill of a context, in percent."""
+    """The share of a context in use, in percent."""
     return 100 * tokens / max_tokens
 
 
 class _Ratios:
-    """The newest ratios of counted to estimated prompts, and the factor that follows from them."""
+    """Recent ratios of counted to estimated prompt tokens, and a factor derived from them."""
 
+    # A shorter prompt says too little about the ratio.
     FEWEST_TOKENS = 40
     REPLIES: ClassVar[int]
 
@@ -229,16 +234,16 @@ class _Ratios:
 
 
 class Calibration(_Ratios):
-    """Corrects an estimate by what the service counted: the median of the last replies.
+    """Correction of estimates by what the service counted: the median ratio of the last replies.
 
-    Single absurd figures change nothing, and a service that counts nothing is not heard.
+    Single absurd figures change nothing, and zeros of a service that does not count are ignored.
     """
 
     LOWEST, HIGHEST = 0.5, 3.0
     REPLIES = 15
 
     def note(self, estimated: int, real: int) -> None:
-        """A prompt that was estimated, uncorrected, and counted by the service."""
+        """Note a prompt's raw estimate and the service's count."""
         if estimated < self.FEWEST_TOKENS or not estimated / 10 < real < estimated * 10:
             return
         self._ratios.append(real / estimated)
@@ -246,17 +251,17 @@ class Calibration(_Ratios):
 
 
 class Margin(_Ratios):
-    """The factor by which prompts come out longer than a raw estimate of them: the most of late.
+    """The factor by which prompts exceed their raw estimate: the highest of the last replies.
 
-    What is held for a call is at least that much, so that a model whose tokens are counted too low
-    passes a cap by no more than the calls that were under way when that was found out.
+    The reservation of a call is scaled by it. A model whose tokens are underestimated then exceeds
+    a cap by no more than the calls that were in flight when that was discovered.
     """
 
     HIGHEST = 10.0
     REPLIES = 20
 
     def note(self, estimated: float, real: int) -> None:
-        """A prompt as it was estimated, uncorrected, and as the service counted it."""
+        """Note a prompt's raw estimate and the service's count."""
         if estimated >= self.FEWEST_TOKENS and real:
             self._ratios.append(real / estimated)
             self.factor = min(self.HIGHEST, max(1.0, *self._ratios))

@@ -1,4 +1,4 @@
-"""Tools as the model knows them: schema, danger class, calls and results."""
+"""Tools as the model knows them: schemas, categories, calls and results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class ToolCategory(StrEnum):
-    """The classes of tools, by what may follow them within one tick."""
+    """Categories of tools, by what may follow them within one tick."""
 
     SAFE_CHAIN = "safe_chain"
     TERMINAL = "terminal"
@@ -21,7 +21,7 @@ class ToolCategory(StrEnum):
 
 
 class Fault(StrEnum):
-    """The reason why a call did not work, for whoever counts such things."""
+    """Reasons why a call did not work, for statistics."""
 
     UNKNOWN_TOOL = "unknown_tool"
     BAD_ARGUMENTS = "bad_arguments"
@@ -35,13 +35,13 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolGroup:
-    """Tools that the model is shown together, once a message calls for one of them.
+    """Tools that are shown to the model together, once a message calls for one of them.
 
     Attributes:
-        name: as the model reads it, when it looks for more tools.
-        cues: words, or several with blanks between, that call for it in a message, as in a
-            dictionary: "give" stands for "gives" and "giving" too. Without any, each of its tools
-            is called for by the words of its own name and description.
+        name: shown to the model when it looks for more tools.
+        cues: words or phrases in their dictionary form that call for the group in a message;
+            "give" covers "gives" and "giving". Without any, each tool is called for by the words
+            of its own name and description.
     """
 
     name: str
@@ -54,18 +54,18 @@ class ToolSpec:
 
     Attributes:
         parameters: JSON schema of the arguments, an object schema.
-        category: what may follow it.
-        timeout_seconds: for all attempts together; after this it is cancelled.
+        category: what may follow it within a tick.
+        timeout_seconds: for all attempts together, after which the call is cancelled.
         cacheable: whether an equal call may be answered with an earlier success.
         cache_scope: "tick" or "session".
-        cache_ttl: seconds a success is kept at most; None: as long as its scope.
-        is_idempotent: whether it may be tried again although it is not of the safe kind.
-        needs_confirmation: whether a person has to say yes before it is run.
-        heard_by: "nobody" or "anybody", where that does not follow from its category: who comes to
-            know what it is given; see `core.hearing.audience`.
-        group: the tools that it is shown with, where it is shown by need; None: always shown.
+        cache_ttl: seconds a success is cached at most; None for as long as its scope.
+        is_idempotent: whether it may be retried although its category is not safe.
+        needs_confirmation: whether a person has to agree before it runs.
+        heard_by: "nobody" or "anybody", where the category does not tell who learns of its
+            arguments; see `core.hearing.audience`.
+        group: the group that it is shown with, where tools are shown by need; None for always.
         only_reads: whether it changes nothing, tells nobody anything and costs nothing, so that it
-            is run also where an answer is only tried.
+            also runs when an answer is only tried out.
     """
 
     name: str
@@ -84,16 +84,16 @@ class ToolSpec:
 
     @property
     def may_repeat(self) -> bool:
-        """True where a failed attempt may be followed by another without anybody noticing two."""
+        """True if a failed attempt may be retried without anyone noticing two."""
         return self.category is ToolCategory.SAFE_CHAIN or self.is_idempotent
 
     @property
     def is_noticed(self) -> bool:
-        """True where others see that it happened, so that it must not happen twice."""
+        """True if others see the call happen, so that it must not happen twice."""
         return self.category in (ToolCategory.TERMINAL, ToolCategory.DANGEROUS)
 
     def as_function(self) -> dict[str, Any]:
-        """The spec in the form of the chat completions API."""
+        """The spec in the format of the Chat Completions API."""
         return {
             "type": "function",
             "function": {
@@ -106,13 +106,13 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call the model asks for.
+    """A call that the model asks for.
 
     Attributes:
-        arguments: the parsed arguments; empty when `problem` is set.
-        problem: why the call cannot be run as it is (bad JSON, say), or "".
-        deadline_seconds: how long it may take, where that is less than its spec allows.
-        is_spoken: the model called nothing; it stands for plain words.
+        arguments: the parsed arguments; empty if there is a `problem`.
+        problem: why the call cannot be run as it is (invalid JSON, for instance), or "".
+        deadline_seconds: its time limit, if shorter than the spec's.
+        is_spoken: whether the model called nothing and this stands for plain words.
     """
 
     id: str
@@ -125,11 +125,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The outcome of a call: a text for the model, and success or not.
+    """The outcome of a call: success or failure, and a text for the model.
 
     Attributes:
-        fault: why it did not work; None when it did.
-        error: what was raised, for whoever decides whether to try again.
+        fault: why it failed; None for a success.
+        error: the exception, for the decision whether to retry.
     """
 
     success: bool
@@ -138,10 +138,10 @@ class ToolResult:
     error: BaseException | None = field(default=None, compare=False, repr=False)
 
     def as_content(self, advisory: str = "") -> str:
-        """The result as the JSON text that goes into the conversation.
+        """The result as JSON text for the conversation.
 
         Args:
-            advisory: a word of advice on how to go on, or "".
+            advisory: advice on how to go on, or "".
         """
         key = "result" if self.success else "error"
         content: dict[str, Any] = {"success": self.success, key: self.text}

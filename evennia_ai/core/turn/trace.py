@@ -1,7 +1,7 @@
-"""The trace of a turn as plain data: why it was answered so, by which model, for how much.
+"""The trace of a turn as plain data: why it was answered that way, by which model, at what cost.
 
-What a prompt was made of is told by the fingerprints of its parts, never by their text. No words
-of people are in here: those have columns of their own, and rules about who may read them.
+The parts of a prompt are recorded as fingerprints, never as text. No words of people are among the
+facts: those have their own columns, with rules about who may read them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from evennia_ai.core.turn.executions import outcome_of
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 
+# Characters.
 LONGEST_WORDS, LONGEST_ANSWER = 500, 1_000
 LONGEST_DETAIL, LONGEST_ERROR = 200, 120
+# Entries of each list in the facts.
 MOST_TOOLS, MOST_STEPS, MOST_PARTS = 20, 10, 40
 DIGITS = 8
 FORGOTTEN, UNKEPT = "is_forgotten", "is_unkept"
-# Steps whose details hold what was said.
+# Steps whose details quote what was said, and are therefore left out.
 WORDY = ("answered", "silent by choice", "goes on", "by hand")
 EVIDENCE = {
     "kwargs": "marks the server passed along",
@@ -39,10 +41,10 @@ EVIDENCE = {
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """One message and its answer, as they are kept.
+    """One message and its answer, as stored.
 
     Attributes:
-        words, answer: "" where they are not kept.
+        words, answer: "" if they are not stored.
         facts: plain data without words of people.
     """
 
@@ -57,19 +59,19 @@ class MessageTrace:
     facts: Mapping[str, Any]
 
 
-# The columns of the database have the same names.
+# Named like the columns of the database table, so that rows are read by attribute.
 COLUMNS = tuple(field.name for field in fields(MessageTrace))
 in_columns = attrgetter(*COLUMNS)
 
 
 @lru_cache(maxsize=512)
 def fingerprint(text: str) -> str:
-    """The first digits of the SHA-256 of a text, by which two versions of it are told apart."""
+    """The first digits of a text's SHA-256, enough to tell two versions of a prompt part apart."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]
 
 
 def fingerprints(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The fingerprint of each part of a prompt, by its key."""
+    """Fingerprints of the parts of a prompt, by key."""
     return {key: fingerprint(text) for key, text in list(parts)[:MOST_PARTS]}
 
 
@@ -87,11 +89,11 @@ def traced(
     """The trace of one message of a turn that ends.
 
     Args:
-        record: why it was heard, None where that is gone.
-        answer: what was said for those who may know of the turn.
+        record: why the message was accepted; None if that is no longer known.
+        answer: what was said, for those who may know of the turn.
         ended: seconds since 1970.
-        keeps_private: whether words that were said in private are kept.
-        may_keep_words: False: whoever said them wants none to be kept.
+        keeps_private: whether words of private conversations are stored.
+        may_keep_words: False if the speaker wants none of theirs stored.
     """
     is_private, is_answer_private = bool(event.held) or turn.is_apart, turn.is_private
     facts = facts_of(turn, event, stop, record, ended)
@@ -126,7 +128,7 @@ def facts_of(
         "face": event.face,
         "trust": event.trust,
         "rule": event.rule,
-        **(_judged(record) if record is not None else {}),
+        **(_judgement(record) if record is not None else {}),
         "result": outcome_of(stop),
         "stop": stop.reason.value,
         "why": one_line(stop.detail, LONGEST_DETAIL),
@@ -139,14 +141,14 @@ def facts_of(
         "completion_tokens": turn.usage.completion_tokens,
         "cost_nano": turn.spent.nano,
         "unpriced_calls": turn.spent.unpriced,
-        "tools": [_tool(fact.details) for fact in turn.ran[:MOST_TOOLS]],
+        "tools": [_tool_facts(fact.details) for fact in turn.ran[:MOST_TOOLS]],
         "limits": list(dict.fromkeys(filter(None, map(str, limits)))),
         "prompt": dict(turn.prompt),
     }
 
 
 def marks_of(heard: Heard) -> list[str]:
-    """The server's marks on a message beside its words, for people."""
+    """The server's marks on a message, in words for people."""
     marks = (
         (f"of an assistant, hop {heard.hops}", heard.from_assistant),
         ("relayed by a bot", heard.is_relayed),
@@ -155,7 +157,7 @@ def marks_of(heard: Heard) -> list[str]:
     return [text for text, holds in marks if holds]
 
 
-def _judged(record: DecisionTrace) -> dict[str, Any]:
+def _judgement(record: DecisionTrace) -> dict[str, Any]:
     heard, verdict = record.heard, record.verdict
     return {
         "rule": verdict.rule,
@@ -172,8 +174,8 @@ def _judged(record: DecisionTrace) -> dict[str, Any]:
     }
 
 
-def _tool(details: Mapping[str, object]) -> dict[str, Any]:
-    """A call: its name and how it went, as the record has them."""
+def _tool_facts(details: Mapping[str, object]) -> dict[str, Any]:
+    """A call in the trace: its name and how it went."""
     return {
         "name": one_line(str(details["tool_name"]), LONGEST_ERROR),
         "success": bool(details["success"]),

@@ -1,4 +1,4 @@
-"""The turn: the one value that is carried through a tick."""
+"""The turn: the state that is passed through one tick."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evennia_ai.core.turn.conversation import Message
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one or more model calls, as the service reports them; 0 where it is silent."""
+    """Tokens of one or more model calls as the service reports them; 0 if it does not."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -39,11 +39,11 @@ class TokenUsage:
 
 @dataclass(slots=True)
 class MoneySpent:
-    """Money that model calls have cost.
+    """The cost of model calls.
 
     Attributes:
         nano: nano-dollars.
-        unpriced: calls whose price nobody knows.
+        unpriced: number of calls whose price is unknown.
     """
 
     nano: int = 0
@@ -55,62 +55,62 @@ class MoneySpent:
         self.unpriced += not is_priced
 
 
-_USUAL_CHECKS = Checks()
+# Made once, because validating a settings group for every turn costs time.
+_DEFAULT_CHECKS = Checks()
 
 
 def scope_of(event: str) -> str:
-    """The scope of a turn, over which its limits are counted, by the id of its first event."""
+    """The scope over which a turn's limits are counted, from the id of its first event."""
     return f"task {event}"
 
 
 @dataclass(slots=True)
 class Turn:
-    """Everything one tick works on: plain copies, never the database's own lists.
+    """The state of one tick. It holds plain copies, never the database's own lists.
 
     Attributes:
-        epoch: the assistant's epoch when the turn began; a later one means it was cancelled.
-        events: what is being answered, oldest first: one message, or a burst of one person's.
-        event: the newest of them: the one whose way and place an answer takes. Without any there is
-            none.
-        overheard: what else was heard before it, and may be told.
+        epoch: the assistant's epoch when the turn began; if it has changed, the turn is cancelled.
+        events: the messages being answered, oldest first: one, or a burst from one person.
+        event: the newest of them, whose way and place the answer takes. Unset without events.
+        overheard: what was heard before it, as context.
         history: the conversation before this turn.
-        talk_of: ids of the people in whose turns that was said.
-        has_unkept: some of that is from where, or from whom, nothing is to be kept.
-        said: messages this turn adds to it.
-        is_unkept: they are of somebody, or were said at a place, of whom nothing is to be kept.
+        talk_of: ids of the people in whose turns the history was said.
+        has_unkept: whether memory is off for some person or place in the history.
+        said: messages that this turn adds to the history.
+        is_unkept: whether memory is off for their speaker or place.
         iterations: model calls made so far.
-        found: names of tools that were looked up in this turn, and are on offer since.
-        notices: what staff should know of how it was answered, such as a fallback model.
-        effects: calls of it that others noticed.
-        stale_way: the way that its answer took because its moment was over, PAGE or WHISPER, and
-            all that it still says aloud takes; WAIT where that way failed; "": it was in time.
-        held: the audiences of what its prompts were made of, where they are not open.
-        is_apart: only turns for the same person may know of it, whatever it holds: a task, or a
-            call by hand.
-        asides: to whom alone something was said, by the id of the call.
-        addressee: whom the call under way told something alone, or "".
-        began_at: model calls made before it was set down and taken up again.
-        visits: ticks that its task has had in the same context, with this one.
-        model_calls: all model calls of this tick, also those beside the loop.
-        tool_calls: calls run in this context of its task.
-        earlier_tokens: of the ticks of its task before this one.
-        delegations: tasks that its task handed to others.
-        grants: how much further than its cap each limit goes, because somebody said yes.
-        monitor: whether it goes in circles.
+        found: names of tools that were looked up in this turn and are offered since.
+        notices: what staff should know about how it was answered, such as a fallback model.
+        effects: number of its calls that others noticed.
+        stale_way: the way its answer took because its moment was over, PAGE or WHISPER; further
+            words take it too. WAIT if that way failed, "" if the answer was in time.
+        held: the non-public audiences of what its prompts contain.
+        is_apart: whether only turns for the same person may know of it, whatever it contains: a
+            delegated task, or a tool call by staff.
+        asides: the person each call spoke to privately, by the call's id.
+        addressee: the person the current call spoke to privately, or "".
+        began_at: model calls made before the turn was suspended and resumed.
+        visits: ticks of its task in the same context, including this one.
+        model_calls: all model calls of this tick, including those outside the loop.
+        tool_calls: calls that its task has run in this context.
+        earlier_tokens: tokens of earlier ticks of its task.
+        delegations: tasks that its task has delegated.
+        grants: extension of each limit that somebody granted.
+        monitor: detects repetition and other runaway behaviour.
         stopped_by: the limit that ended it, or "".
-        tick: the number of its tick among all of the assistant's.
-        began_seconds: when this tick of it began, on the assistant's clock.
-        model: what answered last, "provider/name".
-        reasoning: what the model said beside its last calls.
-        is_talk: its last reply was plain words and no call, and it had called nothing before.
+        tick: number of this tick among all of the assistant's.
+        began_seconds: when this tick began, on the assistant's clock.
+        model: the model that answered last, "provider/name".
+        reasoning: the text that came with the model's last calls.
+        is_talk: whether its last reply was plain words, and it had called nothing before.
         acts: names of the tools called in this tick.
-        facts: what is not yet in the record; written with the next checkpoint.
-        chain: what it belongs to, together with turns of other assistants.
-        has_recited: whether the model has said its own instructions once.
-        may_emote: whether the tool `emote` is on offer in it, so that what it says may be acted.
-        ran: the facts of all calls of this tick, those in the record too.
-        spent: what its model calls of this tick have cost.
-        prompt: the fingerprints of what its prompt was made of, by the keys of the components.
+        facts: audit facts not yet written; saved with the next checkpoint.
+        chain: the chain it belongs to, together with turns of other assistants.
+        has_recited: whether the model has recited its own instructions once.
+        may_emote: whether the tool `emote` is offered, so that speech may be acted out.
+        ran: facts of all calls of this tick, including those already written.
+        spent: cost of the model calls of this tick.
+        prompt: fingerprints of the prompt's components, by key.
     """
 
     epoch: int
@@ -135,7 +135,7 @@ class Turn:
     earlier_tokens: int = 0
     delegations: int = 0
     grants: dict[str, float] = field(default_factory=dict)
-    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(_USUAL_CHECKS))
+    monitor: SafetyMonitor = field(default_factory=lambda: SafetyMonitor(_DEFAULT_CHECKS))
     stopped_by: str = ""
     tick: int = 0
     began_seconds: float = 0.0
@@ -160,32 +160,32 @@ class Turn:
             self.event = self.events[-1]
 
     def hold(self, *audiences: str) -> None:
-        """Note that its prompt holds something of these audiences from now on."""
+        """Note that its prompt contains something of these audiences from here on."""
         self.held |= confined(audiences)
 
     @property
     def is_private(self) -> bool:
-        """True where only turns for the same person may know of it."""
+        """True if only turns for the same person may know of it."""
         return self.is_apart or bool(self.held)
 
     @property
     def kept_audiences(self) -> Held:
-        """The audiences of the messages that are kept of it, where these are not open."""
+        """The non-public audiences of the messages that are stored of it."""
         whose = self.event.face if self.events else ""
         return self.held | {person_audience(whose)} if self.is_apart else self.held
 
     @property
     def hops(self) -> int:
-        """The number of assistants in a row that an answer comes after."""
+        """The number of assistants in a row that an answer would come after."""
         return max(event.hops for event in self.events) + 1
 
     @property
     def payer(self) -> str:
-        """The payer ("*#3"): whoever began its chain; "" for nobody."""
+        """The payer ("*#3"): the person who began the chain, or ""."""
         return self.chain.person or (self.event.person if self.events else "")
 
     def count(self, used: TokenUsage) -> None:
-        """Count what a model call used, for it and for its chain."""
+        """Count the usage of a model call for the turn and for its chain."""
         self.usage = self.usage + used
         self.chain.tokens += used.total_tokens
 
@@ -201,17 +201,17 @@ class Turn:
 
     @property
     def found_out(self) -> str:
-        """The newest thing that a tool of this turn brought, or ""."""
+        """The newest successful tool result of this turn, or ""."""
         return next((text for success, text in self._results() if success), "")
 
     @property
     def problem(self) -> str:
-        """The text with which the newest call failed, or ""."""
+        """The error of the newest call, or "" if it succeeded."""
         success, text = next(self._results(), (True, ""))
         return "" if success else text
 
     def _results(self) -> Iterator[tuple[bool, str]]:
-        """The results of its calls, the newest first."""
+        """Results of its calls, the newest first."""
         for message in reversed(self.said):
             if message["role"] == "tool":
                 content = json.loads(message["content"])
@@ -219,15 +219,15 @@ class Turn:
 
     @property
     def hops_granted(self) -> int:
-        """The hops beyond its limit that its chain of answers was granted."""
+        """Hops beyond the limit that were granted to its chain."""
         return max(event.hops_granted for event in self.events)
 
     @property
     def marks(self) -> dict[str, Any]:
-        """The marks that go to the game's server along with the words that are said.
+        """Marks that are sent along with the words it says.
 
-        Which chain it belongs to and what that was granted, and that a limit ended it. Who began
-        the chain is not told: clients are sent these marks.
+        They name the chain and its grants, and the limit that ended the turn. The person who began
+        the chain is left out: these marks are also sent to clients.
         """
         marks: dict[str, Any] = {"assistant_chain": self.chain.id} if self.chain.id else {}
         if self.hops_granted:
