@@ -1,36 +1,36 @@
-"""Every exception of the package, drawn as one tree. What can be expected is a return value.
+"""All exceptions of the package as one tree. Outcomes that are expected are return values instead.
 
 AssistantError
-├── ConfigurationError      a setting is wrong: the text names it and says what would be right
-│   └── LedgerAwayError         the ledger that games share cannot be reached: no call is made
-├── ImportFileError         a card or a pack that is brought in is wrong; the text says where
-├── NameTakenError          people would take one for another by this name; the text says for whom
+├── ConfigurationError      a setting is invalid; the text names it and says what would be valid
+│   └── LedgerAwayError         the ledger shared by several games is down: no call is made
+├── ImportFileError         an imported card or lore pack is invalid; the text says where
+├── NameTakenError          the name could be mistaken for another's; the text says for whose
 ├── StaleEpochError         this turn was cancelled: nothing it still wants to do may happen
 │   ├── StoppedError            an emergency stop is active: nothing is sent
 │   └── UnableError             its body cannot act any more           (.why)
-├── NobodyListensError      whoever asked has left, and nobody else could hear the answer
-├── CircuitOpenError        a breaker is open: the service is not asked   (.retry_after)
+├── NobodyListensError      the person who asked has left, and nobody else could hear the answer
+├── CircuitOpenError        a circuit breaker is open: no call is made         (.retry_after)
 ├── LimitReachedError       a limit ends it, unless somebody grants more       (.kind .cap .amount)
-├── ToolError               a tool could not do it: the text is for the model, which may try again
-│   ├── ToolDeniedError         it may not: a lock or a list forbids it
-│   └── ToolTimeoutError        it took too long, which says something of what is behind it
-├── LocalModelError         the embedded model cannot be had or run
-├── MemoryStoreError        the store of memories cannot be used
+├── ToolError               a tool failed; the text is for the model, which may try again
+│   ├── ToolDeniedError         a lock, a list or a person forbids it
+│   └── ToolTimeoutError        it took too long, which counts against the service behind it
+├── LocalModelError         the embedded model cannot be fetched or run
+├── MemoryStoreError        the memory store cannot be used
 └── ModelError              the model service failed                     (.retryable, .retry_after)
-    ├── ModelConnectionError    nobody answers there
-    ├── ModelTimeoutError       no whole answer within the deadline
-    │   └── NoFreeSlotError         the game's own cap let nobody in by then: nobody was asked
-    ├── ModelStatusError        it answered with an error status         (.status)
+    ├── ModelConnectionError    no connection, or it broke
+    ├── ModelTimeoutError       no complete answer within the deadline
+    │   └── NoFreeSlotError         the game's own cap on calls in flight left no slot until then
+    ├── ModelStatusError        an HTTP error status                     (.status)
     │   └── ContextLengthError      the prompt is too long for the model
-    └── ModelReplyError         it answered, but not with a chat completion
-        └── ReplyTooLargeError      the answer is longer than what is read of one
+    └── ModelReplyError         an answer that is not a chat completion
+        └── ReplyTooLargeError      an answer with more bytes than are read
 """
 
 from __future__ import annotations
 
 import math
 
-# Statuses by which services refuse one request for what is in it; of 403 a filter makes use too.
+# HTTP statuses that reject a single request because of its content; some content filters use 403.
 REFUSALS = (400, 403, 413, 414, 415, 422, 431, 451)
 
 
@@ -39,25 +39,25 @@ class AssistantError(Exception):
 
 
 class ConfigurationError(AssistantError):
-    """A setting is wrong. The text names the setting, its value and what would be right."""
+    """A setting is invalid. The text names the setting, its value and what would be valid."""
 
 
 class LedgerAwayError(ConfigurationError):
-    """The ledger that several games share cannot be reached. The text says what staff can do."""
+    """The ledger shared by several games cannot be reached. The text says what staff can do."""
 
     trouble = "the shared ledger is away"
 
 
 class ImportFileError(AssistantError):
-    """A file that is brought in is wrong. The text says what, where, and what would be right."""
+    """An imported file is invalid. The text says what is wrong, where, and what would be valid."""
 
 
 class NameTakenError(AssistantError):
-    """A name that people would take for somebody else's. The text says whose, and what to do."""
+    """A name could be mistaken for another's. The text says for whose, and what to do."""
 
 
 class StaleEpochError(AssistantError):
-    """The turn belongs to an earlier epoch: it was stopped, cleared or reset in the meantime."""
+    """The turn belongs to an earlier epoch: the assistant was stopped, cleared or reset since."""
 
     def __init__(self, turn_epoch: int, current_epoch: int) -> None:
         self.turn_epoch = turn_epoch
@@ -69,12 +69,13 @@ class StoppedError(StaleEpochError):
     """An emergency stop is active: nothing is sent for the assistant."""
 
     def __init__(self, name: str) -> None:
+        # No epoch differs here: the base class only makes the turn end as a cancelled one does.
         super().__init__(0, 0)
         self.args = (f"{name} is stopped: nothing is sent for it",)
 
 
 class UnableError(StaleEpochError):
-    """The assistant's body cannot act any more: nothing that the turn still wants to do happens."""
+    """The assistant's body cannot act any more: nothing the turn still wants to do happens."""
 
     def __init__(self, epoch: int, why: str) -> None:
         super().__init__(epoch, epoch)
@@ -83,10 +84,10 @@ class UnableError(StaleEpochError):
 
 
 class NobodyListensError(AssistantError):
-    """Whoever waited for an answer has left, and nobody else could hear it.
+    """The person who waited for an answer has left, and nobody else could hear it.
 
     Attributes:
-        is_over: the answer is not for later either.
+        is_over: whether the answer is not wanted later either.
     """
 
     def __init__(self, text: str, *, is_over: bool = False) -> None:
@@ -95,14 +96,14 @@ class NobodyListensError(AssistantError):
 
 
 class CircuitOpenError(AssistantError):
-    """A breaker rejects calls.
+    """A circuit breaker rejected a call.
 
     Attributes:
         name: the breaker's name.
-        retry_after: seconds until it may admit a probe, never negative; infinite when it is held
+        retry_after: seconds until it may admit a probe, never negative; infinite if it is held
             open by hand.
-        counts_as_error: never, towards the errors in a row that stop an assistant.
-        is_of_service, may_lock, trouble: as of a ModelError.
+        counts_as_error: False: it never counts towards the errors that stop an assistant.
+        is_of_service, may_lock, trouble: as in ModelError.
     """
 
     counts_as_error = may_lock = False
@@ -113,7 +114,7 @@ class CircuitOpenError(AssistantError):
         self.name = name
         self.retry_after = retry_after if retry_after > 0.0 else 0.0
 
-    # Most rejections are never read, and writing the text costs more than all the rest.
+    # Built on demand: most rejections are never read, and the text costs more than all the rest.
     def __str__(self) -> str:
         if self.retry_after == math.inf:
             return f"breaker '{self.name}' is held open by hand, until somebody resets it"
@@ -121,17 +122,16 @@ class CircuitOpenError(AssistantError):
 
 
 class LimitReachedError(AssistantError):
-    """A limit is reached: what is under way ends here, unless somebody grants more.
+    """A limit is reached: the run ends here, unless somebody grants more.
 
     Attributes:
-        kind: which limit, as `core.safety.limits.LimitKind` names it.
-        used: how much is used.
-        cap: how much was allowed, grants included; never 0, which is not a limit.
-        amount: how much more a yes grants, in the limit's own unit.
-        scope: what the limit is counted over (a task, a day of the game's account); whoever hits
-            the same limit over the same scope at one time is answered together.
-        reason: why nobody granted more, as `core.safety.limits.DecisionReason` names it; "" while
-            it is open.
+        kind: the limit, a `core.safety.limits.LimitKind`.
+        used: amount used.
+        cap: amount allowed, including grants; never 0, which means no limit.
+        amount: extension that a yes grants, in the limit's unit.
+        scope: what the limit is counted over (a task, a day of the game's account). Runs that
+            reach the same limit over the same scope share one question and its answer.
+        reason: why no more was granted, a `core.safety.limits.DecisionReason`; "" while undecided.
     """
 
     reason = ""
@@ -146,15 +146,15 @@ class LimitReachedError(AssistantError):
 
 
 class ToolError(AssistantError):
-    """A tool could not do what was asked. The text is shown to the model."""
+    """A tool failed. The text is shown to the model."""
 
 
 class ToolDeniedError(ToolError):
-    """A lock, a list or a person forbids what the tool was to do."""
+    """A lock, a list or a person forbids the call."""
 
 
 class ToolTimeoutError(ToolError):
-    """A tool took longer than it may."""
+    """A tool exceeded its time limit."""
 
 
 class LocalModelError(AssistantError):
@@ -166,14 +166,14 @@ class ModelError(AssistantError):
 
     Attributes:
         retryable: whether the same request may succeed a little later.
-        blames_service: whether it says something of the service; a request that is itself wrong
-            (too long, say) does not, and must not open the breaker for everybody.
+        blames_service: whether it counts for the circuit breaker. A request that is itself at
+            fault (too long, for instance) must not open the breaker for everybody.
         retry_after: seconds the service asked us to wait, or None.
-        counts_as_error: whether it is one more of the errors in a row that stop an assistant.
+        counts_as_error: whether it counts towards the errors in a row that stop an assistant.
         is_of_service: whether nothing that a person asked can have caused it.
-        may_lock: whether it may lock an assistant for everybody, when there are enough of them.
-            What passes when the service answers again does not.
-        trouble: the kind of it in a few words, the same for all that staff need to read only once.
+        may_lock: whether enough of these may lock an assistant for everybody; trouble that ends
+            when the service answers again does not.
+        trouble: its kind in a few words; staff are told once of failures with the same words.
     """
 
     retryable = False
@@ -189,10 +189,10 @@ class ModelError(AssistantError):
 
 
 class ModelConnectionError(ModelError):
-    """Nobody answers at the endpoint, or the connection broke.
+    """The endpoint cannot be reached, or the connection broke.
 
     Attributes:
-        was_sent: whether the request had gone out, so that it may be charged for.
+        was_sent: whether the request was sent, so that the service may charge for it.
     """
 
     retryable = is_of_service = True
@@ -204,13 +204,13 @@ class ModelConnectionError(ModelError):
 
 
 class ModelTimeoutError(ModelError):
-    """No whole answer within the deadline. Not retried: the deadline covers all attempts."""
+    """No complete answer within the deadline. Not retried: the deadline covers all attempts."""
 
     trouble = "no answer in time"
 
 
 class NoFreeSlotError(ModelTimeoutError):
-    """The game's own cap on calls in flight let nobody in. The service was not even asked."""
+    """The game's own cap on calls in flight left no slot in time. The service was not called."""
 
     blames_service = False
     counts_as_error = False
@@ -220,22 +220,24 @@ class ModelStatusError(ModelError):
     """The endpoint answered with an HTTP error status.
 
     Args:
-        is_used_up: it says that a quota or the money for it is used up, in whatever status.
+        is_used_up: whether the service says, with any status, that a quota or credit is used up.
 
     Attributes:
         status: the HTTP status code.
         is_used_up: as given.
-        is_wait_told: it is only busy, and said when to come back: that is not a failure. Never
-            of a quota that is used up: some services say "in a second" of it, for ever.
+        is_wait_told: whether it is only busy and said when to come back, which is no failure.
+            Never for a used-up quota, for which some services say "in a second" for ever.
     """
 
     def __init__(
         self, status: int, text: str, *, retry_after: float | None = None, is_used_up: bool = False
     ) -> None:
         self.status = status
+        # Request timeout, conflict, too early, too many requests: all may pass by themselves.
         self.retryable = status in (408, 409, 425, 429) or status >= 500
         self.is_wait_told = status == 429 and retry_after is not None and not is_used_up
         self.is_used_up = is_used_up
+        # These three are about the request itself and say nothing about the service.
         is_fault = is_used_up or status not in (400, 413, 422)
         self.blames_service = is_fault and not self.is_wait_told
         self.is_of_service = is_used_up or status not in REFUSALS
@@ -249,19 +251,20 @@ class ContextLengthError(ModelStatusError):
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
+        # Whatever the status says: services report this error with different ones.
         self.retryable = self.blames_service = self.is_of_service = False
         self.may_lock = True
 
 
 class MemoryStoreError(AssistantError):
-    """The store of memories cannot be used: it is down, locked, or answers nonsense."""
+    """The memory store cannot be used: it is down, locked, or returns nonsense."""
 
 
 class ModelReplyError(ModelError):
     """The endpoint answered 200, but the body is not a chat completion.
 
     Attributes:
-        usage: the tokens it reports all the same, a `core.turn.turn.TokenUsage`; None: none.
+        usage: tokens that it reports all the same, a `core.turn.turn.TokenUsage`, or None.
     """
 
     def __init__(self, text: str, *, usage: object = None) -> None:
@@ -270,4 +273,4 @@ class ModelReplyError(ModelError):
 
 
 class ReplyTooLargeError(ModelReplyError):
-    """The answer has more bytes than are read of one: none of it is used."""
+    """The answer has more bytes than are read, so none of it is used."""

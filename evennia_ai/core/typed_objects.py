@@ -1,8 +1,8 @@
-"""The shapes of Evennia's objects as this package uses them; Evennia itself has no type hints.
+"""Protocols for Evennia's objects as this package uses them, since Evennia has no type hints.
 
-Whatever Evennia gives fits them, since a type checker knows nothing of it. They say what a
-parameter is, and which of its names are read. What is `Any` is a handler of Evennia's, as its own
-documentation describes it.
+To a type checker everything from Evennia is `Any` and therefore fits. The protocols tell readers
+what a parameter is and which of its attributes are used. Attributes typed `Any` are Evennia's
+handlers, described in its documentation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 
 class TypedObject(Protocol):
-    """Something that Evennia keeps in its database: an object, an account, a script, a channel."""
+    """An entity in Evennia's database: an object, an account, a script or a channel."""
 
     key: str
     pk: int | None
@@ -35,7 +35,7 @@ class TypedObject(Protocol):
 
 
 class Being(TypedObject, Protocol):
-    """Somebody who has a name, is told things and stands before locks: an object or an account."""
+    """An entity that has a name, receives messages and is checked by locks: object or account."""
 
     name: str
     sessions: Any
@@ -52,7 +52,7 @@ class Being(TypedObject, Protocol):
 
 
 class GameObject(Being, Protocol):
-    """An object, a character, an exit or a room; its hooks are called as Evennia's commands do."""
+    """An object, character, exit or room, with the hooks that Evennia's commands call."""
 
     location: Any
     db_account_id: int | None
@@ -60,7 +60,7 @@ class GameObject(Being, Protocol):
     contents: Any
     account: Any
     has_account: Any
-    assistant_script: Any  # of bodies alone
+    assistant_script: Any  # only on the body of an assistant
     move_to: Callable[..., bool]
     search: Callable[..., Any]
     msg_contents: Callable[..., Any]
@@ -80,7 +80,7 @@ class GameObject(Being, Protocol):
 
 
 class Account(Being, Protocol):
-    """An account: somebody who is connected, or may be."""
+    """A player's account, connected or not."""
 
     username: str
     is_active: bool
@@ -89,7 +89,7 @@ class Account(Being, Protocol):
 
 
 class Channel(TypedObject, Protocol):
-    """A channel that people talk on."""
+    """A chat channel."""
 
     subscriptions: Any
     mutelist: Any
@@ -101,14 +101,14 @@ class Channel(TypedObject, Protocol):
 
 
 class Script(TypedObject, Protocol):
-    """A script: what an assistant is to the database."""
+    """A script; in the database an assistant is one."""
 
     obj: Any
     db_date_created: Any
 
 
 class Reactor(Hashable, Protocol):
-    """Twisted's reactor, or a test's clock: tells seconds, and calls later or from a thread."""
+    """Twisted's reactor, or a test's clock in its place."""
 
     seconds: Callable[[], float]
     callLater: Callable[..., Any]  # noqa: N815 - Twisted's name
