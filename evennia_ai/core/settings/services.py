@@ -284,7 +284,7 @@ OWN_DATABASE = "default"
 
 
 class AuditConfig(LenientGroup):
-    """Settings of how long audit events stay in the database, and of their archives."""
+    """Settings of the retention of audit events, and of their archives."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_AUDIT_CONFIG"
 
@@ -307,7 +307,7 @@ class AuditConfig(LenientGroup):
 
 
 class TraceConfig(SettingsGroup):
-    """Settings of how long the trace of an assistant is kept, and of the words in it."""
+    """Settings of the retention of traces, and of the words in them."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_TRACE_CONFIG"
 
@@ -328,7 +328,7 @@ Seconds = Annotated[Number, Field(gt=0)]
 
 
 class BreakerConfig(LenientGroup):
-    """Settings of when a model's service is left alone, and when it is tried again."""
+    """Settings of the circuit breaker for a model's service, and of retries."""
 
     NAME: ClassVar[str] = "EVENNIA_AI_BREAKER_CONFIG"
 

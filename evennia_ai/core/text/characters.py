@@ -97,7 +97,7 @@ def without_invisible(text: str) -> str:
 
 
 def few_marks(text: str) -> str:
-    """Text in which no letter carries more combining marks than some script needs.
+    """Text in which no letter carries more combining marks than any script needs.
 
     Joiners in a row become one, since a pile could be hidden among them.
     """
