@@ -50,8 +50,8 @@ MEMORY = (
     guard(
         "what was overheard in private is told to nobody else",
         "core/hearing/perception.py",
-        "return tuple(item for item in kept if item.may_be_told_to(person))",
-        "return tuple(kept)",
+        "return tuple(item for item in overheard if item.may_be_told_to(person))",
+        "return tuple(overheard)",
         "test_tellable",
     ),
     guard(

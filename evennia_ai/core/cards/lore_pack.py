@@ -199,8 +199,8 @@ def check_name(name: object) -> str:
     # `$` would also match before a final newline.
     if isinstance(name, str) and re.match(PACK_NAME, name) and "\n" not in name:
         return name
-    told = "of 1 to 40 of a-z, 0-9 and -"
-    raise ImportFileError(f"pack is {one_line(repr(name), 60)}; it must be a name {told}")
+    form = "of 1 to 40 of a-z, 0-9 and -"
+    raise ImportFileError(f"pack is {one_line(repr(name), 60)}; it must be a name {form}")
 
 
 def _place(number: int, raw: object) -> str:

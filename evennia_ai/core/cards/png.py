@@ -143,8 +143,8 @@ def with_texts(chunks: Sequence[Chunk], texts: Iterable[tuple[str, bytes]]) -> l
     """The chunks of a picture with texts before IEND, in place of those with the same keywords."""
     made = [Chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in texts]
     called = {keyword_of(chunk) for chunk in made}
-    kept = [chunk for chunk in chunks if keyword_of(chunk) not in called]
-    return [*kept[:-1], *made, kept[-1]]
+    others = [chunk for chunk in chunks if keyword_of(chunk) not in called]
+    return [*others[:-1], *made, others[-1]]
 
 
 def plain_picture() -> list[Chunk]:

@@ -183,8 +183,8 @@ def _is_opening(text: str, found: re.Match[str]) -> bool:
     rest = text[found.end() : found.end() + 40].lstrip()
     if not rest or rest[0] in _CALLING_MARKS:
         return True
-    told = _WORD.match(rest)
-    return found.start() == 0 and (told is None or told[0] not in _NARRATION)
+    following = _WORD.match(rest)
+    return found.start() == 0 and (following is None or following[0] not in _NARRATION)
 
 
 def _is_closing(before: str) -> bool:

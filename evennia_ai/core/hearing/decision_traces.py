@@ -45,8 +45,8 @@ class DecisionTrace:
         """Add a step; of more than MOST_STEPS, the first and the last half are kept."""
         self.steps += ((step, detail),)
         if len(self.steps) > MOST_STEPS:
-            kept = MOST_STEPS // 2
-            self.steps = self.steps[:kept] + self.steps[-kept:]
+            half = MOST_STEPS // 2
+            self.steps = self.steps[:half] + self.steps[-half:]
 
     def as_stored(self) -> dict[str, Any]:
         """Plain data for the database, with the beginning of the message."""
@@ -69,15 +69,15 @@ class DecisionTraces:
         if len(heard.body) > MOST_KEPT:
             heard = replace(heard, body=heard.body[: MOST_KEPT - 1] + "…")
         record = DecisionTrace(self.count, at, heard, verdict)
-        kept = self.passed if verdict.outcome is IGNORE else self.judged
-        kept.append(record)
+        traces = self.passed if verdict.outcome is IGNORE else self.judged
+        traces.append(record)
         return record
 
     def drop(self, record: DecisionTrace) -> None:
         """Forget a record."""
-        for kept in (self.passed, self.judged):
-            if record in kept:
-                kept.remove(record)
+        for traces in (self.passed, self.judged):
+            if record in traces:
+                traces.remove(record)
 
     def find(self, number: int) -> DecisionTrace | None:
         """The trace with that number, if it is still there."""
@@ -85,8 +85,8 @@ class DecisionTraces:
 
     def newest(self, *, person: str | None = None) -> list[DecisionTrace]:
         """All traces, newest first, or those of one person."""
-        kept = sorted((*self.judged, *self.passed), key=lambda record: -record.number)
-        return [r for r in kept if person is None or r.heard.person == person]
+        traces = sorted((*self.judged, *self.passed), key=lambda record: -record.number)
+        return [r for r in traces if person is None or r.heard.person == person]
 
     def note(
         self, numbers: Iterable[int], step: str, detail: str = "", *, is_private: bool = False

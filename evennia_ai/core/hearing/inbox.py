@@ -142,17 +142,17 @@ def push(
     Returns:
         The new inbox, and the dropped events, whose senders the caller should tell.
     """
-    kept = [*events, event]
+    inbox = [*events, event]
     dropped: list[Stored] = []
-    while len(kept) > max(1, limit):
-        waiting = [item for item in kept if item["id"] not in busy]
+    while len(inbox) > max(1, limit):
+        waiting = [item for item in inbox if item["id"] not in busy]
         # The newest event always stays: its sender was just told that it waits.
         if len(waiting) < 2:
             break
         leaving = _to_drop(waiting)
-        kept.remove(leaving)
+        inbox.remove(leaving)
         dropped.append(leaving)
-    return kept, dropped
+    return inbox, dropped
 
 
 def _to_drop(waiting: Sequence[Stored]) -> Stored:

@@ -290,10 +290,10 @@ class Overheard:
 
 
 def with_newest(
-    kept: Sequence[Overheard], new: Overheard, *, messages: int, characters: int
+    earlier: Sequence[Overheard], new: Overheard, *, messages: int, characters: int
 ) -> list[Overheard]:
     """Add a message, and drop the oldest until both limits hold."""
-    result = [*kept, new]
+    result = [*earlier, new]
     # Summed up once and adjusted, rather than anew for each message that is dropped.
     size = sum(len(item.body) for item in result)
     first = 0
@@ -303,6 +303,6 @@ def with_newest(
     return result[first:]
 
 
-def tellable(kept: Iterable[Overheard], person: str) -> tuple[Overheard, ...]:
+def tellable(overheard: Iterable[Overheard], person: str) -> tuple[Overheard, ...]:
     """The overheard messages that a turn for that person may know of."""
-    return tuple(item for item in kept if item.may_be_told_to(person))
+    return tuple(item for item in overheard if item.may_be_told_to(person))

@@ -173,7 +173,7 @@ _TALK = (
     "nice weather today, what a fine day",
 )
 DECOYS = tuple(
-    Note(told, line, line, is_decoy=True)
-    for told, lines in ((UNKNOWN, _NOT_KNOWN), (UNABLE, _NOT_DONE), (UNASKED, _TALK))
+    Note(hint, line, line, is_decoy=True)
+    for hint, lines in ((UNKNOWN, _NOT_KNOWN), (UNABLE, _NOT_DONE), (UNASKED, _TALK))
     for line in lines
 )

@@ -34,11 +34,11 @@ class PersonNames:
     def __init__(self, names: Iterable[str]) -> None:
         # Longest first, or removing a short name would leave the rest of a longer one.
         known = sorted({name.strip() for name in names if name.strip()}, key=len, reverse=True)
-        told = sorted({name_as_data(name) for name in known}, key=len, reverse=True)
+        shown = sorted({name_as_data(name) for name in known}, key=len, reverse=True)
         self._any = _pattern(rf"(?<!\w)(?:{_alternatives(known)})(?!\w)", known)
-        self._frame = _pattern(rf"(?im)^(?:{_alternatives(told)}) {_SPEAKING}", told)
-        self._notice = _pattern(rf"(?m)^The game tells you of (?:{_alternatives(told)}): ", told)
-        self._heard = _pattern(rf"^- (?:{_alternatives(told)}) {_SPOKE}", told)
+        self._frame = _pattern(rf"(?im)^(?:{_alternatives(shown)}) {_SPEAKING}", shown)
+        self._notice = _pattern(rf"(?m)^The game tells you of (?:{_alternatives(shown)}): ", shown)
+        self._heard = _pattern(rf"^- (?:{_alternatives(shown)}) {_SPOKE}", shown)
         self.known = tuple(known)
 
     def is_in(self, text: str) -> bool:
@@ -86,8 +86,10 @@ def without_marked(value: object, marks: frozenset[str], name: PersonNames) -> A
             and so are rows that have one of them as a value.
     """
     if isinstance(value, Mapping):
-        kept = {k: item for k, item in value.items() if k not in marks and not _is_row(item, marks)}
-        return {key: without_marked(item, marks, name) for key, item in kept.items()}
+        others = {
+            k: item for k, item in value.items() if k not in marks and not _is_row(item, marks)
+        }
+        return {key: without_marked(item, marks, name) for key, item in others.items()}
     if isinstance(value, (list, tuple)):
         rows = (item for item in value if not _is_row(item, marks))
         return [without_marked(item, marks, name) for item in rows]
@@ -165,7 +167,7 @@ def _without_overheard(content: str, name: PersonNames) -> str:
 
 def summary_without(summary: str, name: PersonNames) -> str:
     """A summary without the sentences that name the person; if verbatim, without their turns."""
-    kept: list[str] = []
+    lines: list[str] = []
     is_theirs = False
     for line in summary.split("\n"):
         if line.startswith(_TOLD_LINE):
@@ -174,8 +176,8 @@ def summary_without(summary: str, name: PersonNames) -> str:
             is_theirs = False
         if is_theirs or (line.startswith((_TOLD_LINE, *_OWN_LINES)) and name.is_in(line)):
             continue
-        kept.append(_sentences_without(line, name))
-    return "\n".join(filter(None, kept)).strip()
+        lines.append(_sentences_without(line, name))
+    return "\n".join(filter(None, lines)).strip()
 
 
 def _sentences_without(line: str, name: PersonNames) -> str:

@@ -147,13 +147,13 @@ def fitting(
         for place, score in enumerate(_scores(fit, query, alike)):
             scores[place] += weight * score
     least = _threshold(asked.line, is_by_words=likeness is None)
-    told = {
+    totals = {
         place: score + _adjustment(fit[place], asked)
         for place, score in enumerate(scores)
         if score >= least or (fit[place].is_reminder and asked.asks_of_oneself)
     }
-    order = sorted(told, key=lambda place: -told[place])
-    near = [fit[place] for place in order if told[place] >= told[order[0]] - NEARLY]
+    order = sorted(totals, key=lambda place: -totals[place])
+    near = [fit[place] for place in order if totals[place] >= totals[order[0]] - NEARLY]
     return tuple(near[:1]) if likeness is None else _at_most_two(near)
 
 
@@ -231,8 +231,8 @@ def _was_told(note: Note, asked: AskedLine) -> bool:
     """True if the previous answer told this note already, and the line is a follow-up."""
     if not asked.is_follow_up:
         return False
-    words, told = telling_words(note.text), telling_words(asked.answered)
-    return bool(words) and len(words & told) > TOLD_SHARE * len(words)
+    words, answered = telling_words(note.text), telling_words(asked.answered)
+    return bool(words) and len(words & answered) > TOLD_SHARE * len(words)
 
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:

@@ -165,7 +165,7 @@ def is_named_by(lore: Lore, said: Sequence[str]) -> bool:
 
 
 def _within_budgets(ranked: Iterable[Lore], count: Callable[[str], int]) -> Iterable[Lore]:
-    free, used, told = MOST_TOLD, dict[str, int](), dict[str, int]()
+    free, used, counts = MOST_TOLD, dict[str, int](), dict[str, int]()
     for lore in ranked:
         book, budget = lore.terms.book, lore.terms.budget
         if not budget:
@@ -174,6 +174,6 @@ def _within_budgets(ranked: Iterable[Lore], count: Callable[[str], int]) -> Iter
                 yield lore
             continue
         size = used.get(book, 0) + count(lore.entry.text)
-        if size <= budget and told.get(book, 0) < MOST_OF_BOOK:
-            used[book], told[book] = size, told.get(book, 0) + 1
+        if size <= budget and counts.get(book, 0) < MOST_OF_BOOK:
+            used[book], counts[book] = size, counts.get(book, 0) + 1
             yield lore

@@ -120,6 +120,6 @@ def put_off(progress: NightProgress, why: str) -> NightProgress:
 
 def summary(progress: NightProgress) -> str:
     """A summary of a night in a few words, without anybody's words in it."""
-    told = [f"{count} {name}" for name, count in sorted(progress["counts"].items())]
-    told += [f"{name} put off" for name in progress["put_off"]]
-    return ", ".join([*told, f"{progress['tokens']} tokens"])
+    parts = [f"{count} {name}" for name, count in sorted(progress["counts"].items())]
+    parts += [f"{name} put off" for name in progress["put_off"]]
+    return ", ".join([*parts, f"{progress['tokens']} tokens"])

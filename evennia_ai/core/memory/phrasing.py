@@ -105,8 +105,8 @@ def split_persona(text: str) -> tuple[str, tuple[str, ...]]:
         elif not line.endswith(":"):
             prose.append(line)
     whole = " ".join(prose)
-    told = filter(None, _WHOLE_SENTENCES.split(whole))
-    return cut_at_sentence(whole, MOST_PERSONA_CHARS), (*told, *facts)
+    sentences = filter(None, _WHOLE_SENTENCES.split(whole))
+    return cut_at_sentence(whole, MOST_PERSONA_CHARS), (*sentences, *facts)
 
 
 def as_spoken(fact: str) -> str:
@@ -148,8 +148,8 @@ def hint(notes: Sequence[Note], line: str) -> str:
     """The line after a question that tells a small model what to answer from."""
     if notes:
         text = " ".join(note.text for note in notes)
-        told = one_line(cut_at_sentence(text, MOST_NOTE_CHARS), 300)
-        return text if notes[0].is_decoy else KNOWN.format(note=told)
+        note = one_line(cut_at_sentence(text, MOST_NOTE_CHARS), 300)
+        return text if notes[0].is_decoy else KNOWN.format(note=note)
     if is_order(line):
         return UNABLE
     return UNKNOWN if is_question(line) else UNASKED

@@ -47,7 +47,7 @@ def told(lines: Sequence[str]) -> str:
     return "\n".join([FRAME, *(f"- {line}" for line in lines)]) if lines else ""
 
 
-def proposed(kept: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
+def proposed(current: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
     """The guidelines after a proposed change.
 
     Args:
@@ -64,27 +64,27 @@ def proposed(kept: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
         raise ValueError(f"a guideline has at most {LONGEST_GUIDELINE} characters: one sentence")
     if _FORBIDDEN_WORDS.search(line):
         raise ValueError(FORBIDDEN)
-    place = _index_of(kept, old) if old else None
-    left = [each for index, each in enumerate(kept) if index != place]
+    place = _index_of(current, old) if old else None
+    left = [each for index, each in enumerate(current) if index != place]
     if line and any(each.casefold() == line.casefold() for each in left):
         raise ValueError("that is one of your guidelines already")
     if line and len(left) >= MOST_GUIDELINES:
         raise ValueError(f"you have {MOST_GUIDELINES} guidelines; say which one goes")
     if line:
         left.insert(len(left) if place is None else place, one_line(line, LONGEST_GUIDELINE))
-    if tuple(left) == tuple(kept):
+    if tuple(left) == tuple(current):
         raise ValueError("nothing would change")
     return tuple(left)
 
 
-def difference(kept: Sequence[str], new: Sequence[str]) -> str:
+def difference(current: Sequence[str], new: Sequence[str]) -> str:
     """The difference between two sets of guidelines in one line: removed ones, then added ones."""
-    gone = [f"- {quote(line)}" for line in kept if line not in new]
-    return "; ".join([*gone, *(f"+ {quote(line)}" for line in new if line not in kept)])
+    gone = [f"- {quote(line)}" for line in current if line not in new]
+    return "; ".join([*gone, *(f"+ {quote(line)}" for line in new if line not in current)])
 
 
-def _index_of(kept: Sequence[str], old: str) -> int:
-    found = [index for index, line in enumerate(kept) if line.casefold() == old.casefold()]
+def _index_of(current: Sequence[str], old: str) -> int:
+    found = [index for index, line in enumerate(current) if line.casefold() == old.casefold()]
     if not found:
         raise ValueError(f"none of your guidelines is {quote(one_line(old, LONGEST_GUIDELINE))}")
     return found[0]

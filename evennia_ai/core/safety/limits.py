@@ -95,11 +95,11 @@ _SPANS = {"ever": "in all", "moment": "at one time", "time without a person": "w
 def _limit(
     path: str,
     counted: tuple[str, str],
-    told: tuple[str, str],
+    text_and_seed: tuple[str, str],
     denial: Denial = Denial.WRAP_UP,
     **more: Any,
 ) -> Limit:
-    return Limit(path, *counted, denial, *told, **more)
+    return Limit(path, *counted, denial, *text_and_seed, **more)
 
 
 _TABLE = {

@@ -175,11 +175,11 @@ class SafetyMonitor:
         """Count a model reply that could not be parsed."""
         return self._count("", UNPARSABLE, UNPARSABLE)
 
-    def _count(self, name: str, mark: str, kept: str) -> Verdict:
-        self.failed = self.failed + 1 if kept else 0
+    def _count(self, name: str, mark: str, entry: str) -> Verdict:
+        self.failed = self.failed + 1 if entry else 0
         self.times = self.times + 1 if mark == self.last else 1
         self.last = mark
-        self.window.append(kept)
+        self.window.append(entry)
         # A fingerprint that has left the window may be warned about again.
         self.warned.intersection_update(self.window)
         name = one_line(name, LONGEST_NAME)

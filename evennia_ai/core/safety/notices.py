@@ -67,8 +67,10 @@ def reached(name: str, whom: str, hit: LimitReachedError, detail: str) -> Notice
         whom: name of the person who waited for the answer, or "".
     """
     words = limit_words(hit.kind, hit.cap)
-    told = f"and told {whom} how far it came" if whom else "and nobody waited for it"
-    return Notice(f"{name} came to {words}, {told}. To change that: {_command(name, hit)}", detail)
+    outcome = f"and told {whom} how far it came" if whom else "and nobody waited for it"
+    return Notice(
+        f"{name} came to {words}, {outcome}. To change that: {_command(name, hit)}", detail
+    )
 
 
 def failed(name: str, whom: str, told: str, stop: Stop, left: int | None, detail: str) -> Notice:
@@ -146,8 +148,8 @@ def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = Fal
         what = f"{name} may not ask its model, since the ledger that games share does not answer"
     look = (BUDGET if is_ledgers else CHECK).format(name=name)
     line = f"{what}. Nothing is locked; it is asked again {when}. {told}. Look: {look}"
-    kept = f"{name}: {cause if is_ledgers else unanswered(cause)}"
-    return Notice(line, f"{kept}. What follows of this kind stands in the log alone.")
+    note = f"{name}: {cause if is_ledgers else unanswered(cause)}"
+    return Notice(line, f"{note}. What follows of this kind stands in the log alone.")
 
 
 def unanswered(cause: str) -> str:

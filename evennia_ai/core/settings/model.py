@@ -186,8 +186,8 @@ def read_value(adapter: TypeAdapter[T], path: str, value: object) -> T:
     try:
         return adapter.validate_python(value)
     except ValidationError:
-        told = wanted_in_code(adapter.json_schema())
-        raise ConfigurationError(f"{path} is {_shown(value)}; it must be {told}") from None
+        expected = wanted_in_code(adapter.json_schema())
+        raise ConfigurationError(f"{path} is {_shown(value)}; it must be {expected}") from None
 
 
 # ---- errors ------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _refusal(group: type[SettingsGroup], path: str, given: object, error: Valida
     keys = [key for key in first["loc"] if key != "[key]"]
     is_unknown = first["type"] in _UNKNOWN_KEY or len(keys) < len(first["loc"])
     schema, value = schema_of(group), given
-    told = wanted_in_code if path else wanted
+    describe = wanted_in_code if path else wanted
     for key in keys[:-1] if is_unknown else keys:
         if not isinstance(value, Mapping):  # of a list the whole value is shown
             break
@@ -211,7 +211,7 @@ def _refusal(group: type[SettingsGroup], path: str, given: object, error: Valida
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, MismatchError):
         return f"{path}.{cause.name} is {cause.value!r}; it must be {cause.wanted}"
-    return f"{path} is {_shown(value)}; it must be {str(cause or '') or told(schema)}"
+    return f"{path} is {_shown(value)}; it must be {str(cause or '') or describe(schema)}"
 
 
 def _shown(value: object) -> str:

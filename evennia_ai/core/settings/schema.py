@@ -99,9 +99,9 @@ def schema_at(schema: JsonSchemaValue, key: object) -> JsonSchemaValue:
 
 def wanted(schema: JsonSchemaValue) -> str:
     """A description of the values that a setting accepts."""
-    told = _in_words(schema) + (", or none" if schema.get("nullable") else "")
+    text = _in_words(schema) + (", or none" if schema.get("nullable") else "")
     example = _example(schema)
-    return f"{told}, such as {example}" if example else told
+    return f"{text}, such as {example}" if example else text
 
 
 def _in_words(schema: JsonSchemaValue) -> str:
@@ -144,8 +144,8 @@ def wanted_in_code(schema: JsonSchemaValue) -> str:
     if kind_of(schema) == "boolean":
         return "True or False"
     if known_keys(schema):
-        told, example = f"a mapping of {', '.join(known_keys(schema))}", _example(schema)
-        return f"{told}, such as {example}" if example else told
+        text, example = f"a mapping of {', '.join(known_keys(schema))}", _example(schema)
+        return f"{text}, such as {example}" if example else text
     return f"{wanted(schema)}, {schema['note']}" if "note" in schema else wanted(schema)
 
 

@@ -108,16 +108,16 @@ def few_marks(text: str) -> str:
 
 
 def _thin_out(pile: re.Match[str]) -> str:
-    kept = ""
+    result = ""
     marks = accents = 0
     for char in pile[0][:_LONGEST_PILE]:
         if char in JOINERS:
-            kept += char
+            result += char
             continue
         accents += _ACCENT.match(char) is not None
         if marks == MOST_MARKS or (accents > MOST_ACCENTS and _ACCENT.match(char)):
             continue
-        kept += char
+        result += char
         marks += 1
     # Dropping marks may have made joiners adjacent.
-    return _JOINED.sub("", kept)
+    return _JOINED.sub("", result)

@@ -54,13 +54,13 @@ def plain(value: object, path: str) -> Any:
         ConfigurationError: it holds something that is not plain data, or is too long; the text
             begins with `path`.
     """
-    kept = _plain(value, path, DEEPEST)
-    size = len(json.dumps(kept, ensure_ascii=False))
+    data = _plain(value, path, DEEPEST)
+    size = len(json.dumps(data, ensure_ascii=False))
     if size > LONGEST_VALUE:
         raise ConfigurationError(
             f"{path} has {size:,} characters; it must have at most {LONGEST_VALUE:,}"
         )
-    return kept
+    return data
 
 
 def _plain(value: object, path: str, depth: int) -> Any:

@@ -225,8 +225,8 @@ def worth_keeping(
 ) -> dict[str | None, list[Message]]:
     """The open group and the persons heard last: summaries of a crowd would fill the context."""
     persons = [owner for owner in groups if owner is not None][-(most - 1) :]
-    kept = [None, *persons] if None in groups else persons
-    return {owner: list(groups[owner]) for owner in kept}
+    owners = [None, *persons] if None in groups else persons
+    return {owner: list(groups[owner]) for owner in owners}
 
 
 def replace(
@@ -242,8 +242,8 @@ def replace(
     first = next((i for i, message in enumerate(history) if message is kept[0]), None)
     if first is None:
         return None
-    told = [summary_message(text, owner) for owner, text in summaries.items()]
-    return [*told, *history[first:]]
+    heads = [summary_message(text, owner) for owner, text in summaries.items()]
+    return [*heads, *history[first:]]
 
 
 def trim(history: Sequence[Message], limit: int) -> list[Message]:

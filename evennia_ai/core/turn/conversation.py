@@ -150,8 +150,8 @@ def history_entries(
     """
     if is_private and not person:
         return []
-    kept = marked_with_person(parted(said, asides, person if is_private else ""), person)
-    return marked_private(kept, person) if is_private else kept
+    entries = marked_with_person(parted(said, asides, person if is_private else ""), person)
+    return marked_private(entries, person) if is_private else entries
 
 
 def _private_to(call: Mapping[str, Any], asides: Mapping[str, str], otherwise: str) -> str | None:

@@ -46,12 +46,12 @@ def tool_executed(
         seconds: duration of the call.
         spec: the tool's spec; None if there is no such tool.
     """
-    kept = (
+    audiences = (
         turn.kept_audiences | {person_audience(turn.asides.get(call.id, ""))}
         if _is_aside(call)
         else turn.kept_audiences
     )
-    is_private = not may_leave(WAYS["audit"], kept).is_allowed
+    is_private = not may_leave(WAYS["audit"], audiences).is_allowed
     problem = "" if result.success else _error_text(is_private, result)
     given = _with_known_names(call.arguments, spec) if is_private else call.arguments
     return fact(

@@ -68,9 +68,9 @@ class Fullness:
         Args:
             name: the assistant's name.
         """
-        told = f"a whisper to {name} needs {self._size}; the model reads {self.most:,}"
+        figures = f"a whisper to {name} needs {self._size}; the model reads {self.most:,}"
         if not self.fits:
-            return False, f"{told}, so it cannot answer. {ADVICE}"
+            return False, f"{figures}, so it cannot answer. {ADVICE}"
         if self.room < LEAST_ROOM * self.most:
-            return False, f"{told}: {self.room:,} are left for talk and answer. {ADVICE}"
-        return True, told
+            return False, f"{figures}: {self.room:,} are left for talk and answer. {ADVICE}"
+        return True, figures

@@ -212,8 +212,8 @@ def split(goals: StoredGoals, number: int, texts: Sequence[str]) -> tuple[Stored
     if len(texts) not in PARTS:
         few, many = PARTS.start, PARTS.stop - 1
         raise ValueError(f"a goal is split into {few} to {many} parts, not {len(texts)}")
-    told = [one_line(text, LONGEST_GOAL).casefold() for text in texts]
-    if len({*told, goal["text"].casefold()}) <= len(told):
+    parts = [one_line(text, LONGEST_GOAL).casefold() for text in texts]
+    if len({*parts, goal["text"].casefold()}) <= len(parts):
         raise ValueError("each part has to be something else than the goal and the other parts")
     numbers = []
     for text in texts:
@@ -231,11 +231,11 @@ def close(goals: StoredGoals, number: int, status: str, outcome: str = "") -> St
     _require_open(goals, number)
     ends = {goal["id"]: (DROPPED, f"part of goal {number}") for goal in below(goals, number)}
     ends[number] = (status, one_line(outcome, LONGEST_OUTCOME))
-    kept = [
+    updated = [
         _closed(goal, *ends[goal["id"]]) if goal["id"] in ends else goal
         for goal in _goal_list(goals)
     ]
-    return _next_version(goals, kept)
+    return _next_version(goals, updated)
 
 
 def done_today(goals: StoredGoals, number: int, outcome: str = "") -> StoredGoals:

@@ -100,7 +100,7 @@ def traced(
     if not may_keep_words:
         facts[UNKEPT] = True
 
-    def kept(text: str, most: int, is_hidden: bool) -> str:
+    def storable(text: str, most: int, is_hidden: bool) -> str:
         is_kept = may_keep_words and (keeps_private or not is_hidden)
         return one_line(text, most) if is_kept else ""
 
@@ -109,8 +109,8 @@ def traced(
         at=event.at,
         person=event.person,
         name=one_line(event.sender_name, 255),
-        words=kept(event.body, LONGEST_WORDS, is_private),
-        answer=kept(answer, LONGEST_ANSWER, is_answer_private),
+        words=storable(event.body, LONGEST_WORDS, is_private),
+        answer=storable(answer, LONGEST_ANSWER, is_answer_private),
         is_private=is_private,
         is_answer_private=is_answer_private,
         facts=facts,
