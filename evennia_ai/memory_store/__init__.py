@@ -1,1 +1,1 @@
-"""Stores of memories: the table that is true, and vectors that find rows of it by meaning."""
+"""Memory storage: the authoritative table of memories, and a vector index that searches it."""

@@ -1,6 +1,7 @@
-"""The refusals of every store before it looks for anything: no audience, no key, no id.
+"""Validation of audiences, keys and ids before they reach any store.
 
-A filter made of what a player typed finds the secrets of others, so none is ever made of it.
+A filter built from text that a player typed could expose the secrets of others, so only validated
+values become filters.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 
 
 def checked_audiences(audiences: Sequence[str]) -> list[str]:
-    """Audiences, each once and in order.
+    """Validate audiences and remove duplicates, keeping the order.
 
     Raises:
-        ValueError: one is none, or they are one text instead of a list of them.
+        ValueError: one is malformed, or a single text is given instead of a list.
     """
+    # A string is a sequence of strings too, and would be checked letter by letter.
     if isinstance(audiences, (str, bytes)):
         raise ValueError(f"{audiences!r} is one text; a search needs a list of audiences")
     for audience in audiences:
@@ -30,15 +32,15 @@ def checked_audiences(audiences: Sequence[str]) -> list[str]:
 
 
 def is_key(key: object) -> bool:
-    """True for a memory's key: 32 hexadecimal digits in small letters."""
+    """True for a memory's key: 32 lower-case hexadecimal digits."""
     return isinstance(key, str) and _KEY.fullmatch(key) is not None
 
 
 def checked_items(items: Iterable[Item]) -> list[Item]:
-    """Memories to be stored; of several with one key the last one counts.
+    """Validate memories. If a key occurs more than once, its last memory is used.
 
     Raises:
-        ValueError: a key or an audience is none, or a trust is not 0 to 1.
+        ValueError: a key or an audience is malformed, or a trust is not from 0 to 1.
     """
     found: dict[str, Item] = {}
     for item in items:
@@ -52,11 +54,12 @@ def checked_items(items: Iterable[Item]) -> list[Item]:
 
 
 def checked_collection(collection: int) -> int:
-    """The id of an assistant that has a collection.
+    """Validate the id of an assistant.
 
     Raises:
-        ValueError: it is not a whole number above 0.
+        ValueError: it is not a positive integer.
     """
+    # bool is a subclass of int: True would be the collection of assistant 1.
     is_number = isinstance(collection, int) and not isinstance(collection, bool)
     if not is_number or collection < 1:
         raise ValueError(
@@ -66,10 +69,10 @@ def checked_collection(collection: int) -> int:
 
 
 def filters_of(sought: MemoryQuery) -> dict[str, Any]:
-    """The only filter that is ever made: of audiences that are some, and of a number.
+    """Build mem0's filter: an assistant's id, validated audiences and a minimum trust.
 
     Raises:
-        ValueError: an audience is none.
+        ValueError: an audience is malformed.
     """
     filters: dict[str, Any] = {
         "agent_id": str(sought.collection),

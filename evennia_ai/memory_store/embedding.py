@@ -1,4 +1,4 @@
-"""Vectors of texts, and the meaning of the likeness of two vectors."""
+"""The interface of embedding models, and comparison of texts by their vectors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ BY_WORDS = "memories are found by the words they share, not by their meaning"
 
 
 class Embedder(ABC):
-    """An embedding model. All of it blocks, and is called by one thread at a time.
+    """An embedding model. Its methods block and are called by one thread at a time.
 
     Attributes:
-        signature: its name, version and dimensions, at most 64 characters; vectors of another
-            signature are not comparable.
-        least_similarity: below this, 0 to 1, what is found has nothing to do with what was sought.
-        notice: what the owner should know of it, or "".
-        is_paid: whether somebody charges for each text.
-        knows_meaning: whether texts that share no word can be alike.
-        base_cosine: the usual cosine of texts that have nothing to do with each other.
+        signature: name, version and dimensions, at most 64 characters; vectors with different
+            signatures are not comparable.
+        least_similarity: hits with a lower similarity, 0 to 1, are unrelated to the query.
+        notice: a message for the game's owner, or "".
+        is_paid: True if each text costs money.
+        knows_meaning: True if texts without a common word can be similar.
+        base_cosine: typical cosine of two unrelated texts.
     """
 
     signature: str
@@ -34,38 +34,36 @@ class Embedder(ABC):
     @property
     @abstractmethod
     def dimensions(self) -> int:
-        """The length of a vector; a model that has to be asked for that is asked."""
+        """The length of a vector. May send a request to find out."""
 
     @abstractmethod
     def embed_query(self, text: str) -> Any:
-        """The vector of what is sought: float32, of length 1, shape (dimensions,).
+        """Embed a query: a float32 unit vector of shape (dimensions,).
 
         Raises:
-            MemoryStoreError: there is no vector to be had.
+            MemoryStoreError: the model is unavailable.
         """
 
     @abstractmethod
     def embed_passages(self, texts: Sequence[str]) -> Any:
-        """The vectors of what is kept: float32, each of length 1, shape (texts, dimensions).
+        """Embed texts to be stored: float32 unit vectors of shape (texts, dimensions).
 
         Raises:
-            MemoryStoreError: there are no vectors to be had.
+            MemoryStoreError: the model is unavailable.
         """
 
     def similarity(self, cosine: float) -> float:
-        """The meaning of a cosine: 0 nothing alike, 1 the same.
-
-        The root spreads what matters: from unrelated to related is the smaller part of the way.
-        """
+        """Convert a cosine to a similarity: 0 for unrelated texts, 1 for the same text."""
+        # Related texts are only a little above the base cosine; the root spreads that range.
         share = (cosine - self.base_cosine) / (1.0 - self.base_cosine)
         return math.sqrt(min(1.0, max(0.0, share)))
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
-        """Let go of models and connections, where there are any."""
+    def close(self) -> None:  # noqa: B027 - most models have nothing to close
+        """Release models and connections, if there are any."""
 
 
 def cut(text: str, most_chars: int) -> str:
-    """The beginning of a text that is too long for a model, cut between words where it has any."""
+    """Truncate a text for a model, at a space if there is one near the end."""
     if len(text) <= most_chars:
         return text
     head = text[:most_chars]
@@ -73,15 +71,16 @@ def cut(text: str, most_chars: int) -> str:
     return whole if len(rest) < most_chars // 4 else head
 
 
-MOST_KEPT = 4_000
+# Vectors, of 1.5 kB each with 384 dimensions.
+MAX_CACHED = 4_000
 
 
 class Likeness:
-    """Compares texts with one embedding model. All of it blocks, and is called by one thread."""
+    """Compares texts by their vectors, which are cached. Blocks; called by one thread."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        # By text, and whether it asks: models make other vectors of questions than of statements.
+        # Key: the text, and whether it is a question, which models embed differently.
         self._vectors: OrderedDict[tuple[str, bool], Any] = OrderedDict()
 
     def of(
@@ -90,24 +89,24 @@ class Likeness:
         """The similarity, 0 to 1, of each query to each text and question, by text.
 
         Raises:
-            MemoryStoreError: there are no vectors to be had.
+            MemoryStoreError: the model is unavailable.
         """
         known = [*((text, False) for text in texts), *((text, True) for text in questions)]
-        self._learn(known)
-        return [self._one(query, known) for query in queries]
+        self._cache_vectors(known)
+        return [self._compare(query, known) for query in queries]
 
-    def _one(self, query: str, known: Sequence[tuple[str, bool]]) -> dict[str, float]:
+    def _compare(self, query: str, known: Sequence[tuple[str, bool]]) -> dict[str, float]:
         sought, similarity = self._embedder.embed_query(query), self._embedder.similarity
         return {key[0]: similarity(float(sought @ self._vectors[key])) for key in known}
 
-    def _learn(self, known: Sequence[tuple[str, bool]]) -> None:
-        """The vectors of texts that are new; those not asked for lately go."""
+    def _cache_vectors(self, known: Sequence[tuple[str, bool]]) -> None:
         for key in known:
             if key in self._vectors:
                 self._vectors.move_to_end(key)
-            else:  # one by one, so that what was made before a deadline is there the next time
+            else:  # one by one, so that a call that misses its deadline still fills the cache
                 self._vectors[key] = self._vector(*key)
-        while len(self._vectors) > max(MOST_KEPT, len(known)):
+        # Never below what this call needs, or `_compare` would miss vectors.
+        while len(self._vectors) > max(MAX_CACHED, len(known)):
             self._vectors.popitem(last=False)
 
     def _vector(self, text: str, asks: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Vectors of an embeddings API that speaks as OpenAI's does. Who runs it reads what is remembered.
+"""A client of OpenAI-compatible embeddings APIs. The API's operator can read all memories.
 
 The openai SDK takes half a second to import, so it is imported by the first request.
 """
@@ -20,17 +20,18 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store.embedding import Embedder, cut
 from evennia_ai.memory_store.vectors import normalised
 
-# Less than a search may take, so that the reason is told and not only that it is late.
+# Below the deadline of a search (5 s), so that the error names the cause and not the deadline.
 TIMEOUT_SECONDS = 4.0
-# What every model of that kind takes: 512 tokens of e5 and its like are some 2,000 letters.
+# Common embedding models read at least 512 tokens, which are about 2,000 characters.
 MOST_CHARS = 2_000
-# The models differ; texts that have nothing to do with each other mostly stay below this.
+# A guess for an unknown model; unrelated texts are mostly below this.
 BASE_COSINE = 0.1
+# The width of the column `indexed_as`.
 MOST_SIGNATURE = 64
 
 
 class EndpointEmbedder(Embedder):
-    """A model behind an address. It is asked once for each portion; nothing is tried again."""
+    """An embedding model behind an API. One request per batch, without retries."""
 
     least_similarity = 0.3
     is_paid = True
@@ -49,35 +50,35 @@ class EndpointEmbedder(Embedder):
 
     @property
     def dimensions(self) -> int:
-        """The length of its vectors; asked once."""
+        """The length of its vectors. The first use sends a request."""
         if not self._dimensions:
             self._ask(["memory"])
         return self._dimensions
 
     def embed_query(self, text: str) -> Any:
-        """The vector of what is sought."""
+        """Embed a query."""
         return self._ask([text])[0]
 
     def embed_passages(self, texts: Sequence[str]) -> Any:
-        """The vectors of what is kept."""
+        """Embed texts to be stored."""
         return self._ask(texts) if texts else np.zeros((0, self.dimensions), np.float32)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         client, self._client = self._client, None
         if client is not None:
             client.close()
 
     def _ask(self, texts: Sequence[str]) -> Any:
-        # An API refuses a text that is empty.
+        # OpenAI's API rejects empty texts.
         sent = [cut(text, MOST_CHARS).strip() or "-" for text in texts]
         openai = importlib.import_module("openai")
         try:
-            # As numbers: the SDK else asks for base64, which not every service knows.
+            # The SDK's default is base64, which not every compatible service supports.
             answer = self._opened(openai).embeddings.create(
                 model=self._model, input=sent, encoding_format="float"
             )
-            # Not every service answers in the order in which it was asked.
+            # Not every service returns vectors in the order of the texts.
             rows = sorted(answer.data, key=lambda row: row.index)
             vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
         except openai.OpenAIError as error:
@@ -101,14 +102,16 @@ class EndpointEmbedder(Embedder):
         if self._client is None:
             self._client = openai.OpenAI(
                 base_url=self._url,
-                # An empty one makes a header that HTTP does not allow, and each request fails.
+                # With an empty key the SDK sends an invalid header, and each request fails.
                 api_key=self._key or "none",
                 timeout=TIMEOUT_SECONDS,
+                # A retry would exceed the deadline; the memory stays queued for indexing.
                 max_retries=0,
             )
         return self._client
 
     def _problem(self, reason: str) -> MemoryStoreError:
+        # Some services repeat the key in their error message.
         text = reason.replace(self._key, "***") if self._key else reason
         return MemoryStoreError(
             f"the embeddings API at {self._place} cannot be used: {one_line(text, 160)}"
@@ -118,4 +121,5 @@ class EndpointEmbedder(Embedder):
 def _signature(name: str) -> str:
     if len(name) <= MOST_SIGNATURE:
         return name
+    # A hash of the whole name keeps long names distinct after truncation.
     return f"{name[: MOST_SIGNATURE - 13]}~{sha256(name.encode()).hexdigest()[:12]}"

@@ -1,6 +1,7 @@
-"""A store behind a thread, deadlines and a breaker: never blocking, never raising for being down.
+"""A store behind a worker thread, deadlines and a circuit breaker.
 
-It is opened by what is first asked, in the one thread that also asks it.
+Calls never block, and return None instead of raising when the store is down. The first job opens
+the store in the worker thread, the only one that uses it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from evennia_ai.resilience.deferreds import is_cancellation
 from evennia_ai.resilience.permit import Permit
 
 T = TypeVar("T")
+# Deadlines. A reply waits for a search; indexing a batch with a local model may take longer.
 SEARCH_SECONDS = 5.0
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
@@ -29,26 +31,26 @@ BREAKER = CircuitBreakerConfig(failure_threshold=3, success_threshold=1, timeout
 CLOSED = "the store of memories is closed"
 
 
-def _nothing(_: object) -> None:
+def _ignore(_: object) -> None:
     return None
 
 
-def _cost_nothing() -> None:
+def _no_charge() -> None:
     return None
 
 
 class GuardedStore:
-    """A store that is asked in a thread of its own.
+    """A store that is used from a thread of its own.
 
     Attributes:
-        breaker: its breaker, named "memory".
-        absence: why there is no store at all, or "".
+        breaker: its circuit breaker, named "memory".
+        absence: the reason why there is no store at all, or "".
     """
 
     def __init__(
         self, open_store: Callable[[], MemoryStore], reactor: Reactor, *, is_inline: bool
     ) -> None:
-        """Guard a store; nothing is opened yet. The arguments are `MemoryService`'s."""
+        """Create the guard without opening the store. For the arguments see `MemoryService`."""
         self.breaker = CircuitBreaker("memory", BREAKER, clock=reactor.seconds)
         self.absence = ""
         self._open_store = open_store
@@ -61,70 +63,71 @@ class GuardedStore:
 
     @property
     def is_open(self) -> bool:
-        """True where the store has been opened, and not closed."""
+        """True if the store has been opened and not closed."""
         return self._store is not None and not self.absence
 
     @property
     def problem(self) -> str:
-        """The reason why the store cannot be used now, or "": one sentence for people."""
+        """One sentence that says why the store cannot be used now, or ""."""
         return self.absence or self._table_error or self._last_error
 
     def open(self) -> Deferred[bool]:
-        """Open the store now instead of with the first search; once, however many ask for it.
+        """Open the store ahead of the first search. Concurrent calls open it only once.
 
         Returns:
-            Whether it is open; while it is opened for somebody else, as it is now.
+            Whether it is open. A call during another one gets the current state at once.
         """
         if self.is_open or self._is_opening:
             return succeed(self.is_open)
         self._is_opening = True
-        return self._told("open", _nothing).addBoth(self._end_opening)
+        return self._run_command("open", _ignore).addBoth(self._end_opening)
 
     def _end_opening(self, outcome: T) -> T:
         self._is_opening = False
         return outcome
 
     def close(self) -> Deferred[None]:
-        """Let go of the store; what still waits for it is answered by None."""
+        """Close the store. Jobs that still wait for it get None."""
         if self.absence == CLOSED:
             return succeed(None)
         self.absence = CLOSED
-        done = self._thread.ask(self._shut, CLOSE_SECONDS)
+        done = self._thread.ask(self._close_store, CLOSE_SECONDS)
         self._thread.stop()
-        return done.addCallbacks(_nothing, partial(LOG.warning, "closing the memories: %s"))
+        return done.addCallbacks(_ignore, partial(LOG.warning, "closing the memories: %s"))
 
-    def _told(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
-        # A list is true whatever is in it; where the job could not be done there is none.
-        return self._ask(name, WRITE_SECONDS, lambda store: [job(store)]).addCallback(bool)
+    def _run_command(self, name: str, job: Callable[[MemoryStore], object]) -> Deferred[bool]:
+        # The list makes any result true; `_run_job` returns None if the job failed.
+        return self._run_job(name, WRITE_SECONDS, lambda store: [job(store)]).addCallback(bool)
 
-    def _ask(
+    def _run_job(
         self,
         name: str,
         seconds: float,
         job: Callable[[MemoryStore], T],
-        pay: Callable[[], None] = _cost_nothing,
+        pay: Callable[[], None] = _no_charge,
     ) -> Deferred[T | None]:
-        """The outcome of a job for the store; None where it cannot be done now.
+        """Run a job with the store. Returns None if it fails or cannot run now.
 
         Args:
-            name: of the job, in the counts.
-            pay: asked first; it may raise LimitReachedError.
+            name: name of the job in the counters.
+            pay: called before the job is queued; it may raise LimitReachedError.
         """
         if self.absence:
             return succeed(None)
         try:
-            permit = self._permitted(pay)
+            permit = self._acquire_permit(pay)
         except (CircuitOpenError, LimitReachedError) as error:
-            # The breaker only repeats what went wrong before: that is told.
+            # An open breaker has no news: the error that opened it says more.
             self._last_error = self._last_error or str(error)
             return succeed(None)
         self._counts[name] += 1
-        # Somebody waits for what is sought; what is written can stand in line.
+        # A player waits for a search; writes can wait in the queue.
         is_urgent = seconds <= SEARCH_SECONDS
-        done = self._thread.ask(lambda: job(self._opened()), seconds, is_urgent=is_urgent)
+        done = self._thread.ask(lambda: job(self._open_once()), seconds, is_urgent=is_urgent)
         return done.addCallbacks(self._succeeded, self._failed, (permit,), None, (permit,))
 
-    def _permitted(self, pay: Callable[[], None]) -> Permit:
+    def _acquire_permit(self, pay: Callable[[], None]) -> Permit:
+        # Breaker first: nothing is paid for a request that will not be made.
         permit = self.breaker.acquire()
         try:
             pay()
@@ -143,16 +146,17 @@ class GuardedStore:
         if is_cancellation(error):
             permit.release()
             return failure
-        error = self._failure_of(failure)
+        error = self._as_store_error(failure)
         self._last_error = str(error)
         if isinstance(error, DeadlineError) and (self._store is None or self._store.is_loading):
-            permit.release()  # it is being opened, and answers soon
+            # Loading a model or mem0 takes seconds: slow, but not down.
+            permit.release()
         else:
             permit.failure(error)
         return None
 
-    def _failure_of(self, failure: Failure) -> MemoryStoreError:
-        """Count an error; one that nobody foresaw is a bug, and logged."""
+    def _as_store_error(self, failure: Failure) -> MemoryStoreError:
+        # Stores raise MemoryStoreError for all that is expected; anything else is a bug.
         self._counts["failed"] += 1
         error = failure.value
         if isinstance(error, MemoryStoreError):
@@ -160,14 +164,14 @@ class GuardedStore:
         LOG.error("the store of memories met a bug: %s", failure.getTraceback())
         return MemoryStoreError(f"the store of memories met a bug ({type(error).__name__})")
 
-    def _opened(self) -> MemoryStore:
+    def _open_once(self) -> MemoryStore:
         if self.absence:
             raise MemoryStoreError(self.absence)
         if self._store is None:
             self._store = self._open_store()
         return self._store
 
-    def _shut(self) -> None:
+    def _close_store(self) -> None:
         store, self._store = self._store, None
         if store is not None:
             store.close()

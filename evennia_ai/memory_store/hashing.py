@@ -1,7 +1,7 @@
-"""Vectors without a model: of words and parts of words. The last resort, and good for tests.
+"""Feature hashing of words and trigrams: the fallback without an embedding model, and for tests.
 
-Texts are alike to it when they share words, or words that look alike. It knows no meaning: "owes"
-and "is in debt" have nothing to do with each other.
+Texts are similar if they share words, or words with a similar spelling. It knows no meaning:
+"owes" and "is in debt" are unrelated.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from evennia_ai.memory_store.vectors import normalised
 
 DIMENSIONS = 384
 MOST_CHARS = 8_000
+# Weight of a trigram; a whole word has 1.
 PART_WEIGHT = 0.35
 BASE_COSINE = 0.0
 _WORD = re.compile(r"[^\W_]+")
-# Words that stand in every text would make all texts alike.
+# Stop words: they are in every text, and would make all texts similar.
 _COMMON_TEXT = (
     "a an and are as at be by do does for from had has have he her him his how i in is it its me "
     "my of on or our she so that the their them they this to us was we were what when where which "
@@ -31,7 +32,7 @@ _COMMON = frozenset(_COMMON_TEXT.split())
 
 
 class HashingEmbedder(Embedder):
-    """Vectors by the hashes of words and of their trigrams; the same text, the same vector."""
+    """Embeds texts by hashing words and trigrams. Deterministic across processes."""
 
     signature = f"hashing-1/{DIMENSIONS}"
     dimensions = DIMENSIONS
@@ -42,11 +43,11 @@ class HashingEmbedder(Embedder):
     base_cosine = BASE_COSINE
 
     def embed_query(self, text: str) -> Any:
-        """The vector of what is sought."""
+        """Embed a query."""
         return self._embed(text)
 
     def embed_passages(self, texts: Sequence[str]) -> Any:
-        """The vectors of what is kept."""
+        """Embed texts to be stored."""
         made: Any = np.zeros((len(texts), DIMENSIONS), np.float32)
         for row, text in enumerate(texts):
             made[row] = self._embed(text)
@@ -55,10 +56,10 @@ class HashingEmbedder(Embedder):
     def _embed(self, text: str) -> Any:
         made: Any = np.zeros(DIMENSIONS, np.float32)
         for feature, weight in _features(cut(text, MOST_CHARS)):
-            # Not `hash`, which is another in each process: the vectors are stored.
+            # Vectors are stored, so not `hash`, whose values differ between processes.
             digest = blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
             number = int.from_bytes(digest, "little")
-            # A sign of its own, so that features that share a place do not only add up.
+            # The sign comes from another bit, so that collisions cancel out on average.
             made[number % DIMENSIONS] += weight if number >> 62 & 1 else -weight
         return normalised(made)
 
@@ -66,6 +67,7 @@ class HashingEmbedder(Embedder):
 def _features(text: str) -> Iterator[tuple[str, float]]:
     words = [word.casefold() for word in _WORD.findall(text)]
     telling = [word for word in words if word not in _COMMON]
+    # A text of stop words only keeps them: otherwise its vector would be zero.
     for word in telling or words:
         yield word, 1.0
         for start in range(len(word) - 2):

@@ -1,4 +1,4 @@
-"""The search's picture of the table: partitions, read when they are first asked, let go unused."""
+"""An in-memory index of the table: partitions, loaded on first use and evicted when unused."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ from evennia_ai.memory_store.table import MemoryRow, Table
 from evennia_ai.memory_store.vectors import Scores, Vector, best
 from evennia_ai.memory_store.words import Corpus, stems
 
-# What stays in memory, for all assistants together, and for how long unasked.
+# Vectors in memory, of all assistants together: 512 MiB, each partition for an hour after its
+# last use.
 MOST_BYTES = 512 * 1024 * 1024
 LONGEST_UNUSED = 3_600.0
-# What another process of the game keeps is found after this.
-OTHERS_SECONDS = 60.0
-LAST = 2**62
-# The score of what has no vector yet.
+# Counters of `rows` only see this process. Rows that another process wrote are found by reading
+# the table again after this many seconds.
+RECHECK_SECONDS = 60.0
+# Above any primary key, and below the limit of SQLite's and PostgreSQL's 64-bit integers.
+MAX_ID = 2**62
+# Semantic score of a memory without a vector. mem0 takes no None, so real scores are above 0.
 UNKNOWN = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """The place up to which an assistant's memories were read.
+class _ReadState:
+    """How far an assistant's memories have been read.
 
     Attributes:
-        newest: the number of the last of them.
-        epoch, arrivals: of the shelf, then.
-        at: when, by the machine's clock.
+        newest: id of the last row that was read.
+        epoch, arrivals: counters of the table at that time.
+        at: time of reading, in seconds of the monotonic clock.
     """
 
     newest: int
@@ -43,12 +46,12 @@ class _Seen:
     at: float
 
 
-class _Held(NamedTuple):
-    """A partition that was read.
+class _CachedPartition(NamedTuple):
+    """A partition in memory.
 
     Attributes:
-        asked_at: when last, by the machine's clock.
-        size: how many bytes its vectors took then.
+        asked_at: time of its last use, in seconds of the monotonic clock.
+        size: bytes of its vectors at that time.
     """
 
     asked_at: float
@@ -57,10 +60,10 @@ class _Held(NamedTuple):
 
 
 class View:
-    """The reach of one search: some partitions, as one list of places.
+    """The partitions that one search may read, addressed as a single array of positions.
 
     Attributes:
-        fit: the places of what may be told, in order.
+        fit: positions of the memories that may be returned, ascending.
     """
 
     def __init__(self, parts: Sequence[Partition], min_trust: float) -> None:
@@ -73,11 +76,11 @@ class View:
 
     @property
     def size(self) -> int:
-        """Number of its memories, also of those that may not be told."""
+        """Number of memories, including those that may not be returned."""
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def keys(self, places: NDArray[np.intp]) -> list[str]:
-        """The keys of the memories at some places."""
+        """Keys of the memories at the given positions."""
         numbers = np.searchsorted(self._ends, places, "right")
         begins = np.concatenate(([0], self._ends))
         within = places - begins[numbers]
@@ -85,16 +88,17 @@ class View:
         return [self.parts[number].keys[place] for number, place in pairs]
 
     def may_tell(self, key: str) -> bool:
-        """True for a memory that is there and tells something."""
+        """True if the memory is in the view and is not just a question."""
         return any(part.tells(key) for part in self.parts)
 
     def cosines(self, vector: Vector) -> Scores:
-        """The likeness of each place to a vector of length 1."""
+        """Cosine of each memory to a unit vector."""
         return _joined([part.cosines(vector) for part in self.parts])
 
     def words(self, query: str) -> Scores:
-        """BM25 of each place for the words of a text. One search asks for the same three times."""
+        """BM25 score of each memory for a query."""
         sought = set(stems(query))
+        # The last result is cached: one search asks for the same scores three times.
         if sought != self._scores[0]:
             self._scores = sought, self._words(sought)
         return self._scores[1]
@@ -108,7 +112,7 @@ class View:
         return _joined([part.words.scores(places, weights, mean) for part, places in pairs])
 
     def best(self, scores: Scores, limit: int) -> NDArray[np.intp]:
-        """The fit places with the highest scores above 0, the highest first."""
+        """Positions in `fit` with the highest scores above 0, highest first."""
         found = self.fit[best(scores[self.fit], limit)]
         return found[scores[found] > 0.0]
 
@@ -118,74 +122,71 @@ def _joined(columns: Sequence[Scores]) -> Scores:
 
 
 class VectorBackend(Protocol):
-    """The home of the vectors: the table, or a server.
-
-    It outlives mem0's copies of its own settings, and is never copied with them.
-    """
+    """Where vectors are stored: in the table or on a server."""
 
     def search(
         self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
-        """The most alike in meaning, as many as are sought, and what stands at some other places.
+        """Find the nearest vectors, and also score the memories at the positions in `also`.
 
         Returns:
-            The cosine by key; None of what cannot be compared.
+            Cosine by key, or None if the memory has no comparable vector.
         """
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
-        """Keep vectors; returns them as the table is to keep them, [] where it need not."""
+        """Store vectors. Returns them as bytes for the table, or [] if a server keeps them."""
 
     def remove(self, collection: int, keys: Sequence[str]) -> None:
-        """Take vectors out."""
+        """Delete vectors."""
 
     def keys(self, collection: int) -> set[str]:
-        """The memories whose vectors are kept."""
+        """Keys of the memories that have a vector."""
 
     def drop(self, collection: int) -> None:
-        """Remove all of a collection's vectors, whatever embedding model made them."""
+        """Delete all vectors of a collection, whatever embedding model made them."""
 
     def explain(self, error: Exception) -> str:
-        """An error as one sentence for people and without a secret."""
+        """One sentence about an error for the game's owner, without secrets."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 class Index:
-    """Partitions of all assistants by audience. For one thread."""
+    """Partitions of all assistants by audience. Not thread-safe."""
 
-    def __init__(self, shelf: Table, signature: str) -> None:
-        """Make an index; nothing is read yet.
+    def __init__(self, table: Table, signature: str) -> None:
+        """Create an empty index.
 
         Args:
-            signature: the embedding model whose vectors it reads.
+            signature: embedding model whose vectors are loaded.
         """
-        self._shelf = shelf
+        self._table = table
         self._signature = signature
-        self._parts: OrderedDict[tuple[int, str], _Held] = OrderedDict()
+        self._parts: OrderedDict[tuple[int, str], _CachedPartition] = OrderedDict()
         self._size = 0
-        self._seen: dict[int, _Seen] = {}
+        self._seen: dict[int, _ReadState] = {}
         self._last = View((), 0.0)
 
     def refresh(self, collection: int) -> None:
-        """Take in what was kept, changed or forgotten since the last search."""
-        # Read first: what changes while the rest is read is seen by the next search.
-        epoch, arrivals = self._shelf.epoch(collection), self._shelf.arrivals(collection)
+        """Catch up with memories that were added, changed or deleted since the last search."""
+        # Counters before rows: a change that comes in between is then seen by the next search.
+        epoch, arrivals = self._table.epoch(collection), self._table.arrivals(collection)
         seen, now = self._seen.get(collection), time.monotonic()
         if seen is not None and seen.epoch != epoch:
             self.forget(collection)
             seen = None
         if seen is None:
-            newest = self._shelf.newest(collection)
-        elif arrivals == seen.arrivals and now - seen.at < OTHERS_SECONDS:
+            newest = self._table.newest(collection)
+        elif arrivals == seen.arrivals and now - seen.at < RECHECK_SECONDS:
             return
         else:
-            newest = self._take_in(collection, seen.newest)
-        self._seen[collection] = _Seen(newest, epoch, arrivals, now)
+            newest = self._append_new_rows(collection, seen.newest)
+        self._seen[collection] = _ReadState(newest, epoch, arrivals, now)
 
-    def _take_in(self, collection: int, newest: int) -> int:
-        """Add what came after a memory to the partitions that were read."""
-        for page in self._pages(collection, None, newest, LAST):
+    def _append_new_rows(self, collection: int, newest: int) -> int:
+        """Add rows with an id above `newest` to the loaded partitions. Returns the new last id."""
+        for page in self._pages(collection, None, newest, MAX_ID):
             for row in page:
                 found = self._parts.get((collection, row.audience))
                 if found is not None:
@@ -194,23 +195,25 @@ class Index:
         return newest
 
     def view(self, collection: int, audiences: Sequence[str], min_trust: float) -> View:
-        """The reach of a search, as the table had it at the last `refresh`."""
-        parts = [part for each in audiences if len(part := self._part(collection, each))]
-        self._let_go()
+        """The memories a search may find, as of the last `refresh`."""
+        parts = [part for each in audiences if len(part := self._load_partition(collection, each))]
+        self._evict()
+        # mem0 asks for the view several times in one search; reusing it keeps its BM25 scores.
+        # The sizes are compared as well, because a partition grows in place.
         is_same = parts == self._last.parts and min_trust == self._last.min_trust
         if not is_same or self._last.size != sum(map(len, parts)):
             self._last = View(parts, min_trust)
         return self._last
 
     def read(self, collection: int, vectors: Mapping[str, tuple[str, Vector]]) -> None:
-        """Note vectors that were just made: the audience and the vector by key."""
+        """Add new vectors to loaded partitions; given are audience and vector by key."""
         for key, (audience, vector) in vectors.items():
             found = self._parts.get((collection, audience))
             if found is not None:
                 found.part.read(key, vector)
 
     def forget(self, collection: int) -> None:
-        """Let go of all of an assistant's partitions."""
+        """Evict all partitions of an assistant."""
         for place in [place for place in self._parts if place[0] == collection]:
             self._drop(place)
         self._seen.pop(collection, None)
@@ -221,16 +224,17 @@ class Index:
         self._size -= held.size if held else 0
         return held.part if held else None
 
-    def _part(self, collection: int, audience: str) -> Partition:
+    def _load_partition(self, collection: int, audience: str) -> Partition:
         place = collection, audience
-        # Taken out and put in at the end: the order is that of use, and it may have grown.
+        # Removed and inserted again: this moves it to the end of the LRU order and counts its
+        # size anew, as it may have grown.
         part = self._drop(place)
         if part is None:
             part = Partition()
-            # No further than the others were read, so that `_take_in` adds each row once.
+            # Only up to the row where the others stop, so that `_append_new_rows` adds each once.
             for page in self._pages(collection, audience, 0, self._seen[collection].newest):
                 part.extend(page)
-        self._parts[place] = _Held(time.monotonic(), part.size, part)
+        self._parts[place] = _CachedPartition(time.monotonic(), part.size, part)
         self._size += part.size
         return part
 
@@ -238,17 +242,17 @@ class Index:
         self, collection: int, audience: str | None, after: int, until: int
     ) -> Iterator[Sequence[MemoryRow]]:
         page: Sequence[MemoryRow] = ()
-        while not page or len(page) == self._shelf.page_size:
-            page = self._shelf.page(collection, self._signature, audience, after, until)
+        while not page or len(page) == self._table.page_size:
+            page = self._table.page(collection, self._signature, audience, after, until)
             if not page:
                 return
             yield page
             after = page[-1].number
 
-    def _let_go(self) -> None:
-        """Let go of what was not asked for long, and of what is too much, the oldest first."""
+    def _evict(self) -> None:
+        """Evict unused partitions, and the least recently used ones while memory is over budget."""
         before = time.monotonic() - LONGEST_UNUSED
-        # The one that was just asked for stays, however large it is.
+        # The partition used last stays even if it alone is over budget: a search needs it.
         while len(self._parts) > 1:
             place, held = next(iter(self._parts.items()))
             if self._size <= MOST_BYTES and held.asked_at >= before:

@@ -1,7 +1,7 @@
-"""mem0 as this package uses it: its public Memory ranks, on a vector store registered with it.
+"""Adapters that let mem0's public `Memory` rank the game's memories.
 
-It neither calls a model, nor the network, nor keeps words. Imported by name when there is something
-to find by its meaning, in the thread that uses it: mem0 takes a second to import, and 62 MB.
+mem0 calls no language model, uses no network and stores no text. Importing it takes a second and
+62 MB, so this module is imported in the worker thread, once there are memories to search.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from evennia_ai.memory_store.index import UNKNOWN, Index, VectorBackend, View
 from evennia_ai.memory_store.port import MemoryQuery
 
 PROVIDER = "evennia_ai"
-# The least score of what has a vector.
-LEAST = 1e-6
+# Lower bound of the score of a memory that has a vector; see UNKNOWN.
+MIN_SCORE = 1e-6
 Filters = Mapping[str, Any]
 
 
-class Found(NamedTuple):
-    """A memory that was found, as mem0 reads it."""
+class Mem0Hit(NamedTuple):
+    """A search result in the form that mem0 expects."""
 
     id: str
     score: float
     payload: Mapping[str, str]
 
 
-def _found(key: str, score: float) -> Found:
-    """A memory by its key; mem0 is given the key in place of the words."""
-    return Found(key, score, {"data": key})
+def _as_hit(key: str, score: float) -> Mem0Hit:
+    # mem0 gets the key in place of the text, so that it never sees a player's words.
+    return Mem0Hit(key, score, {"data": key})
 
 
-class Places:
-    """The backend that the registered vector store looks in.
+class SearchParts:
+    """What `GameVectors` needs, as a value in mem0's settings.
 
-    No dataclass: mem0 has pydantic take its settings apart, and would be handed the pieces.
+    Not a dataclass, which pydantic would take apart and build anew.
     """
 
     def __init__(self, index: Index, backend: VectorBackend, embedder: Embedder) -> None:
@@ -58,61 +58,63 @@ class Places:
         self.backend = backend
         self.embedder = embedder
 
-    def __deepcopy__(self, memo: object) -> Places:
-        """Itself: mem0 copies its settings."""
+    def __deepcopy__(self, memo: object) -> SearchParts:
+        """Return itself: mem0 copies its settings, but the index must not be copied."""
         return self
 
 
 class GameVectors(VectorStoreBase):
-    """The game's memories as a vector store of mem0's kind: by meaning, and by words with BM25.
+    """The game's memories as a mem0 vector store with semantic and BM25 search.
 
-    What mem0 would write goes through `Mem0Store.add`, as its rows are written with their table.
+    Read-only: vectors are written by `Mem0Store.add`, together with the rows of the table.
     """
 
-    def __init__(self, collection_name: str, places: Places) -> None:
+    def __init__(self, collection_name: str, places: SearchParts) -> None:
         self.collection_name = collection_name
         self._places = places
 
     def search(
         self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters | None = None
-    ) -> list[Found]:
-        """The most alike in meaning, and those of the same words beside them."""
-        if self.collection_name != PROVIDER:  # mem0's own, of what it would draw from words
+    ) -> list[Mem0Hit]:
+        """Search by meaning. The best hits by words are scored as well."""
+        if self.collection_name != PROVIDER:  # mem0's own collection of entities is empty
             return []
         sought = read_filters(query, top_k, filters)
         view = self._view(sought)
         vector = np.asarray(vectors, np.float32)
+        # mem0 drops hits of the keyword search that the semantic search did not return.
         also = view.best(view.words(query), top_k)
         cosines = self._places.backend.search(view, sought, vector, also)
-        return [_found(key, self._score(cosine)) for key, cosine in cosines.items()]
+        return [_as_hit(key, self._score(cosine)) for key, cosine in cosines.items()]
 
     def _score(self, cosine: float | None) -> float:
-        """The meaning of a cosine, whatever the embedding model."""
-        return UNKNOWN if cosine is None else max(LEAST, self._places.embedder.similarity(cosine))
+        if cosine is None:
+            return UNKNOWN
+        return max(MIN_SCORE, self._places.embedder.similarity(cosine))
 
     def keyword_search(
         self, query: str, top_k: int = 5, filters: Filters | None = None
-    ) -> list[Found]:
-        """Those that share the most words, with their BM25."""
+    ) -> list[Mem0Hit]:
+        """Search by words, with BM25 scores."""
         sought = read_filters(query, top_k, filters)
         view = self._view(sought)
         scores = view.words(query)
         places = view.best(scores, top_k)
-        return list(map(_found, view.keys(places), scores[places].tolist()))
+        return list(map(_as_hit, view.keys(places), scores[places].tolist()))
 
     def _view(self, sought: MemoryQuery) -> View:
         return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)
 
     def list_cols(self) -> list[str]:
-        """Its one name; whose memories are meant, the filters say."""
+        """The only collection; filters select the assistant."""
         return [self.collection_name]
 
     def col_info(self) -> dict[str, str]:
-        """Its name."""
+        """The collection's name."""
         return {"name": self.collection_name}
 
     def create_col(self, name: str, vector_size: int, distance: str) -> None:
-        """There is nothing to make: the table is there."""
+        """Do nothing: the table exists."""
 
     def _refuse(self, *arguments: object, **named: object) -> None:
         raise MemoryStoreError("mem0 wanted to change memories, which only the game's table does")
@@ -121,10 +123,10 @@ class GameVectors(VectorStoreBase):
 
 
 def read_filters(query: str, limit: int, filters: Filters | None) -> MemoryQuery:
-    """A search as `filters_of` wrote it.
+    """Parse a filter made by `filters_of`.
 
     Raises:
-        ValueError: the filter is another than of an assistant, audiences and trust.
+        ValueError: the filter has anything else than an assistant, audiences and a trust.
     """
     left = dict(filters or {})
     number, audiences, trust = (left.pop(name, {}) for name in ("agent_id", "audience", "trust"))
@@ -135,16 +137,14 @@ def read_filters(query: str, limit: int, filters: Filters | None) -> MemoryQuery
 
 
 class _StoreConfig(BaseModel):
-    """The settings of which mem0 makes `GameVectors`."""
-
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     collection_name: str = PROVIDER
-    places: Places
+    places: SearchParts
 
 
 class RefusingModel(LLMBase):
-    """The language model that mem0 insists on. What is a memory, the game decides itself."""
+    """The language model that mem0 requires. It is never called: the game derives memories."""
 
     def generate_response(self, *arguments: object, **named: object) -> str:
         """Refuse."""
@@ -152,25 +152,25 @@ class RefusingModel(LLMBase):
 
 
 class Embedding(EmbeddingBase):
-    """The game's embedding model as mem0 asks it: for what is sought."""
+    """The game's embedding model behind mem0's interface; mem0 only embeds queries."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """The vector of a text."""
+        """Embed a query."""
         embedder: Embedder = self.config.model
         numbers: list[float] = embedder.embed_query(text).tolist()
         return numbers
 
 
 def make_memory(embedder: Embedder, index: Index, backend: VectorBackend) -> Any:
-    """mem0's Memory on the game's memories. Its history is kept nowhere."""
+    """Create mem0's `Memory` over the game's memories. Its history stays empty, in memory."""
     EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.Embedding"
     LlmFactory.provider_to_class[PROVIDER] = (f"{__name__}.RefusingModel", BaseLlmConfig)
     VectorStoreFactory.provider_to_class[PROVIDER] = f"{__name__}.GameVectors"
-    # mem0's own checks know its own providers only; pydantic makes a model without them.
+    # mem0's validators reject providers they do not know; `model_construct` skips validation.
     return Memory(
         MemoryConfig.model_construct(
             vector_store=VectorStoreConfig.model_construct(
-                provider=PROVIDER, config=_StoreConfig(places=Places(index, backend, embedder))
+                provider=PROVIDER, config=_StoreConfig(places=SearchParts(index, backend, embedder))
             ),
             embedder=EmbedderConfig.model_construct(provider=PROVIDER, config={"model": embedder}),
             llm=LlmConfig.model_construct(provider=PROVIDER, config={}),

@@ -1,6 +1,6 @@
-"""The port of stores on mem0: it ranks by meaning and words what the table of memories holds.
+"""The implementation of `MemoryStore` with mem0, which ranks memories by meaning and words.
 
-mem0 is given keys in place of words. No word of a player is in any file, history or log of it.
+mem0 gets keys in place of texts, so no player's words are in its files, history or logs.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from evennia_ai.memory_store.troubles import explained
 from evennia_ai.memory_store.vectors import Vector, as_kept
 from evennia_ai.memory_store.words import is_small_talk
 
-# mem0 adds what meaning and words say, each 0 to 1.
+# mem0's raw score is the sum of two signals, meaning and words, each from 0 to 1.
 SIGNALS = 2.0
 
 
 class Mem0Store:
-    """Memories of all assistants. For one thread."""
+    """Memories of all assistants. Not thread-safe."""
 
-    def __init__(self, embedder: Embedder, shelf: Table, backend: VectorBackend) -> None:
+    def __init__(self, embedder: Embedder, table: Table, backend: VectorBackend) -> None:
         self.signature = embedder.signature
         self.least_similarity = embedder.least_similarity
         self.notice = embedder.notice
         self.is_loading = False
         self._embedder = embedder
-        self._shelf = shelf
+        self._table = table
         self._backend = backend
-        self._index = Index(shelf, self.signature)
+        self._index = Index(table, self.signature)
 
     @cached_property
     def _memory(self) -> Any:
-        """mem0's Memory, and with it mem0: made once there is something to find by its meaning."""
+        """mem0's `Memory`. The first access imports mem0, which takes a second."""
         self.is_loading = True
         try:
             parts = importlib.import_module("evennia_ai.memory_store.mem0_parts")
@@ -64,7 +64,7 @@ class Mem0Store:
             _ = self._memory
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
-        """Make vectors of memories that are in the table."""
+        """Embed memories that are in the table."""
         wanted = checked_items(items)
         checked_collection(collection)
         if not wanted:
@@ -76,18 +76,18 @@ class Mem0Store:
     def keep(
         self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
-        """Take vectors of memories that were made somewhere else."""
+        """Store vectors that were computed elsewhere."""
         with self._explained():
             kept = self._backend.add(collection, items, vectors)
             made = zip(items, vectors, strict=True)
-            _ = self._memory  # now, so that no search by meaning waits for it
+            _ = self._memory  # import mem0 here, so that the first search does not wait for it
             if kept:
                 found = {item.key: (item.audience, vector) for item, vector in made}
                 self._index.read(collection, found)
         return kept
 
     def search_words(self, sought: MemoryQuery) -> ByWords:
-        """Those that share the most words with a text, the best first."""
+        """Search by words only, best hits first."""
         self._check(sought)
         if sought.limit < 1 or (sought.fits and is_small_talk(sought.text)):
             return ByWords([], is_all=True)
@@ -95,6 +95,7 @@ class Mem0Store:
             self._index.refresh(sought.collection)
             view = self._index.view(sought.collection, sought.audiences, sought.min_trust)
             scores = view.words(sought.text)
+        # If everything fits into the prompt, ranking decides the order but leaves nothing out.
         is_all = len(view.fit) <= sought.fits
         places = view.fit if is_all else view.best(scores, sought.limit)
         most = float(scores[places].max(initial=0.0)) or 1.0
@@ -103,7 +104,7 @@ class Mem0Store:
         return ByWords(sorted(hits, key=lambda hit: -hit.similarity), is_all)
 
     def search(self, sought: MemoryQuery) -> list[Hit]:
-        """Those that fit a text best by meaning and words, the best first."""
+        """Search by meaning and words, best hits first."""
         self._check(sought)
         if sought.limit < 1 or not sought.audiences or not sought.text.strip():
             return []
@@ -113,9 +114,9 @@ class Mem0Store:
                 sought.text,
                 filters=filters_of(sought),
                 top_k=sought.limit,
-                # By default mem0 leaves out what is little alike; `memory_config` decides that.
+                # mem0's default threshold drops weak hits; here `memory_config` decides that.
                 threshold=0.0,
-                # Else there is one score, of which nobody knows how much is meaning.
+                # Without it there is only a total score, which does not tell meaning from words.
                 explain=True,
             )
         return [self._hit(each["memory"], each["score_details"]) for each in answer["results"]]
@@ -127,7 +128,7 @@ class Mem0Store:
         return Hit(key, min(1.0, details["raw_score"] / SIGNALS), meaning, details["bm25_score"])
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
-        """Take vectors out; those not there do not matter."""
+        """Delete vectors. Keys without a vector are ignored."""
         wanted = [key for key in keys if is_key(key)]
         checked_collection(collection)
         with self._explained():
@@ -135,27 +136,29 @@ class Mem0Store:
                 self._backend.remove(collection, wanted)
 
     def keys(self, collection: int) -> set[str]:
-        """The memories of which there is a vector of this embedding model."""
+        """Keys of the memories that have a vector of this embedding model."""
         checked_collection(collection)
         with self._explained():
             found = self._backend.keys(collection)
             if found:
+                # There is something to search: import mem0 before the first search needs it.
                 _ = self._memory
             return found
 
     def drop(self, collection: int) -> None:
-        """Remove a collection, also what another embedding model left of it."""
+        """Delete a collection, including vectors of other embedding models."""
         self._index.forget(checked_collection(collection))
         with self._explained():
             self._backend.drop(collection)
 
     def close(self) -> None:
-        """Let go of memory and connections."""
+        """Release memory and connections."""
         with self._explained():
+            # Only if the cached property was computed: closing must not import mem0.
             if "_memory" in vars(self):
                 self._memory.close()
             self._backend.close()
-            self._shelf.close()
+            self._table.close()
 
     def _check(self, sought: MemoryQuery) -> None:
         checked_audiences(sought.audiences)
@@ -163,7 +166,7 @@ class Mem0Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Make one kind of error of whatever goes wrong below."""
+        """Turn every error into a MemoryStoreError with a sentence for the game's owner."""
         try:
             yield
         except MemoryStoreError:
@@ -171,61 +174,62 @@ class Mem0Store:
         except ImportError as error:
             raise MemoryStoreError(f"mem0 cannot be imported: {error}") from error
         except DatabaseError as error:
-            self._shelf.renew()
+            self._table.renew()
             raise MemoryStoreError(explained(error)) from error
         except Exception as error:
             raise MemoryStoreError(self._backend.explain(error)) from error
 
 
-def open_embedded(embedder: Embedder, shelf: Table) -> Mem0Store:
-    """The store whose vectors are in the game's own table."""
-    return Mem0Store(embedder, shelf, TableVectors(shelf, embedder.signature))
+def open_embedded(embedder: Embedder, table: Table) -> Mem0Store:
+    """Create the store whose vectors are in the game's own database."""
+    return Mem0Store(embedder, table, TableVectors(table, embedder.signature))
 
 
-def open_server(embedder: Embedder, shelf: Table, kind: str, url: str, api_key: str) -> Mem0Store:
-    """The store whose vectors are on a server: kind "qdrant" or "pgvector".
+def open_server(embedder: Embedder, table: Table, kind: str, url: str, api_key: str) -> Mem0Store:
+    """Create the store whose vectors are on a server of kind "qdrant" or "pgvector".
 
     Raises:
-        MemoryStoreError: nobody answers there.
+        MemoryStoreError: the server does not answer.
     """
     module = importlib.import_module(f"evennia_ai.memory_store.{kind}_server")
     backend: VectorBackend = module.make(url, api_key, embedder)
-    return Mem0Store(embedder, shelf, backend)
+    return Mem0Store(embedder, table, backend)
 
 
 class TableVectors:
-    """The backend of the embedded store. Whoever changes the table changes its vectors with it."""
+    """The backend of the embedded store. `rows` writes and deletes vectors with their rows."""
 
-    def __init__(self, shelf: Table, signature: str) -> None:
-        self._shelf = shelf
+    def __init__(self, table: Table, signature: str) -> None:
+        self._table = table
         self._signature = signature
 
     def search(
         self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
-        """The most alike in meaning, and what stands at some other places; by key."""
+        """Find the nearest vectors, and also score the memories at `also`; cosine by key."""
         cosines = view.cosines(vector)
         places = np.concatenate((view.best(cosines, sought.limit), also))
         found = zip(view.keys(places), cosines[places].tolist(), strict=True)
+        # A cosine of exactly 0 comes from the zero vector of a memory that is not embedded yet.
         return {key: cosine or None for key, cosine in found}
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
-        """The vectors as the table is to keep them."""
+        """The vectors as bytes for the table."""
         return [as_kept(vector) for vector in vectors]
 
     def remove(self, collection: int, keys: Sequence[str]) -> None:
-        """A vector goes with its row."""
+        """Do nothing: a vector is deleted with its row."""
 
     def keys(self, collection: int) -> set[str]:
-        """The memories whose vectors are kept."""
-        return self._shelf.keys(collection, self._signature)
+        """Keys of the memories that have a vector."""
+        return self._table.keys(collection, self._signature)
 
     def drop(self, collection: int) -> None:
-        """All vectors go with their rows."""
+        """Do nothing: vectors are deleted with their rows."""
 
     def explain(self, error: Exception) -> str:
-        """An error as one sentence for people."""
+        """One sentence about an error for the game's owner."""
         return explained(error)
 
     def close(self) -> None:
-        """There is nothing but the table."""
+        """Do nothing: the table is closed by the store."""

@@ -1,8 +1,7 @@
-"""Vectors of the old folder into the table, for memories that are still what they were then.
+"""Migration of vectors from the old Qdrant folder into the table, for unchanged memories.
 
-Done twice, or broken off and begun again, it is done once: a memory that has its vector is left.
-What is not copied is no loss: a memory without a vector is found by its words, and gets one when
-the game is quiet.
+It is idempotent and can be resumed: memories that have a vector are skipped. Vectors that are not
+copied are no loss: such a memory is found by its words until it is indexed again.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ from evennia_ai.memory_store.troubles import LOCKED, explained
 from evennia_ai.memory_store.vectors import as_kept
 from evennia_ai.models import Memory, MemoryVector
 
-# One transaction: a running game waits for it, a tenth of a second at most.
+# Points per transaction, which locks a running game out for at most a tenth of a second.
 BATCH = 500
-# For a database that another program has locked, beside the wait that Django does itself.
+# For a locked database: a minute of retries, in addition to Django's own timeout.
 TRIES, WAIT_SECONDS = 12, 5.0
-# Told of the collection, its place, how many there are, and how many of its points were read.
+# Arguments: collection, its position, number of collections, points of it that were read.
 Report = Callable[[str, int, int, int], None]
 
 
 @dataclass(slots=True)
 class Moved:
-    """The fate of a folder's points, in numbers.
+    """Counts of what happened to the points of a folder.
 
     Attributes:
-        copied: put into the table.
-        there: had their vector in it already, or need none.
-        questions: of entries that only ask, which are found by their words alone from now on.
-        changed: of memories that changed since, or wait to be read again.
-        strangers: of no memory that there is.
-        unreadable: points that are none.
-        damaged: what is wrong with the collections that were skipped.
+        copied: copied to the table.
+        there: already in the table, or not needed.
+        questions: of journal entries that only ask, which no longer have a vector.
+        changed: of memories that have changed since, or are queued for indexing.
+        strangers: of memories that do not exist.
+        unreadable: points that could not be read.
+        damaged: error messages of collections that were skipped.
     """
 
     copied: int = 0
@@ -58,11 +57,11 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Memories without a vector: what indexing makes anew.
+    """Memories without a vector, which are left to indexing.
 
     Attributes:
-        waiting: not read yet, or changed since they were.
-        missing: read, but no vector of them was found.
+        waiting: never indexed, or changed since.
+        missing: marked as indexed, but no vector was found.
     """
 
     waiting: int
@@ -70,35 +69,38 @@ class Left:
 
 
 def move(folder: Path, report: Report, *, is_trial: bool = False) -> Moved:
-    """Copy all vectors that still hold.
+    """Copy the vectors of all unchanged memories.
 
     Args:
-        is_trial: count only, and change nothing.
+        is_trial: dry run: count, but change nothing.
 
     Raises:
-        MemoryStoreError: the folder is none, or in use; or the game's database fails.
+        MemoryStoreError: the folder is missing or in use, or the game's database fails.
     """
     moved = Moved()
-    with old_folder.held(folder) as collections:
+    with old_folder.locked_collections(folder) as collections:
         for place, collection in enumerate(collections, 1):
             done, points = 0, old_folder.read(collection)
-            while batch := _next(points, moved):
-                _place(collection, batch, moved, is_trial=is_trial)
+            while batch := _next_batch(points, moved):
+                _copy_batch(collection, batch, moved, is_trial=is_trial)
                 done += len(batch)
                 report(collection.name, place, len(collections), done)
     return moved
 
 
 def left() -> Left:
-    """Number of memories of all assistants that need a vector and have none."""
+    """Count the memories of all assistants that need a vector and have none."""
     needing = Memory.objects.filter(is_removed=False).exclude(kind=MemoryKind.LORE)
     without = needing.exclude(indexed_as=rows.NO_VECTOR).filter(embedding=None)
     waiting = without.filter(indexed_as="").count()
     return Left(waiting, without.count() - waiting)
 
 
-def _next(points: Iterator[OldVector | None], moved: Moved) -> list[OldVector | None]:
-    """The next points of a collection; [] at its end, and where it is damaged."""
+def _next_batch(points: Iterator[OldVector | None], moved: Moved) -> list[OldVector | None]:
+    """The next points of a collection; [] at its end.
+
+    A damaged collection ends early: what was read before the damage is still copied.
+    """
     batch: list[OldVector | None] = []
     try:
         for point in islice(points, BATCH):
@@ -108,19 +110,19 @@ def _next(points: Iterator[OldVector | None], moved: Moved) -> list[OldVector | 
     return batch
 
 
-def _place(
+def _copy_batch(
     collection: OldCollection, batch: Sequence[OldVector | None], moved: Moved, *, is_trial: bool
 ) -> None:
-    """Put a batch where it belongs, as a whole or not at all, and count it.
+    """Copy a batch in one transaction, and update the counts.
 
     Raises:
-        MemoryStoreError: the game's database fails, or is locked for longer than is waited.
+        MemoryStoreError: the game's database fails, or stays locked for all retries.
     """
     points = [point for point in batch if point is not None]
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                found = _judged(collection, points, is_trial=is_trial)
+                found = _classify(collection, points, is_trial=is_trial)
                 if not is_trial:
                     MemoryVector.objects.bulk_create(found.vectors)
                     asking = Memory.objects.filter(pk__in=found.questions)
@@ -142,12 +144,12 @@ def _place(
 
 
 @dataclass(slots=True)
-class _Judged:
-    """A batch by what becomes of it.
+class _Classified:
+    """A batch of points, sorted by what to do with them.
 
     Attributes:
-        vectors: to be kept.
-        questions: numbers of the rows that need none.
+        vectors: rows to insert.
+        questions: primary keys of memories that need no vector.
     """
 
     vectors: list[MemoryVector] = field(default_factory=list)
@@ -157,22 +159,24 @@ class _Judged:
     strangers: int = 0
 
 
-def _judged(collection: OldCollection, points: Sequence[OldVector], *, is_trial: bool) -> _Judged:
-    """Sort points by their rows as they are in this transaction."""
+def _classify(
+    collection: OldCollection, points: Sequence[OldVector], *, is_trial: bool
+) -> _Classified:
+    """Compare points with their rows, in the current transaction."""
     wanted = Memory.objects.filter(key__in=[point.key for point in points])
     if not is_trial:
-        # A write that changes nothing: whoever writes first waits for its turn, and holds the rows.
-        # In SQLite a write that comes after a read may fail at once.
+        # An update that changes nothing, to lock the rows before reading them. On SQLite, a
+        # transaction that reads first may fail with SQLITE_BUSY, without waiting, when it writes.
         wanted.update(indexed_as=F("indexed_as"))
     there = {row.key: row for row in wanted.select_related("embedding")}
-    made = _Judged()
+    made = _Classified()
     for point in points:
         row = there.get(point.key)
         if row is None or row.is_removed or row.assistant != collection.assistant:
             made.strangers += 1
         elif row.indexed_as == rows.NO_VECTOR or hasattr(row, "embedding"):
             made.there += 1
-        elif not _is_of(collection, point, row):
+        elif not _is_unchanged(collection, point, row):
             made.changed += 1
         elif asks_only(row.text):
             made.questions.append(row.pk)
@@ -182,7 +186,7 @@ def _judged(collection: OldCollection, points: Sequence[OldVector], *, is_trial:
     return made
 
 
-def _is_of(collection: OldCollection, point: OldVector, row: Memory) -> bool:
-    """True where a point was made of a row as it still is, by the model that the row names."""
+def _is_unchanged(collection: OldCollection, point: OldVector, row: Memory) -> bool:
+    """True if the row has not changed since the point was made, and names the same model."""
     is_model = old_folder.mark_of(row.indexed_as) == collection.mark
     return is_model and (row.audience, row.trust) == (point.audience, point.trust)

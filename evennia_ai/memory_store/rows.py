@@ -1,6 +1,7 @@
-"""The table of memories: what is true of them, whatever the store of vectors holds.
+"""Queries and updates of the table of memories, which is authoritative over the vector store.
 
-Nothing here commits: whoever calls it does so in a transaction together with what belongs to it.
+Nothing here commits. The caller opens the transaction, so that a memory is stored together with
+the state it belongs to.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.statements import insert as insert_rows
 from evennia_ai.models.statements import marks, quoted, select, unhurried, upsert_sql
 
+# The "assistant" of lore that all assistants share; no script has this primary key.
 SHARED = 0
-# Values of one statement, of which SQLite takes only so many.
+# Rows or parameters in one statement. SQLite limits the parameters (999 before 3.32).
 MOST_AT_ONCE = 500
-# Things a person said that are looked through for the places where they did.
+# Rows per kind that `spoken_at` reads: without a limit it would sort all that a person ever said.
 MOST_SAID = 1_000
-# All kinds but lore, which its author keeps, and which is found by its keywords.
+# All kinds except lore, which its author maintains and which is found by keywords.
 SEARCHED = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
 _PLAIN = (
     "key",
@@ -44,41 +46,44 @@ _PLAIN = (
     "superseded_at",
 )
 _LISTS = ("tags", "cites")
-# How a row begins: nobody has drawn facts from it, it is not indexed, and not forgotten.
+# State of a new row: no facts derived from it, not indexed, not forgotten.
 _NEW = {"is_consolidated": False, "indexed_as": "", "is_removed": False}
 _COLUMNS = (*_PLAIN, *_LISTS, *_NEW, "terms", "assistant")
 _TABLE = Memory._meta.db_table
-# Written out, as the index of each stands in the table's Meta.
+# Plain SQL whose conditions match indexes in the table's Meta: change both together.
 _WAITS = f"NOT is_removed AND indexed_as = '' AND kind <> '{MemoryKind.LORE}'"
 _UNREAD = f"assistant = %s AND {_WAITS} ORDER BY id LIMIT %s"
-# Asked for those that are removed alone, SQLite looks at every row the assistant has.
+# Removed rows have the audience NOBODY. Without that condition SQLite picks an index that holds
+# every row of the assistant.
 _GONE = f"assistant = %s AND audience = '{NOBODY}' AND is_removed ORDER BY id LIMIT %s"
-# When one of these changes, a vector of the memory has to be made again.
+# If one of these columns changes, the memory has to be indexed again.
 _INDEXED = frozenset(("text", "audience", "trust"))
-# A memory that is found by its words alone.
+# `indexed_as` of a memory that is found by its words only.
 NO_VECTOR = "-"
+# Versions for caches, by assistant. They only count changes made by this process.
 _epochs: Counter[int] = Counter()
 _arrivals: Counter[int] = Counter()
 _drawn: Counter[int] = Counter()
 
 
 def arrivals(assistant: int) -> int:
-    """A number that changes when this process kept another of its memories."""
+    """A counter that changes when this process adds a memory of the assistant."""
     return _arrivals[assistant]
 
 
 def epoch(assistant: int) -> int:
-    """A number that changes when one of its memories was changed or forgotten in this process."""
+    """A counter that changes when this process changes or forgets one of its memories."""
     return _epochs[assistant]
 
 
 def drawn(assistant: int) -> int:
-    """A number that changes when facts were drawn from its journal in this process."""
+    """A counter that changes when this process derives facts from its journal."""
     return _drawn[assistant]
 
 
-def _count(counter: Counter[int], assistant: int) -> None:
-    """Let what was read of an assistant's memories be read anew: now, and when this is stored."""
+def _bump(counter: Counter[int], assistant: int) -> None:
+    # Twice: now, for reads in this transaction, and after the commit, because the search thread
+    # may read the old rows, under the new count, before it.
     counter[assistant] += 1
     transaction.on_commit(partial(counter.update, (assistant,)))
 
@@ -90,15 +95,15 @@ def insert(
     *,
     indexed_as: str = "",
 ) -> None:
-    """Put memories into the table; those whose key is in it already stay as they are.
+    """Insert memories. Rows whose key exists already are left unchanged.
 
     Args:
-        indexed_as: NO_VECTOR for what is to be found by its words alone.
-        terms: of lore, by key, when it is told.
+        indexed_as: NO_VECTOR for memories that are found by their words only.
+        terms: for lore, by key, the conditions under which it is used.
     """
     made = [
         (
-            *_sound({name: getattr(memory, name) for name in (*_PLAIN, *_LISTS)}).values(),
+            *_sanitized({name: getattr(memory, name) for name in (*_PLAIN, *_LISTS)}).values(),
             *(_NEW | {"indexed_as": indexed_as}).values(),
             terms.get(memory.key),
             assistant,
@@ -108,11 +113,12 @@ def insert(
     for first in range(0, len(made), MOST_AT_ONCE):
         part = made[first : first + MOST_AT_ONCE]
         insert_rows(Memory, _COLUMNS, part, on_conflict=OnConflict.IGNORE)
-    _count(_arrivals, assistant)
+    _bump(_arrivals, assistant)
 
 
-def _sound(columns: dict[str, Any]) -> dict[str, Any]:
-    """Columns as the store takes them: what is for no audience that there is, is for nobody."""
+def _sanitized(columns: dict[str, Any]) -> dict[str, Any]:
+    """Column values that the database accepts."""
+    # A malformed audience becomes nobody, the safe side: it must not become public.
     if not is_audience(columns.get("audience", NOBODY)):
         columns["audience"] = NOBODY
     if "trust" in columns:
@@ -121,28 +127,28 @@ def _sound(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _storable(value: object) -> Any:
-    """A column without NUL, which PostgreSQL takes in no text and in no JSON."""
+    # PostgreSQL rejects NUL in text and in JSON.
     if isinstance(value, str):
         return sendable(value).replace("\0", "")
     return [_storable(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:
-    """The rows of an assistant that are not forgotten.
+    """The rows of an assistant, without forgotten ones.
 
     Args:
-        conditions: as Django's `filter` takes them.
+        conditions: further lookups for Django's `filter`.
     """
     return Memory.objects.filter(assistant=assistant, is_removed=False, **conditions)
 
 
 def current(assistant: int, **conditions: Any) -> QuerySet[Memory]:
-    """Those of them that still hold, as far as it knows."""
+    """The rows of an assistant that have not been superseded."""
     return of(assistant, superseded_at=None, **conditions)
 
 
 def values(found: Iterable[Memory]) -> list[Recollection]:
-    """Rows as values."""
+    """Convert rows to immutable values."""
     return [_value(row) for row in found]
 
 
@@ -152,15 +158,13 @@ def _value(row: Memory) -> Recollection:
 
 
 def by_keys(assistant: int, keys: Collection[str]) -> dict[str, Recollection]:
-    """Those of some keys that are not forgotten."""
-    return {row.key: _value(row) for row in _having(assistant, keys)}
+    """Memories by key, without forgotten ones."""
+    return {row.key: _value(row) for row in _rows_by_key(assistant, keys)}
 
 
-def _having(assistant: int, keys: Collection[str]) -> Iterator[Memory]:
-    """The rows of some keys. They are asked for by key alone.
-
-    Asked for the assistant as well, SQLite takes the index of the assistant, and reads all it has.
-    """
+def _rows_by_key(assistant: int, keys: Collection[str]) -> Iterator[Memory]:
+    # The query is by key only: with the assistant in it, SQLite picks the assistant's index and
+    # reads all of its rows.
     wanted = list(keys)
     for first in range(0, len(wanted), MOST_AT_ONCE):
         part = wanted[first : first + MOST_AT_ONCE]
@@ -170,50 +174,51 @@ def _having(assistant: int, keys: Collection[str]) -> Iterator[Memory]:
 
 
 def newest(assistant: int, keys: Collection[str]) -> int:
-    """The highest number among the rows of some keys, 0 where there is none."""
-    return max((row.pk for row in _having(assistant, keys)), default=0)
+    """The highest primary key among rows with these keys, or 0 if there are none."""
+    return max((row.pk for row in _rows_by_key(assistant, keys)), default=0)
 
 
 def change(assistant: int, key: str, **columns: Any) -> bool:
-    """Change a memory. Returns whether there was one of that key."""
-    numbers = [row.pk for row in _having(assistant, [key])]
+    """Update a memory. Returns whether it exists."""
+    numbers = [row.pk for row in _rows_by_key(assistant, [key])]
     if _INDEXED.intersection(columns):
         columns["indexed_as"] = ""
         MemoryVector.objects.filter(pk__in=numbers).delete()
     if _INDEXED.intersection(columns) or "superseded_at" in columns:
-        _count(_epochs, assistant)
-    return bool(Memory.objects.filter(pk__in=numbers).update(**_sound(columns)))
+        _bump(_epochs, assistant)
+    return bool(Memory.objects.filter(pk__in=numbers).update(**_sanitized(columns)))
 
 
 def note_consolidated(assistant: int, keys: Sequence[str]) -> None:
-    """Note that facts were drawn from memories, here or before they were brought in."""
-    numbers = [row.pk for row in _having(assistant, keys)]
+    """Mark memories as consolidated: facts have been derived from them."""
+    numbers = [row.pk for row in _rows_by_key(assistant, keys)]
     for first in range(0, len(numbers), MOST_AT_ONCE):
         part = numbers[first : first + MOST_AT_ONCE]
         Memory.objects.filter(pk__in=part).update(is_consolidated=True)
-    _count(_drawn, assistant)
+    _bump(_drawn, assistant)
 
 
 def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
-    """Note that rows hold no more; they are not searched from then on.
+    """Mark rows as superseded, which excludes them from searches.
 
     Args:
         over: the rows.
-        at: since when, in seconds since 1970.
+        at: time since which they no longer hold, in seconds since 1970.
     """
     over.update(superseded_at=at)
-    _count(_epochs, assistant)
+    _bump(_epochs, assistant)
 
 
 def remove(assistant: int, keys: Sequence[str]) -> int:
-    """Forget memories: words and vectors are gone at once, from a server as soon as it can.
+    """Forget memories: texts and vectors are deleted at once, on a vector server eventually.
 
     Returns:
-        How many there were.
+        The number of rows.
     """
-    numbers = [row.pk for row in _having(assistant, keys)]
+    numbers = [row.pk for row in _rows_by_key(assistant, keys)]
     for first in range(0, len(numbers), MOST_AT_ONCE):
         part = Memory.objects.filter(pk__in=numbers[first : first + MOST_AT_ONCE])
+        # An empty row stays as a tombstone until the vector server has deleted its vector.
         part.update(
             is_removed=True,
             text="",
@@ -224,22 +229,22 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
             cites=[],
         )
         MemoryVector.objects.filter(pk__in=part.values("pk")).delete()
-    _count(_epochs, assistant)
+    _bump(_epochs, assistant)
     return len(numbers)
 
 
 def waiting(assistant: int, limit: int) -> tuple[list[Memory], list[Memory]]:
-    """Work for the store: rows it has not read, and rows to take out of it."""
+    """Work for the vector store: rows to index, and forgotten rows to delete from it."""
     return select(Memory, _UNREAD, (assistant, limit)), gone(assistant, limit)
 
 
 def gone(assistant: int, limit: int) -> list[Memory]:
-    """Forgotten rows that are still to be taken out of the store."""
+    """Forgotten rows that the vector store has not deleted yet."""
     return select(Memory, _GONE, (assistant, limit))
 
 
 def _gone(assistant: int) -> QuerySet[Memory]:
-    """The forgotten rows of an assistant, which are nobody's."""
+    # Forgotten rows have the audience NOBODY; see `_GONE` for why it is in the query.
     return Memory.objects.filter(assistant=assistant, audience=NOBODY, is_removed=True)
 
 
@@ -248,28 +253,29 @@ def _unread(assistant: int) -> QuerySet[Memory]:
 
 
 def count_waiting(assistant: int) -> tuple[int, int]:
-    """Number of rows the store has not read, and of those it has yet to be rid of."""
+    """Numbers of rows to index and of forgotten rows to delete from the vector store."""
     return _unread(assistant).count(), _gone(assistant).count()
 
 
 def mark(
     assistant: int, read: Sequence[Memory], signature: str, vectors: Sequence[bytes] = ()
 ) -> int:
-    """Note that vectors of these rows were made, but for those that changed since they were taken.
+    """Mark rows as indexed, except those that changed since they were read.
 
     Args:
-        vectors: as the table is to keep them, in the same order; none where a server keeps them.
+        vectors: bytes for the table, in the same order; empty if a server keeps them.
 
     Returns:
-        How many are noted.
+        The number of rows marked.
     """
     if not read:
         return 0
+    # Embedding takes a while, during which a row may be changed: compare before writing.
     taken = {row.pk: (row.text, row.audience, row.trust) for row in read}
     with unhurried(), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT id, text, audience, trust FROM {_TABLE} "
-            f"WHERE assistant = %s AND {_WAITS} AND id IN {marks(len(taken))}{_held()}",
+            f"WHERE assistant = %s AND {_WAITS} AND id IN {marks(len(taken))}{_for_update()}",
             (assistant, *taken),
         )
         now = cursor.fetchall()
@@ -283,15 +289,15 @@ def mark(
     return len(same)
 
 
-def _held() -> str:
-    """The end of a query whose rows nobody else may change until the transaction is over."""
-    # SQLite has none; where somebody else wrote after the query, it refuses what we write.
+def _for_update() -> str:
+    # SQLite has no row locks, and needs none: if another connection wrote after our SELECT, our
+    # UPDATE fails with SQLITE_BUSY.
     return " FOR UPDATE" if connection.features.has_select_for_update else ""
 
 
 def _put_vectors(numbers: Sequence[int], signature: str, vectors: Mapping[int, bytes]) -> None:
-    """Keep the vectors of some rows; where there are none, those of before go."""
     if not vectors:
+        # A server keeps them; vectors in the table are left from another setting.
         MemoryVector.objects.filter(pk__in=numbers).delete()
         return
     binary = connection.Database.Binary
@@ -301,51 +307,52 @@ def _put_vectors(numbers: Sequence[int], signature: str, vectors: Mapping[int, b
 
 
 def erase(assistant: int, found: Iterable[Memory]) -> None:
-    """Take forgotten rows out of the table, once the store is rid of them."""
+    """Delete forgotten rows, after the vector store has deleted their vectors."""
     numbers = [row.pk for row in found]
     Memory.objects.filter(assistant=assistant, is_removed=True, id__in=numbers).delete()
 
 
 def stale(assistant: int, signature: str) -> int:
-    """Number of rows that were read by another embedding model than this."""
-    return sum(part.count() for part in _others(assistant, signature))
+    """Number of rows that were indexed by another embedding model."""
+    return sum(part.count() for part in _indexed_by_others(assistant, signature))
 
 
 def models(assistant: int, signature: str) -> list[str]:
-    """The other embedding models by which rows were read."""
-    found = (part.values_list("indexed_as", flat=True) for part in _others(assistant, signature))
-    return sorted(set(chain.from_iterable(part.distinct() for part in found)))
+    """Signatures of the other embedding models that rows were indexed by."""
+    ranges = _indexed_by_others(assistant, signature)
+    found = (part.values_list("indexed_as", flat=True).distinct() for part in ranges)
+    return sorted(set(chain.from_iterable(found)))
 
 
-def _others(assistant: int, signature: str) -> tuple[QuerySet[Memory], QuerySet[Memory]]:
-    """Rows that were read by another model: the stretches of the index on both sides of its own."""
-    read = _read(assistant)
+def _indexed_by_others(assistant: int, signature: str) -> tuple[QuerySet[Memory], QuerySet[Memory]]:
+    # Two ranges of the index instead of `<>`, for which SQLite would scan all rows.
+    read = _indexed(assistant)
     return read.filter(indexed_as__lt=signature), read.filter(indexed_as__gt=signature)
 
 
-def _read(assistant: int) -> QuerySet[Memory]:
+def _indexed(assistant: int) -> QuerySet[Memory]:
     return of(assistant).exclude(indexed_as__in=("", NO_VECTOR)).exclude(kind=MemoryKind.LORE)
 
 
 def count_read(assistant: int, signature: str) -> int:
-    """Number of rows a store with this embedding model should have."""
-    return int(_read(assistant).filter(indexed_as=signature).count())
+    """Number of rows that are indexed by this embedding model."""
+    return int(_indexed(assistant).filter(indexed_as=signature).count())
 
 
 def unread_again(
     assistant: int, signature: str, known: Collection[str], *, also_stale: bool = True
 ) -> int:
-    """Let all rows wait to be read that no store has: of another model, or no longer in it.
+    """Queue rows for indexing whose vector is missing or of another model.
 
     Args:
-        known: the keys that the store has.
-        also_stale: those of another model too.
+        known: keys that the store has.
+        also_stale: include rows of another model.
 
     Returns:
-        How many.
+        The number of rows queued.
     """
     with transaction.atomic():
-        read = _read(assistant).values_list("id", "key", "indexed_as")
+        read = _indexed(assistant).values_list("id", "key", "indexed_as")
         missing = [
             number
             for number, key, model in read
@@ -358,19 +365,18 @@ def unread_again(
 
 
 def keys_of(assistant: int) -> set[str]:
-    """The keys of all rows, also of those that are still to be taken out of the store."""
+    """Keys of all rows, including forgotten ones that are not deleted yet."""
     return set(Memory.objects.filter(assistant=assistant).values_list("key", flat=True))
 
 
 def spoken_at(assistant: int, person: str, limit: int) -> list[str]:
-    """The audiences before which a person said something in the open, the newest first.
+    """The rooms and channels in which a person spoke openly, most recent first.
 
-    Of more than a thousand things that were said by somebody, and of as many facts, the newest are
-    looked at.
+    Only the newest thousand memories of the person are examined, for each kind.
     """
     is_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
     found: list[tuple[int, str]] = []
-    # By kind, as the index has them: else all that the person ever said would be sorted.
+    # One query per kind, so that the index gives the order and nothing has to be sorted.
     for kind in SEARCHED:
         said = of(assistant, person=person, kind=kind).filter(is_open).order_by("-id")
         found += said.values_list("id", "audience")[:MOST_SAID]
@@ -379,6 +385,6 @@ def spoken_at(assistant: int, person: str, limit: int) -> list[str]:
 
 
 def audiences(assistant: int, limit: int) -> list[str]:
-    """All audiences of an assistant's memories, those with the newest first."""
+    """Audiences of an assistant's memories, those with the newest memories first."""
     newest = of(assistant).values_list("audience").annotate(newest=Max("id")).order_by("-newest")
     return [audience for audience, _ in newest[:limit]]

@@ -1,10 +1,10 @@
-"""The store of memories as the game asks it: never blocking, never raising because it is down.
+"""The asynchronous API of the memory store. It never blocks, and does not raise when it is down.
 
     sought = MemoryQuery(script.pk, "who owes gold?", audiences, limit=8)
     found = yield services.memory().search(sought)
-    if found is None:  # could not look; [] means: looked, and found nothing
+    if found is None:  # the search failed; [] means: it found nothing
 
-The thread, the deadlines and the breaker are those of `guarded`.
+The worker thread, deadlines and circuit breaker are in `guarded`.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ T = TypeVar("T")
 Paid = Callable[[int], None]
 Make = Callable[[Sequence[Item]], Awaitable[Sequence[Any]]]
 LIKENESS_SECONDS = 3.0
-# Between two portions of a long list a search gets its turn.
+# Long deletions run in batches, so that a search waits for one batch and not for all of them.
 PORTION = 16
+# A rule of thumb for English; it only estimates what an embedding will cost.
 CHARS_PER_TOKEN = 4
 SERVERS = ("qdrant", "pgvector")
 
 
 class MemoryService(GuardedStore):
-    """All that the game asks of the store of memories.
+    """The memory store as the game uses it.
 
     Attributes:
-        signature, least_similarity, notice: as of the store.
-        paid: told of the tokens before each request to an embedding model that is charged for; it
-            may raise LimitReachedError. Called in the reactor thread.
+        signature, least_similarity, notice: see `MemoryStore`.
+        paid: called with the number of tokens before each request to a paid embedding model, in
+            the reactor thread; it may raise LimitReachedError.
     """
 
     def __init__(
@@ -63,12 +64,12 @@ class MemoryService(GuardedStore):
         is_inline: bool = False,
         paid: Paid | None = None,
     ) -> None:
-        """Make a service; nothing is opened yet.
+        """Create the service without opening the store.
 
         Args:
             open_store: opens the store; blocks, and raises MemoryStoreError.
-            kind: what the store is called in the settings.
-            is_inline: no thread, no deadlines: what is asked is answered before the call returns.
+            kind: name of the store in the settings.
+            is_inline: run jobs in the caller's thread, without deadlines; for tests.
         """
         super().__init__(open_store, reactor, is_inline=is_inline)
         self.signature = embedder.signature
@@ -82,14 +83,14 @@ class MemoryService(GuardedStore):
 
     @property
     def sends(self) -> bool:
-        """True where queries leave this machine's game: to a model, or to a server."""
+        """True if queries are sent to an embeddings API or a vector server."""
         return self._embedder.is_paid or self._kind in SERVERS
 
     def add(self, collection: int, items: Sequence[Item]) -> Deferred[list[bytes] | None]:
-        """Make vectors of memories that are in the table: a portion of them at most.
+        """Embed one batch of memories that are in the table.
 
         Returns:
-            The vectors as the table is to keep them, [] where it need not; None: not made.
+            The vectors for the table, [] if a server keeps them, None if embedding failed.
         """
         try:
             wanted = checked_items(items)
@@ -101,9 +102,9 @@ class MemoryService(GuardedStore):
     async def _add(
         self, collection: int, items: Sequence[Item], paid: Paid | None
     ) -> list[bytes] | None:
-        if not await self._prepared():
+        if not await self._ensure_prepared():
             return None
-        kept: list[bytes] | None = await self._ask(
+        kept: list[bytes] | None = await self._run_job(
             "add",
             WRITE_SECONDS,
             lambda store: store.add(collection, items),
@@ -114,10 +115,10 @@ class MemoryService(GuardedStore):
     def add_made(
         self, collection: int, items: Sequence[Item], make: Make
     ) -> Deferred[list[bytes] | None]:
-        """Keep vectors that something else makes of memories; paid for and returned as by `add`.
+        """Store vectors that `make` computes, such as a worker. Pays and returns like `add`.
 
         Args:
-            make: makes them; it may raise MemoryStoreError, and this fails with what it raises.
+            make: computes the vectors; what it raises is passed on to the caller.
         """
         try:
             wanted = checked_items(items)
@@ -129,27 +130,28 @@ class MemoryService(GuardedStore):
     async def _add_made(
         self, collection: int, items: Sequence[Item], make: Make, paid: Paid | None
     ) -> list[bytes] | None:
-        if self.absence or not await self._prepared():
+        if self.absence or not await self._ensure_prepared():
             return None
         try:
-            self.breaker.acquire().release()  # nothing is made that cannot be kept
+            # Only a check: vectors that the store would refuse need not be computed or paid for.
+            self.breaker.acquire().release()
             self._pay(_tokens(item.text for item in items), paid)
         except (CircuitOpenError, LimitReachedError) as error:
             self._last_error = self._last_error or str(error)
             return None
         vectors = await make(items)
-        kept: list[bytes] | None = await self._ask(
+        kept: list[bytes] | None = await self._run_job(
             "keep", WRITE_SECONDS, lambda store: store.keep(collection, items, vectors)
         )
         return kept
 
     def search(self, sought: MemoryQuery) -> Deferred[list[Hit] | None]:
-        """Those that fit a text best. None: could not look; []: looked, and found nothing.
+        """Search by meaning and words. None: the search failed; []: nothing was found.
 
-        Words are looked for first. A vector of the text is made only where more may be found than
-        is wanted; where none can be had, what words find is the answer.
+        Words are searched first. The query is embedded only if more memories are searchable than
+        wanted; if embedding fails, the hits by words are the result.
 
-        Fails with ValueError where an audience is none.
+        Fails with ValueError if an audience is malformed.
         """
         try:
             checked_audiences(sought.audiences)
@@ -161,45 +163,47 @@ class MemoryService(GuardedStore):
         return Deferred.fromCoroutine(self._search(sought, self.paid))
 
     async def _search(self, sought: MemoryQuery, paid: Paid | None) -> list[Hit] | None:
-        found = await self._by_words(sought)
+        found = await self._search_words(sought)
         if found is None or found.is_all:
             return None if found is None else found.hits
-        if not await self._prepared():
+        if not await self._ensure_prepared():
             return found.hits
         try:
-            hits = await self._ask(
+            hits = await self._run_job(
                 "search",
                 SEARCH_SECONDS,
                 lambda store: store.search(sought),
                 partial(self._pay, _tokens([sought.text]), paid),
             )
         except ConfigurationError as error:
+            # Costs are capped and the model's price is unknown; hits by words cost nothing.
             LOG.warning("nothing is paid for the vector of a question: %s", error)
             hits = None
         return found.hits if hits is None else hits
 
-    async def _prepared(self) -> bool:
-        """True where a vector that is paid for can be of use."""
+    async def _ensure_prepared(self) -> bool:
+        """Load semantic search before the first paid embedding. Returns False if that fails."""
         if self._embedder.is_paid and not self._is_prepared:
-            if not await self._told("prepare", lambda store: store.prepare()):
+            if not await self._run_command("prepare", lambda store: store.prepare()):
                 return False
             self._is_prepared = True
         return True
 
-    async def _by_words(self, sought: MemoryQuery) -> ByWords | None:
-        """Hits by words alone. The embedding model has no part in it, nor its breaker."""
+    async def _search_words(self, sought: MemoryQuery) -> ByWords | None:
+        """Search by words only."""
         if self.absence:
             return None
         self._counts["search by words"] += 1
+        # Not through the breaker: this needs no embedding model, and works while that is down.
         asked = self._thread.ask(
-            lambda: self._opened().search_words(sought), SEARCH_SECONDS, is_urgent=True
+            lambda: self._open_once().search_words(sought), SEARCH_SECONDS, is_urgent=True
         )
         try:
             found: ByWords = await asked
         except CancelledError:
             raise
         except Exception:
-            self._table_error = str(self._failure_of(Failure()))
+            self._table_error = str(self._as_store_error(Failure()))
             return None
         self._table_error = ""
         return found
@@ -207,38 +211,38 @@ class MemoryService(GuardedStore):
     def likeness(
         self, queries: Sequence[str], texts: Sequence[str], questions: Sequence[str] = ()
     ) -> Deferred[list[dict[str, float]] | None]:
-        """The likeness of each query to each of some short texts, 0 to 1; without a store.
+        """Semantic similarity of each query to each short text, 0 to 1, without using the store.
 
         Args:
-            questions: more texts, which ask as the queries do; the same text is in one of both.
+            questions: further texts that are questions; no text may be in both lists.
 
         Returns:
-            For each query the similarities by text. None: nothing that knows meaning can be asked
-            here and for nothing.
+            For each query, the similarity by text. None if there is no free local model that
+            knows meaning.
         """
         is_closed = self.absence == CLOSED
         if is_closed or self._embedder.is_paid or not self._embedder.knows_meaning:
             return succeed(None)
         job = partial(self._likeness.of, tuple(queries), tuple(texts), tuple(questions))
         done = self._thread.ask(job, LIKENESS_SECONDS, is_urgent=True)
-        return done.addErrback(_unlike)
+        return done.addErrback(_no_likeness)
 
     def remove(self, collection: int, keys: Iterable[str]) -> Deferred[bool]:
-        """Take vectors out. Returns whether none of them is in it any more."""
+        """Delete vectors. Returns whether all of them are gone."""
         wanted = [key for key in keys if is_key(key)]
-        jobs = [partial(_remove, collection, part) for part in _portions(wanted)]
-        return Deferred.fromCoroutine(self._each("remove", jobs))
+        jobs = [partial(_remove, collection, part) for part in _batches(wanted)]
+        return Deferred.fromCoroutine(self._run_all("remove", jobs))
 
     def keys(self, collection: int) -> Deferred[set[str] | None]:
-        """The contents of a collection. None: could not look."""
-        return self._ask("keys", WRITE_SECONDS, lambda store: store.keys(collection))
+        """Keys of the memories that have a vector, or None if that failed."""
+        return self._run_job("keys", WRITE_SECONDS, lambda store: store.keys(collection))
 
     def drop(self, collection: int) -> Deferred[bool]:
-        """Remove a collection, whatever embedding model made it."""
-        return self._told("drop", lambda store: store.drop(collection))
+        """Delete a collection, whatever embedding model made it."""
+        return self._run_command("drop", lambda store: store.drop(collection))
 
     def status(self) -> dict[str, Any]:
-        """Plain figures for people."""
+        """Status and counters, as shown to the game's owner."""
         return {
             "store": self._kind,
             "embeddings": self.signature,
@@ -250,14 +254,14 @@ class MemoryService(GuardedStore):
             "breaker": self.breaker.get_stats(),
         }
 
-    async def _each(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
+    async def _run_all(self, name: str, jobs: Sequence[Callable[..., object]]) -> bool:
         for job in jobs:
-            if not await self._told(name, job):
+            if not await self._run_command(name, job):
                 return False
         return True
 
-    def _shut(self) -> None:
-        super()._shut()
+    def _close_store(self) -> None:
+        super()._close_store()
         self._embedder.close()
 
     def _pay(self, tokens: int, paid: Paid | None) -> None:
@@ -265,8 +269,8 @@ class MemoryService(GuardedStore):
             paid(tokens)
 
 
-def _unlike(failure: Failure) -> None:
-    """Nothing is known of likeness where its model is too slow or cannot be loaded."""
+def _no_likeness(failure: Failure) -> None:
+    """Turn a model that is slow or cannot be loaded into None: the caller has a fallback."""
     failure.trap(MemoryStoreError)
     LOG.warning("texts could not be compared by meaning: %s", failure.value)
 
@@ -275,7 +279,7 @@ def _remove(collection: int, keys: Sequence[str], store: MemoryStore) -> None:
     store.remove(collection, keys)
 
 
-def _portions(wanted: Sequence[T]) -> list[Sequence[T]]:
+def _batches(wanted: Sequence[T]) -> list[Sequence[T]]:
     return [wanted[first : first + PORTION] for first in range(0, len(wanted), PORTION)]
 
 

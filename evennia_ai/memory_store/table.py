@@ -1,4 +1,4 @@
-"""The table of memories as a search reads it, in pages, so that nobody waits long to write."""
+"""Paged reads of the table of memories for searches. Short pages keep writers from waiting."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from evennia_ai.models import Memory, MemoryVector
 
 
 class MemoryRow(NamedTuple):
-    """A memory as it is searched.
+    """A row of the table with the columns that a search needs.
 
     Attributes:
-        number: rises with each row that is kept.
+        number: primary key, which grows with each new row.
         key: 32 hexadecimal digits.
         at: seconds since 1970.
-        is_talk: an entry of the journal, which goes on from the one before.
-        vector: float16 numbers of the embedding model in use; b"" where it has not been read yet.
+        is_talk: True for a journal entry, which may continue the conversation of the entry before.
+        vector: float16 array of the current embedding model; b"" if there is none yet.
     """
 
     number: int
@@ -34,8 +34,8 @@ class MemoryRow(NamedTuple):
     vector: bytes
 
 
-# Written out, as Django takes longer to put it together than the database to answer. What is
-# current is what `rows.current` says; a test compares the two.
+# Plain SQL, because Django's ORM takes longer to compile this query than the database to run it.
+# The condition must match `rows.current`; a test compares the two.
 _PAGE = f"""
     SELECT m.id, m.key, m.audience, m.text, m.trust, m.at, m.kind, v.vector
     FROM {Memory._meta.db_table} m
@@ -49,33 +49,33 @@ _NEWEST = f"SELECT MAX(id) FROM {Memory._meta.db_table} WHERE assistant = %s"
 
 
 class Table:
-    """The memories of all assistants. Each thread that asks has a connection of its own.
+    """The memories of all assistants, over the calling thread's own database connection.
 
     Attributes:
-        page_size: how many memories a page has, but for the last one.
+        page_size: rows of a page; the last one may have fewer.
     """
 
-    # While a page is read, SQLite lets nobody write.
+    # SQLite blocks writers while a query reads, so pages are short.
     page_size = 1_000
 
     def __init__(self, *, is_shared: bool) -> None:
-        """Make it.
+        """Create the reader.
 
         Args:
-            is_shared: it is asked in the game's own thread, whose connection stays open.
+            is_shared: used in the game's own thread, whose connection must stay open.
         """
         self._is_shared = is_shared
 
     def epoch(self, collection: int) -> int:
-        """A number that changes when a memory was changed or forgotten, but not with new ones."""
+        """A counter that changes when a memory is changed or forgotten, but not with new ones."""
         return rows.epoch(collection)
 
     def arrivals(self, collection: int) -> int:
-        """A number that changes when this process kept another memory."""
+        """A counter that changes when this process adds a memory."""
         return rows.arrivals(collection)
 
     def newest(self, collection: int) -> int:
-        """The number of the newest memory, 0 where there is none."""
+        """Primary key of the newest memory, or 0 if there is none."""
         with connection.cursor() as cursor:
             cursor.execute(_NEWEST, [collection])
             return int(cursor.fetchone()[0] or 0)
@@ -83,12 +83,12 @@ class Table:
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
     ) -> Sequence[MemoryRow]:
-        """The next page of memories that are searched, by number; [] at the end.
+        """The next page of searchable memories in the order of their ids; [] at the end.
 
         Args:
-            signature: the embedding model whose vectors are wanted.
-            audience: of one audience, or None: of all.
-            after, until: numbers above the first, up to the second.
+            signature: embedding model whose vectors are joined.
+            audience: restrict to one audience; None for all.
+            after, until: ids above the first, up to and including the second.
         """
         wanted = [] if audience is None else [audience]
         columns = [signature, collection, after, until, *wanted, self.page_size]
@@ -97,22 +97,22 @@ class Table:
             found = cursor.fetchall()
         talk = MemoryKind.JOURNAL
         return [
-            # Drivers give bytes or a memoryview, and None where no vector was joined.
+            # Depending on the driver, a blob is bytes or a memoryview; None: no vector was joined.
             MemoryRow(number, key, whose, text, trust, at, kind == talk, bytes(vector or b""))
             for number, key, whose, text, trust, at, kind, vector in found
         ]
 
     def keys(self, collection: int, signature: str) -> set[str]:
-        """The memories of which there is a vector of this embedding model."""
+        """Keys of the memories that have a vector of this embedding model."""
         found = MemoryVector.objects.filter(memory__assistant=collection, model=signature)
         return set(found.values_list("memory__key", flat=True))
 
     def renew(self) -> None:
-        """Let a connection that met a trouble be opened anew by the next question."""
+        """Close a broken connection; Django opens a new one for the next query."""
         if not self._is_shared:
             renew()
 
     def close(self) -> None:
-        """Let go of the connection of the thread that searches."""
+        """Close the connection of the search thread."""
         if not self._is_shared:
             connection.close()

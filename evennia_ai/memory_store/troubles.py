@@ -1,8 +1,7 @@
-"""Troubles of the game's database, in which memories and their vectors are: a sentence for each.
+"""Advice for errors of the game's database: one sentence for each kind.
 
-A driver says what happened to it in a few words, or in a code; whoever looks after a game has to
-know what to do. Each kind of trouble is a row here. Nothing is lost by any of them: what could not
-be written waits in the table, or the act that wanted it failed as a whole and was told so.
+Drivers report a code or a few words, but a game's owner has to know what to do. None of these
+errors loses memories: indexing is retried, and other writes fail as a whole and are reported.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ LONGEST_TOLD = 300
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One kind of trouble, and by what it is known.
+    """A kind of error, and how to recognise it.
 
     Attributes:
-        sentence: what it is and what to do.
-        sqlite: how the names of SQLite's errors begin.
-        states: how PostgreSQL's SQLSTATEs begin.
-        numbers: errors of the operating system.
-        words: parts of a driver's message where it gives no code, in small letters.
+        sentence: what happened and what to do.
+        sqlite: prefixes of SQLite's error names.
+        states: prefixes of PostgreSQL's SQLSTATEs.
+        numbers: error numbers of the operating system.
+        words: parts of messages without a code, in lower case.
     """
 
     sentence: str
@@ -74,7 +73,7 @@ CROWDED = (
 NO_TABLES = "the tables of evennia_ai are not made: type evennia migrate, and start the game anew"
 OTHER = "the game's database failed ({kind}: {text})"
 
-# The first that fits counts.
+# The first match is used.
 TROUBLES = (
     Trouble(DESCRIPTORS, numbers=(errno.EMFILE, errno.ENFILE)),
     Trouble(FULL, ("SQLITE_FULL",), ("53100",), (errno.ENOSPC, errno.EDQUOT), ("no space left",)),
@@ -100,33 +99,33 @@ TROUBLES = (
 
 
 def explained(error: BaseException) -> str:
-    """One sentence that says what an error of the database is, and what to do."""
-    chain = list(_chain(error))
-    trouble = next((row for row in TROUBLES for each in chain if _fits(row, each)), None)
+    """One sentence that explains a database error and says what to do."""
+    chain = list(_causes(error))
+    trouble = next((row for row in TROUBLES for each in chain if _matches(row, each)), None)
     if trouble is None:
         return OTHER.format(kind=type(error).__name__, text=one_line(str(error), LONGEST_TOLD))
-    # SQLite says no more than that it could not open a file; here it is seen why.
+    # SQLite only reports that it could not open a file, so running out of descriptors is tested.
     is_unseen = trouble.sentence == NOT_OPENED and _is_out_of_descriptors()
     return DESCRIPTORS if is_unseen else trouble.sentence
 
 
 def renew(database: BaseDatabaseWrapper = connection) -> None:
-    """Let go of a connection that met a trouble, so that the next question opens another.
+    """Close a broken connection, so that the next query opens a new one.
 
-    A game has no requests, at whose end Django would do it. Within a transaction nothing is done.
+    Django does this at the end of a request, but a game has none. Does nothing in a transaction.
     """
     if not database.in_atomic_block:
         database.close()
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and the driver's own behind it."""
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    # Django wraps the driver's error, which has the code, and keeps it as the cause.
     while error is not None:
         yield error
         error = error.__cause__
 
 
-def _fits(trouble: Trouble, error: BaseException) -> bool:
+def _matches(trouble: Trouble, error: BaseException) -> bool:
     name = str(getattr(error, "sqlite_errorname", None) or "")
     state = str(getattr(error, "sqlstate", None) or "")
     number = error.errno if isinstance(error, OSError) else None

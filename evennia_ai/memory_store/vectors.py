@@ -1,4 +1,4 @@
-"""Vectors and scores as arrays: of length 1, kept in half the bytes, and the best of them."""
+"""Unit vectors and scores as arrays: storage as float16, and selection of the best scores."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from evennia_ai.errors import MemoryStoreError
 
 Vector = NDArray[np.float32]
 Scores = NDArray[np.float32]
-# Bytes of a number as the table keeps it.
+# Bytes of a float16, in which the table stores vectors.
 HALF = 2
 
 
 def normalised(vector: ArrayLike) -> Vector:
-    """A vector of length 1 in its direction; one without a direction stays 0."""
+    """Scale a vector to length 1. A zero vector is returned as it is."""
     made = np.asarray(vector, dtype=np.float32)
     length = float(np.linalg.norm(made))
     return made / np.float32(length) if length > 0.0 else made
 
 
 def as_kept(vector: Vector) -> bytes:
-    """A vector as the table keeps it: half the bytes, and the same order of what is found."""
+    """Encode a vector for the table as float16, which does not change the order of hits."""
     return vector.astype(np.float16).tobytes()
 
 
 def of_kept(kept: Sequence[bytes]) -> NDArray[np.float32]:
-    """Vectors of the table as rows of length 1.
+    """Decode vectors of the table to a float32 array with rows of length 1.
 
     Raises:
-        MemoryStoreError: not all are as long as the first.
+        MemoryStoreError: their dimensions differ.
     """
     for one in kept:
         checked_width(len(kept[0]) // HALF, len(one) // HALF)
@@ -42,10 +42,10 @@ def of_kept(kept: Sequence[bytes]) -> NDArray[np.float32]:
 
 
 def checked_width(made: int, given: int) -> None:
-    """Refuse a vector of another length than those it is compared with.
+    """Check that a vector has the dimensions of those it is compared with.
 
     Raises:
-        MemoryStoreError: the embedding model changed without changing its name.
+        MemoryStoreError: it has not; the embedding model changed, but not its name.
     """
     if made != given:
         raise MemoryStoreError(
@@ -55,9 +55,9 @@ def checked_width(made: int, given: int) -> None:
 
 
 def best(scores: Scores, limit: int) -> NDArray[np.intp]:
-    """Places of the highest scores, highest first; of equal ones the earlier goes first."""
+    """Indexes of the highest scores, highest first; equal scores in order of their index."""
     if len(scores) > limit:
-        # In the order of places again, which `argpartition` does not keep.
+        # `argpartition` returns any order; sorting by index makes the stable sort break ties.
         part = np.sort(np.argpartition(-scores, limit - 1)[:limit])
         return part[np.argsort(-scores[part], kind="stable")]
     return np.argsort(-scores, kind="stable")

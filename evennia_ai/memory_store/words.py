@@ -1,7 +1,7 @@
-"""Memories by their words: BM25 over one audience's texts, which may grow at any time.
+"""Keyword search with BM25 over a growing list of texts.
 
-Stems and common words are those of the package lunr, which Evennia's help is searched with. bm25s
-and lunr index a whole corpus at once; here an entry is added with each turn.
+The stemmer and stop words are those of the package lunr, which Evennia uses to search its help. The
+indexes of bm25s and lunr cannot grow, but here each turn adds a text.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from evennia_ai.memory_store.vectors import Scores
 
-# Lucene's 1.2 and 0.75, but that a long entry is not held against it so much.
+# BM25's k1 and b. Lucene uses 1.2 and 0.75; a lower b penalises long texts less.
 SATURATION, LENGTH_WEIGHT = 1.2, 0.4
-# In a talk, what was said just before or after is often what an entry speaks of, so a part of the
-# score of the last, of the one before that, and of the next counts for it too.
+# In a conversation, an entry often refers to what was said just before or after it. So it gets a
+# share of the scores of the entry before, of the one before that, and of the next one.
 LAST_WEIGHT, BEFORE_LAST_WEIGHT, NEXT_WEIGHT = 0.5, 0.25, 0.2
 CHATTER = (
     "hello hi hey hiya greetings good morning evening afternoon night day bye goodbye farewell "
@@ -32,40 +32,38 @@ CHATTER = (
     "fine great nice cool wow oh ah aha hm hmm huh um uh er lol lmao rofl haha hehe heh xd ha well "
     "right alright really indeed true maybe agreed exactly understood done there again now then so"
 )
-# Where the words that are sought stand, by word.
+# By stem, the index of a text for each occurrence in it.
 Places = Mapping[int, NDArray[np.intp]]
 _WORD = re.compile(r"[^\W_]+")
 _stemmer = PorterStemmer()
 
 
 @lru_cache(maxsize=50_000)
-def _number(word: str) -> int:
-    """The number of a word's stem, which is hardly ever another's; 0 of a word that tells nothing.
-
-    Numbers are this process's own: those of Python's `hash`.
-    """
+def _stem_id(word: str) -> int:
+    """A 64-bit id of a word's stem, valid in this process only; 0 for a stop word."""
+    # Python's `hash`: collisions are rare enough, and ids are never stored.
     if word in COMMON or len(word) < 2:
         return 0
     return hash(word if word.isdigit() else _stemmer.stem(word)) or 1
 
 
 def stems(text: str) -> list[int]:
-    """The telling words of a text without their endings, in order; a word may stand twice.
+    """Ids of the stems in a text, in order and with repetitions, without stop words.
 
     Returns:
-        A number for each, the same in this process for words of the same stem.
+        Integers that are equal for words with the same stem, within this process.
     """
-    return list(filter(None, map(_number, _WORD.findall(text.casefold()))))
+    return list(filter(None, map(_stem_id, _WORD.findall(text.casefold()))))
 
 
 @dataclass(slots=True)
 class Corpus:
-    """The basis of a word's weight: all texts that a search may find.
+    """Statistics over all texts that a search may find, for the weights of words.
 
     Attributes:
-        texts: how many there are.
-        length: telling words in all of them.
-        holders: how many texts hold each word that is sought.
+        texts: number of texts.
+        length: number of stems in all texts.
+        holders: number of texts that contain each word of the query.
     """
 
     texts: int = 0
@@ -73,7 +71,7 @@ class Corpus:
     holders: Counter[int] = field(default_factory=Counter)
 
     def weights(self) -> Mapping[int, float]:
-        """The inverse document frequency of each word that is sought."""
+        """The inverse document frequency of each word of the query."""
         return {
             word: math.log(1 + (self.texts - count + 0.5) / (count + 0.5))
             for word, count in self.holders.items()
@@ -81,15 +79,15 @@ class Corpus:
 
 
 class Words:
-    """The words of texts, by the order in which they were added: one row of numbers, which grows.
+    """The stems of a list of texts as one flat, growing array.
 
-    A search looks through all of it, which for ten thousand texts is quicker than adding each of
-    them to lists of every word, and takes a tenth of the memory.
+    A search scans the whole array. For ten thousand texts that is faster than maintaining posting
+    lists, and takes a tenth of the memory.
     """
 
     def __init__(self) -> None:
         self._words = array("q")
-        # Where the words of each text end.
+        # End offset of each text in `_words`.
         self._ends = array("i")
         self._follows = array("b")
 
@@ -100,34 +98,34 @@ class Words:
         """Add a text.
 
         Args:
-            follows: it was said in the same talk as the one before.
+            follows: it is of the same conversation as the text before.
         """
         self._words.extend(stems(text))
         self._ends.append(len(self._words))
         self._follows.append(follows)
 
     def find(self, sought: Iterable[int]) -> Places:
-        """The texts that hold each of some words, once for every time they hold it."""
-        # Views end with this call: an array that somebody looks at cannot grow.
+        """For each word, the indexes of texts that contain it, once per occurrence."""
+        # The views must not outlive this call: an array with exported buffers cannot grow.
         words = np.frombuffer(self._words, np.int64)
         ends = np.frombuffer(self._ends, np.int32)
         found = {word: np.flatnonzero(words == word) for word in sought}
         return {word: np.searchsorted(ends, at, "right") for word, at in found.items() if len(at)}
 
     def count_into(self, corpus: Corpus, found: Places) -> None:
-        """Add these texts, and the words found in them, to what the weights of words rest on."""
+        """Add these texts to the statistics, given the result of `find`."""
         corpus.texts += len(self)
         corpus.length += len(self._words)
         for word, places in found.items():
             corpus.holders[word] += 1 + int(np.count_nonzero(np.diff(places)))
 
     def scores(self, found: Places, weights: Mapping[int, float], mean_length: float) -> Scores:
-        """BM25 of each text, 0 and up.
+        """BM25 score of each text, 0 or more.
 
         Args:
-            found: as `find` gave it.
-            weights: of each word that is sought, as `Corpus.weights` gives them.
-            mean_length: telling words in a text.
+            found: the result of `find`.
+            weights: the result of `Corpus.weights`.
+            mean_length: average number of stems in a text.
         """
         own = np.zeros(len(self), np.float32)
         ends = np.frombuffer(self._ends, np.int32)
@@ -140,7 +138,7 @@ class Words:
 
 
 def _in_context(own: Scores, follows: NDArray[np.int8]) -> Scores:
-    """Scores of entries with a part of what stands beside them in the same talk."""
+    """Add to each score a share of its neighbours' scores in the same conversation."""
     made, goes_on = own.copy(), follows[1:].astype(np.float32)
     made[1:] += LAST_WEIGHT * own[:-1] * goes_on
     made[2:] += BEFORE_LAST_WEIGHT * own[:-2] * goes_on[1:] * goes_on[:-1]
@@ -154,5 +152,5 @@ def _chatter() -> frozenset[int]:
 
 
 def is_small_talk(text: str) -> bool:
-    """True for a text without a word worth looking for: "lol", "hello there", "ok thanks"."""
+    """True for a text without a word worth searching for, such as "lol" or "ok thanks"."""
     return set(stems(text)) <= _chatter()

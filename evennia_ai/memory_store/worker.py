@@ -1,6 +1,6 @@
-"""One thread for what blocks: what is urgent first, the rest in order, and a deadline for each.
+"""A single worker thread with a priority queue and a deadline for each job.
 
-Evennia's own threads run several jobs at once and in any order; embedded stores take neither.
+Twisted's thread pool runs jobs concurrently and in any order, which an embedded store cannot take.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ T = TypeVar("T")
 
 
 class DeadlineError(MemoryStoreError):
-    """No answer in time. What comes of it later is dropped."""
+    """A job missed its deadline. Its result, if it comes, is dropped."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the store of memories did not answer within {seconds:g} s")
 
 
 class Inline:
-    """Runs a job at once: for stores that never block for long."""
+    """Runs jobs in the caller's thread, for tests and for services without a store."""
 
     waiting = 0
 
     def ask(self, job: Job, seconds: float, *, is_urgent: bool = False) -> Deferred[Any]:
-        """Run a job; the Deferred has fired already."""
+        """Run a job and return a Deferred that has already fired."""
         return maybeDeferred(job)
 
     def stop(self) -> None:
-        """There is nothing to stop."""
+        """Do nothing: there is no thread."""
 
 
 class WorkerThread:
-    """A thread that is started by the first job. A process that ends does not wait for it."""
+    """A daemon thread, started by the first job. The process can exit without waiting for it."""
 
     def __init__(self, name: str, reactor: Reactor) -> None:
         self._name = name
@@ -58,19 +58,19 @@ class WorkerThread:
 
     @property
     def waiting(self) -> int:
-        """Number of jobs that have not begun."""
+        """Number of queued jobs."""
         return self._jobs.qsize()
 
     def ask(self, job: Job, seconds: float, *, is_urgent: bool = False) -> Deferred[Any]:
-        """Run a job in the thread; to be called in the reactor thread.
+        """Run a job in the worker thread. Must be called in the reactor thread.
 
         Returns:
-            What the job returns or raises, or DeadlineError. A job that nobody waits for any more
-            when its turn comes is not run.
+            The job's result or exception, or DeadlineError. A job whose deadline has passed, or
+            which was cancelled, is skipped when its turn comes.
         """
         done: Deferred[Any] = Deferred()
         deadline = self._reactor.callLater(seconds, done.errback, DeadlineError(seconds))
-        done.addBoth(_stopped, deadline)
+        done.addBoth(_cancel_deadline, deadline)
         self._put(URGENT if is_urgent else USUAL, partial(self._run, job, done))
         if self._thread is None:
             self._thread = Thread(target=self._work, name=self._name, daemon=True)
@@ -78,11 +78,11 @@ class WorkerThread:
         return done
 
     def stop(self) -> None:
-        """Let the thread end when nothing is left to do."""
+        """End the thread after the queued jobs."""
         self._put(LAST, None)
 
     def _put(self, urgency: int, job: Job | None) -> None:
-        # The number keeps equals in order, and jobs from being compared, which they cannot be.
+        # The counter keeps jobs of equal urgency in order; functions could not be compared.
         self._jobs.put((urgency, next(self._numbers), job))
 
     def _work(self) -> None:
@@ -90,23 +90,24 @@ class WorkerThread:
             job()
 
     def _run(self, job: Job, done: Deferred[object]) -> None:
-        if done.called:  # its deadline is over, or whoever asked has left
+        if done.called:  # past its deadline, or cancelled
             return
         try:
             outcome = job()
         except Exception:
+            # Failure keeps the traceback for the reactor thread.
             outcome = Failure()
-        self._reactor.callFromThread(_settle, done, outcome)
+        self._reactor.callFromThread(_deliver, done, outcome)
 
 
-def _settle(done: Deferred[object], outcome: object) -> None:
+def _deliver(done: Deferred[object], outcome: object) -> None:
     if not done.called:
         (done.errback if isinstance(outcome, Failure) else done.callback)(outcome)
     elif isinstance(outcome, Failure):
         LOG.info("a late answer of the store of memories: %s", outcome.getErrorMessage())
 
 
-def _stopped(outcome: T, deadline: IDelayedCall) -> T:
+def _cancel_deadline(outcome: T, deadline: IDelayedCall) -> T:
     if deadline.active():
         deadline.cancel()
     return outcome

@@ -172,7 +172,7 @@ FOUND = """
 from evennia_ai.core.memory.recollection import place_audience
 from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.runtime import services
-store = services.memory()._opened()
+store = services.memory()._open_once()
 sought = MemoryQuery(ada.pk, "boat harbour", (place_audience("say", "#2"),), 3)
 hits = store.search_words(sought).hits
 told = " ".join(m.text for m in __import__("evennia_ai.memory_store.rows").memory_store.rows

