@@ -1,4 +1,4 @@
-"""The night's work of an assistant in small pieces, each all or nothing; of it, facts awake too."""
+"""Consolidation of memories at night, in small atomic pieces; some of it also while awake."""
 
 from evennia_ai.consolidation.extraction import extract
 from evennia_ai.consolidation.scheduler import move_of, put_to_sleep, rest, step, wake_up

@@ -1,9 +1,9 @@
-"""Work with the memories while awake: facts are drawn in a pause, and things are thought over.
+"""Consolidation while awake: extracting facts and reflecting in quiet moments.
 
-A talk has to be over, or much has to wait; nobody may. The calls run beside the turns. How often a
-day and how many look-ups are bounded, and counted before anything is asked: what a crash or a stop
-cuts off counts as well. What comes of it is stored whole, as by night, so that nothing is lost or
-there twice.
+It starts after a talk is over, or when many entries have piled up, and never while somebody waits
+for an answer. The model calls run beside the turns. Calls per day and lookups are limited, and
+counted before the call, so that calls cut off by a crash or a stop count as well. Results are
+stored in one transaction, as at night, so that nothing is lost or stored twice.
 """
 
 from __future__ import annotations
@@ -30,32 +30,33 @@ from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
 from evennia_ai.tools.inner_calls import Asker
 
-# Between two of them, so that a few a day are not used up by the first short talks.
+# Minimum gap, so that the first short talks of a day do not use up the few calls.
 GAP_SECONDS = 3600.0
-LOOK_UPS = 3  # in one round of reflection, beside the call for each answer
+LOOK_UPS = 3  # extra calls for lookups in one round of reflection
 WHY = "while awake"
-# A stop, and a model that is set up wrongly, of which `assistant check` tells.
-UNTOLD = (CancelledError, StaleEpochError, ConfigurationError)
+# A stop is no error, and `assistant check` reports a model that is set up wrongly.
+NOT_LOGGED = (CancelledError, StaleEpochError, ConfigurationError)
 
 
-NO_FACTS, NO_THOUGHT = "draws no facts from its journal", "thinks nothing over"
+FACTS_FAILED, REFLECTION_FAILED = "draws no facts from its journal", "thinks nothing over"
 
 
 def is_due(script: Assistant) -> bool:
-    """True where facts are to be drawn now. Asked of every idle beat: no statement."""
+    """True if facts should be extracted now. Called at every idle beat, so it runs no query."""
     work, now = script.work, script.clock.seconds()
-    if work.sort_after is None:  # a restart ends no talk
+    if work.sort_after is None:
+        # After a restart the talks are not known; give them time to go on.
         work.sort_after = now + MEETING_SECONDS
     if work.unsorted == 0 or now < work.sort_after or work.resting or work.compacting:
         return False
     config = state.memory_config(script)
     if not config.enabled or _today(script)["calls"] >= config.awake_calls_per_day:
         return False
-    return _is_quiet(work, now) or (work.unsorted or 0) >= consolidating.AT_ONCE
+    return _is_quiet(work, now) or (work.unsorted or 0) >= consolidating.BATCH
 
 
 def may_reflect(script: Assistant) -> bool:
-    """True where it is to look whether to think things over. Asked of every idle beat, as above."""
+    """True if it is time to check for reflection. Runs no query, like `is_due`."""
     work, now = script.work, script.clock.seconds()
     if work.reflect_after is None:
         work.reflect_after = now + MEETING_SECONDS
@@ -64,6 +65,7 @@ def may_reflect(script: Assistant) -> bool:
     config = state.memory_config(script)
     if not config.enabled or _today(script)["reflections"] >= config.awake_reflections_per_day:
         return False
+    # Assistants that sleep reflect at night, unless an interval is set.
     by_night = modes.nights(script).enabled and not state.read(script, "reflection_interval")
     return not by_night and _is_quiet(work, now)
 
@@ -73,22 +75,22 @@ def _is_quiet(work: Work, now: float) -> bool:
 
 
 def _today(script: Assistant) -> dict[str, Any]:
-    """The calls and reflections of this day, and the entries of which no answer could be read."""
+    """Today's numbers of calls and reflections, and entries whose answer could not be parsed."""
     day, known = modes.hour(script).date().isoformat(), state.read(script, "facts_awake")
     fresh = {"day": day, "calls": 0, "skipped": [], "reflections": 0}
     return {**fresh, **known} if known.get("day") == day else fresh
 
 
 def begin(script: Assistant) -> None:
-    """Draw facts from one batch beside all else; it never fails, and can be stopped as a tick."""
+    """Start extracting facts from one batch. Errors are logged; a stop cancels it like a tick."""
     script.work.sort_after = script.clock.seconds() + GAP_SECONDS
-    _run(script, _draw(script), NO_FACTS)
+    _run(script, _draw_facts(script), FACTS_FAILED)
 
 
 def begin_reflection(script: Assistant) -> None:
-    """Think over what came together, where that is enough; as `begin`."""
+    """Start a round of reflection if enough has happened; otherwise like `begin`."""
     script.work.reflect_after = script.clock.seconds() + GAP_SECONDS
-    _run(script, _reflect(script), NO_THOUGHT)
+    _run(script, _reflect(script), REFLECTION_FAILED)
 
 
 def _run(script: Assistant, asked: Coroutine[Any, Any, None], what: str) -> None:
@@ -102,10 +104,10 @@ def _run(script: Assistant, asked: Coroutine[Any, Any, None], what: str) -> None
 def _close(
     script: Assistant, work: Work, running: Deferred[None], what: str, outcome: Failure | None
 ) -> None:
-    # A stop may have cleared it, and something else begun since.
+    # A stop may have cleared it, and a new one may have started since.
     if work.resting is running:
         work.resting = None
-    if not isinstance(outcome, Failure) or outcome.check(*UNTOLD):
+    if not isinstance(outcome, Failure) or outcome.check(*NOT_LOGGED):
         return
     if outcome.check(AssistantError):
         why = outcome.getErrorMessage()
@@ -114,14 +116,14 @@ def _close(
         logger.log_err(f"[assistant] {script.key}: {outcome.getTraceback()}")
 
 
-async def _draw(script: Assistant) -> None:
+async def _draw_facts(script: Assistant) -> None:
     work, today = script.work, _today(script)
     client, fence = script.client(), Fence.of(script)
     if client.provider_name == "local" or model_outages.is_resting(script):
         return
     work.unsorted = consolidating.count_pending(script)
     if not work.unsorted:
-        work.sort_after = script.clock.seconds()  # the next talk need not wait for the hour
+        work.sort_after = script.clock.seconds()  # nothing was done: no gap for the next talk
     if not consolidating.count_pending(script, today["skipped"]):
         return
     count = partial(_count_call, script)
@@ -149,15 +151,16 @@ def _count_call(script: Assistant) -> None:
 
 
 async def _reflect(script: Assistant) -> None:
-    """Think one round over, one audience after the other, until somebody waits."""
+    """Do one round of reflection, audience by audience, until a message arrives."""
     client, today = script.client(), _today(script)
     if client.provider_name == "local" or model_outages.is_resting(script):
         return
     left = _seconds_left(script)
     threshold = 1 if left == 0 else state.memory_config(script).reflection_threshold
     if not _is_underway(script) and reflecting.due(script, threshold) is None:
-        _look_later(script, left)
+        _postpone(script, left)
         return
+    # Before the first call, so that a crash cannot repeat rounds without end.
     today["reflections"] += 1
     state.write(script, facts_awake=today)
     fence = Fence.of(script)
@@ -173,7 +176,7 @@ def _is_underway(script: Assistant) -> bool:
 
 
 def _seconds_left(script: Assistant) -> float | None:
-    """Seconds until the interval is over since it last thought things over; None: there is none."""
+    """Seconds until the next reflection is due by the interval; None if no interval is set."""
     beats = int(state.read(script, "reflection_interval"))
     if not beats:
         return None
@@ -182,8 +185,8 @@ def _seconds_left(script: Assistant) -> float | None:
     return 0.0 if last is None else max(0.0, last + seconds - script.clock.seconds())
 
 
-def _look_later(script: Assistant, left: float | None) -> None:
-    """Look again when something was said, or when the interval is over."""
+def _postpone(script: Assistant, left: float | None) -> None:
+    """Check again after the next turn, or when the interval is over."""
     work = script.work
     work.has_news = bool(left)
     if left:

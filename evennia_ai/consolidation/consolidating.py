@@ -1,4 +1,4 @@
-"""Step "consolidate": lasting facts are drawn from the journal, each audience's apart."""
+"""Step "consolidate": extracts lasting facts from the journal, separately for each audience."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import zip_longest
 from django.db.models import QuerySet
 
 from evennia_ai.consolidation import superseding
-from evennia_ai.consolidation.derive_memories import memories_of, unknown
+from evennia_ai.consolidation.derive_memories import memories_of, without_known
 from evennia_ai.consolidation.night import MemoryWork, NightWork
 from evennia_ai.consolidation.superseding import Pair
 from evennia_ai.core.memory.extraction import facts_request, of_one_audience, read_derived
@@ -26,21 +26,21 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
 from evennia_ai.tools.inner_calls import Asker, config_of
 
-AT_ONCE = 20
-# Far more than are shown at once: entries of other audiences stand between.
-LOOKED_AT = 400
-# Of what is known, so many facts for each entry, and so many in all.
+BATCH = 20
+# Rows read for a batch of one audience, between which are entries of others.
+SCANNED = 400
+# Known facts shown to the model: nearest ones per entry, and in total.
 NEAR_EACH, MOST_KNOWN = 4, 24
 
 
 @dataclass(slots=True)
 class Batch:
-    """Entries of one audience, and what became of them.
+    """A batch of entries of one audience, and the facts extracted from it.
 
     Attributes:
-        is_read: the model's answer could be read.
-        new: facts drawn from them, also such as hold no more by what another of them says.
-        superseded: facts that hold no more, known or new, with what takes their place.
+        is_read: True if the model's answer could be parsed.
+        new: extracted facts, including those that another of them supersedes.
+        superseded: known or new facts that no longer hold, each with its replacement.
     """
 
     assistant: int
@@ -50,25 +50,25 @@ class Batch:
     superseded: list[Pair] = field(default_factory=list)
 
     @property
-    def is_as_it_was(self) -> bool:
-        """True where nobody corrected or forgot an entry meanwhile."""
+    def is_unchanged(self) -> bool:
+        """True if no entry was corrected, forgotten or consolidated in the meantime."""
         texts = dict(self._stored.filter(is_consolidated=False).values_list("id", "text"))
         return texts == {entry.id: entry.text for entry in self.entries}
 
     def write(self) -> None:
-        """Put the facts in, and note that the entries are done; within a transaction."""
+        """Store the facts and mark the entries as consolidated, in the caller's transaction."""
         rows.insert(self.assistant, self.new)
         rows.note_consolidated(self.assistant, [entry.key for entry in self.entries])
         superseding.mark(self.assistant, self.superseded)
 
     @property
     def _stored(self) -> QuerySet[Memory]:
-        """The entries' rows as they are by now, those that were not forgotten."""
+        """The current rows of the entries, without forgotten ones."""
         return rows.of(self.assistant, id__in=[entry.id for entry in self.entries])
 
     @property
     def counted(self) -> dict[str, int]:
-        """The result in words, for people."""
+        """The counts, for people."""
         return {
             "entries sorted": len(self.entries),
             "facts": len(self.new),
@@ -77,18 +77,18 @@ class Batch:
 
 
 def next_batch(script: Assistant, skipped: Collection[int]) -> Batch | None:
-    """The oldest entries that are not done, as many as fit, of one audience.
+    """The oldest pending entries of one audience, as a batch.
 
     Args:
-        skipped: numbers of rows that are left out.
+        skipped: ids of rows to leave out.
     """
-    found = list(_pending(script, skipped).order_by("id")[:LOOKED_AT])
-    same = of_one_audience(found, AT_ONCE)
+    found = list(_pending(script, skipped).order_by("id")[:SCANNED])
+    same = of_one_audience(found, BATCH)
     return Batch(script.pk, same) if same else None
 
 
 def count_pending(script: Assistant, skipped: Collection[int] = ()) -> int:
-    """Number of entries that are not done, without those that are left out."""
+    """Number of pending entries, without skipped ones."""
     return int(_pending(script, skipped).count())
 
 
@@ -100,10 +100,10 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
 async def sort_out(
     asker: Asker | MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
 ) -> None:
-    """Let the model draw facts from a batch.
+    """Let the model extract facts from a batch.
 
     Raises:
-        AssistantError: as of `Asker.ask`.
+        AssistantError: see `Asker.ask`.
     """
     script, fence = asker.script, asker.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
@@ -121,17 +121,17 @@ async def sort_out(
     fit = [(item, memory) for item, memory in zip(drawn, made, strict=True) if memory is not None]
     batch.superseded = superseding.superseded(fit, known)
     over = [old.key for old, _ in batch.superseded]
-    # What is over no longer counts as known: the same words may hold again.
-    batch.new = unknown(script, [memory for _, memory in fit], over)
+    # Superseded facts do not count as known: the same statement may hold again.
+    batch.new = without_known(script, [memory for _, memory in fit], over)
 
 
 async def _known(
     script: Assistant, sources: Sequence[Recollection], audience: str, fence: Fence
 ) -> list[Recollection]:
-    """The facts that entries may make untrue: those nearest to each of them, by turns."""
+    """Known facts that the entries may contradict: the nearest ones of each, round-robin."""
     kinds, near = (MemoryKind.FACT,), []
     for source in sources:
-        # The words alone: what was answered is much the same beside all of them.
+        # Without the answer, which is similar in all entries and would dominate the search.
         text = exchange_of(source)[0] or source.text
         near.append(
             await nearest(script, text, audience, kinds=kinds, limit=NEAR_EACH, fence=fence)
@@ -141,7 +141,7 @@ async def _known(
 
 
 async def consolidate(night: NightWork) -> bool:
-    """One batch. What cannot be read is left as it is for another night.
+    """Process one batch. If the answer cannot be parsed, its entries wait for another night.
 
     Returns:
         Whether there was anything to do.
@@ -154,12 +154,13 @@ async def consolidate(night: NightWork) -> bool:
     if not batch.is_read:
         numbers = [entry.id for entry in batch.entries]
         night.keep(cursor={"skipped": [*skipped, *numbers]})
-    elif batch.is_as_it_was:
+    elif batch.is_unchanged:
         keys = [memory.key for memory in batch.new]
         why = "sorted out of the journal"
         told = fact("memories_kept", count=len(keys), why=why, keys=keys)
         night.keep(told, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:
+        # Stores the tokens used. The cursor stays, so that the entries are read again.
         night.keep()
     return True

@@ -1,4 +1,4 @@
-"""From what a model drew to what is stored: memories that cite what they rest on."""
+"""Converts facts and insights from a model into memories that cite their sources."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from evennia_ai.memory.evidence import days_of
 from evennia_ai.memory_store import rows
 from evennia_ai.runtime.assistant import Assistant
 
+# Namespace of the UUIDs below. Changing it would duplicate memories.
 _SPACE = UUID("6b1f0a52-6a0e-4c37-9d2c-0f8a6d3b7e11")
 
 
@@ -24,17 +25,18 @@ def memories_of(
     drawn: Sequence[DerivedMemory],
     sources: Sequence[Recollection],
 ) -> list[Recollection | None]:
-    """Memories of what was drawn, of their sources' audience, in the same order.
+    """Build memories with the audience of their sources, in the same order.
 
     Args:
-        sources: what the model was shown; all of one audience.
+        sources: the memories that the model was shown, all of one audience.
 
     Returns:
-        None in the place of what is not kept: it tells of the assistant, or is known already.
+        The memories; None for those about the assistant itself, and for repetitions.
     """
     names, made, seen = names_of(script), [], set()
     days = days_of(script, sources)
     for item in drawn:
+        # "Yesterday" in an entry becomes a date, as the fact will be read on other days.
         text = dates.settled(item.text, [days[i] for i in item.cites])
         memory = _memory(kind, replace(item, text=text), [sources[i] for i in item.cites])
         point = point_of(memory.text)
@@ -45,14 +47,14 @@ def memories_of(
 
 
 def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]) -> Recollection:
-    """As believed as the least believed of what it rests on, and known to the same."""
+    """Build a memory with the lowest trust of its sources, and their audience."""
     persons, places = {source.person for source in cited}, {source.place for source in cited}
     types = {source.source_type for source in cited}
     is_told = kind is MemoryKind.FACT and len(types) == 1
     cites = tuple(source.key for source in cited)
     audience = cited[0].audience
     return Recollection(
-        # Made of what it rests on and says: a step that is done twice keeps it once.
+        # Derived from content and sources, so that repeating a step does not store it twice.
         key=uuid5(_SPACE, "\n".join((kind, audience, *sorted(cites), item.text))).hex,
         kind=kind,
         text=item.text,
@@ -69,13 +71,13 @@ def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]
     )
 
 
-def unknown(
+def without_known(
     script: Assistant, memories: Sequence[Recollection], without: Sequence[str] = ()
 ) -> list[Recollection]:
-    """Those whose words are not stored already for the same audience.
+    """Drop memories whose text is stored already for the same audience.
 
     Args:
-        without: keys of memories that hold no more then.
+        without: keys of stored memories to ignore, because they are being superseded.
     """
     texts = {memory.text for memory in memories}
     stored = rows.current(script.pk, text__in=texts).exclude(key__in=list(without))

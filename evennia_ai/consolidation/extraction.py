@@ -1,6 +1,7 @@
-"""Facts drawn awake: before talk is summed up, so that no summary loses them, or in a pause.
+"""Extraction of facts while awake: before a conversation is summarised, or in a pause.
 
-Every turn stands in the journal already, so what is done is what the night would do with it.
+It does what the night would do with the same journal entries, only earlier: before a summary, so
+that facts are known when the words are no longer in the conversation.
 """
 
 from __future__ import annotations
@@ -26,18 +27,17 @@ MOST_BATCHES = 5
 async def extract(
     script: Assistant, messages: list[Message] | None = None, *, asker: Asker | None = None
 ) -> None:
-    """Draw facts from what the journal holds and nothing was drawn from yet.
+    """Extract facts from pending journal entries, at most five batches.
 
-    What the model answers unreadably stays in the journal for the night, and so does what is more
-    than five batches.
+    The rest, and batches whose answer cannot be parsed, wait for the night.
 
     Args:
-        messages: what is about to be summed up; those whose talk it is pay for this as well.
-        asker: whom to ask; None: its own model.
+        messages: the conversation about to be summarised; its people share the cost.
+        asker: the model to ask; None: the assistant's own.
 
     Raises:
-        AssistantError: the model failed, or may not be asked now.
-        StaleEpochError: it was stopped or reset meanwhile.
+        AssistantError: the model failed, or must not be asked now.
+        StaleEpochError: the assistant was stopped or reset in the meantime.
     """
     if not state.memory_config(script).enabled:
         return
@@ -64,19 +64,19 @@ async def draw(
     batches: int,
     skipped: Sequence[int] = (),
 ) -> list[int]:
-    """Draw facts from some batches, each of which is stored whole.
+    """Extract facts from some batches, each stored in one transaction.
 
     Args:
-        context_type, purpose: of the model calls.
+        context_type, purpose: for the model calls.
         why: for the audit log.
-        skipped: numbers of entries that are left out.
+        skipped: ids of entries to leave out.
 
     Returns:
-        The numbers of those that are left out from now on: of them the answer was unreadable.
+        The ids to leave out from now on, with those whose answer could not be parsed.
 
     Raises:
-        AssistantError: as of `extract`.
-        StaleEpochError: as of `extract`.
+        AssistantError: see `extract`.
+        StaleEpochError: see `extract`.
     """
     left = list(skipped)
     for _ in range(batches):
@@ -87,8 +87,8 @@ async def draw(
         asker.fence.check()
         if not batch.is_read:
             left += [entry.id for entry in batch.entries]
-        # Else an entry was corrected or forgotten while the model read: it is read anew.
-        elif batch.is_as_it_was:
+        # Otherwise an entry was corrected or forgotten during the call: it stays pending.
+        elif batch.is_unchanged:
             told = fact("memories_kept", count=len(batch.new), why=why)
             state.write(script, told, extra_writes=batch.write)
             indexing.soon(script)

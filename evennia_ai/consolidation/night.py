@@ -1,4 +1,4 @@
-"""Work with the memories under way, by night or by day: whom it may ask, and how it is stored."""
+"""The context of consolidation work, by night or day: its model, and the storage of results."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(slots=True)
 class MemoryWork:
-    """Work with the memories that nobody waits for, and the one way its results are stored.
+    """Consolidation work in the background, and the only way to store its results.
 
     Attributes:
-        asker: whom it asks; None: no model is there for it.
-        absence: why there is none.
+        asker: the model to ask; None if none is available.
+        absence: the reason why none is available.
     """
 
     script: Assistant
@@ -43,7 +43,7 @@ class MemoryWork:
         purpose: str,
         evidence: ShownMemories | None = None,
     ) -> str:
-        """The model's answer, as `Asker.ask`."""
+        """Ask the model; see `Asker.ask`."""
         if self.asker is None:
             raise PutOffError(self.absence)
         return await self.asker.ask(request, context_type, purpose, evidence)
@@ -55,14 +55,14 @@ class MemoryWork:
         counted: Mapping[str, int] = NOTHING,
         **values: Any,
     ) -> None:
-        """Store a piece's results, all or none of them.
+        """Store the results of a piece in one transaction.
 
         Args:
-            extra_writes: writes rows, in the same transaction.
-            counted: what was done, for people.
+            extra_writes: writes rows in the same transaction.
+            counted: counts of what was done, for people.
 
         Raises:
-            StaleEpochError: it was stopped or reset meanwhile.
+            StaleEpochError: the assistant was stopped or reset in the meantime.
         """
         self.fence.check()
         state.write(self.script, *facts, extra_writes=extra_writes, **values)
@@ -73,8 +73,8 @@ class NightWork(MemoryWork):
     """One piece of a night's work.
 
     Attributes:
-        progress: how far the night is; see `core.memory.night`.
-        is_changed: the progress is not stored yet.
+        progress: progress of the night; see `core.memory.night`.
+        is_changed: True if the progress is not stored yet.
     """
 
     progress: rules.NightProgress = field(default_factory=rules.NightProgress)
@@ -82,7 +82,7 @@ class NightWork(MemoryWork):
 
     @property
     def cursor(self) -> dict[str, Any]:
-        """The progress of the step, as the step itself understands it."""
+        """The progress within the step, in the step's own format."""
         return dict(self.progress["cursor"])
 
     async def ask(
@@ -92,11 +92,11 @@ class NightWork(MemoryWork):
         purpose: str,
         evidence: ShownMemories | None = None,
     ) -> str:
-        """The model's answer, as `Asker.ask`; what it used is counted with the night."""
+        """Ask the model; see `Asker.ask`. The tokens count for the night."""
         try:
             return await MemoryWork.ask(self, request, context_type, purpose, evidence)
         finally:
-            # Also of a call that failed, which may have used some.
+            # Also after a failed call, which may have used tokens.
             self._count_tokens()
 
     def _count_tokens(self) -> None:
@@ -112,23 +112,23 @@ class NightWork(MemoryWork):
         cursor: Mapping[str, object] | None = None,
         **values: Any,
     ) -> None:
-        """Store a piece's results together with how far the night is then, all or none of it.
+        """Store the results of a piece and the progress of the night in one transaction.
 
         Args:
-            cursor: how far the step is then; None: as far as before.
+            cursor: the new progress within the step; None: unchanged.
 
         Raises:
-            StaleEpochError: it was stopped or reset meanwhile.
+            StaleEpochError: the assistant was stopped or reset in the meantime.
         """
         values |= self.moved(cursor, counted)
         MemoryWork.keep(self, *facts, extra_writes=extra_writes, **values)
-        # Only once it is stored: what a stop cut off is done anew.
+        # After the commit: a piece that a stop cut off has to be repeated.
         self.note_kept(values)
 
     def moved(
         self, cursor: Mapping[str, object] | None = None, counted: Mapping[str, int] = NOTHING
     ) -> dict[str, Any]:
-        """The night's progress after a piece, as values to be stored with its results."""
+        """The night's progress after a piece, as values to store with its results."""
         self._count_tokens()
         progress = rules.counted(self.progress, counted)
         if cursor is not None:
@@ -140,15 +140,15 @@ class NightWork(MemoryWork):
         return values
 
     def note_kept(self, values: Mapping[str, Any]) -> None:
-        """Take up the progress that `moved` gave, which is stored."""
+        """Adopt the progress from `moved` after it was stored."""
         self.progress, self.is_changed = values["consolidation_progress"], False
 
     def put_off(self, why: str) -> None:
-        """Leave the rest of this step for another night."""
+        """Postpone the rest of this step to another night."""
         self.progress = rules.put_off(self.progress, why)
         self.is_changed = True
 
     def go_on(self) -> None:
-        """Begin the next step."""
+        """Advance to the next step."""
         self.progress = rules.moved(self.progress)
         self.is_changed = True

@@ -1,4 +1,4 @@
-"""Step "profiles": what was observed of somebody becomes what is known of them."""
+"""Step "profiles": updates people's profiles from new observations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile
 from evennia_ai.runtime.assistant import Assistant
 
-AT_ONCE = 30
+MOST_OBSERVATIONS = 30
 
 
 async def update_profiles(night: NightWork) -> bool:
-    """One being. What each audience knows of it is looked at apart, and stays apart.
+    """Update one profile, separately for each audience, so that private knowledge stays private.
 
     Returns:
         Whether there was anything to do.
@@ -37,14 +37,14 @@ async def update_profiles(night: NightWork) -> bool:
     known: list[ProfileAttribute] = list(profile.attributes)
     attributes, favours = list(known), []
     for group in _by_audience(observations):
-        portrait = await _look(night, profile, group)
+        portrait = await _draw_portrait(night, profile, group)
         if portrait is None:
             night.keep(cursor=done)
             return True
-        attributes = _with(attributes, group, portrait)
+        attributes = _with_portrait(attributes, group, portrait)
         favours.append(portrait.favour)
-    # No cursor goes along, so that the next piece looks at this being anew.
-    if not _is_as_it_was(script, profile.entity, known, observations):
+    # If something changed during the calls, the cursor stays, so that the next piece retries.
+    if not _is_unchanged(script, profile.entity, known, observations):
         night.keep()
         return True
 
@@ -62,13 +62,13 @@ def _by_audience(observations: Sequence[Recollection]) -> list[list[Recollection
     groups: dict[str, list[Recollection]] = {}
     for observation in observations:
         groups.setdefault(observation.audience, []).append(observation)
-    return [group[-AT_ONCE:] for group in groups.values()]
+    return [group[-MOST_OBSERVATIONS:] for group in groups.values()]
 
 
-async def _look(
+async def _draw_portrait(
     night: NightWork, profile: EntityProfile, group: Sequence[Recollection]
 ) -> Portrait | None:
-    """The model's view of what one audience knows; None where it cannot be read."""
+    """Ask the model for a portrait from what one audience knows; None if it cannot be parsed."""
     audience = group[0].audience
     known = [item for item in profile.attributes if item["audience"] == audience]
     now = modes.hour(night.script)
@@ -83,10 +83,10 @@ async def _look(
     return replace(portrait, attributes=tuple(settled))
 
 
-def _with(
+def _with_portrait(
     known: list[ProfileAttribute], group: Sequence[Recollection], portrait: Portrait
 ) -> list[ProfileAttribute]:
-    """The attributes, with those of one audience replaced."""
+    """Replace the attributes of one audience; texts that stay keep their date."""
     audience, newest = group[0].audience, max(item.at for item in group)
     since = {item["text"]: item["at"] for item in known if item["audience"] == audience}
     others = [item for item in known if item["audience"] != audience]
@@ -96,10 +96,10 @@ def _with(
     ]
 
 
-def _is_as_it_was(
+def _is_unchanged(
     script: Assistant, entity: str, known: list[ProfileAttribute], seen: Sequence[Recollection]
 ) -> bool:
-    """True where nobody corrected or forgot anything of it meanwhile."""
+    """True if neither observations nor profile were corrected or forgotten in the meantime."""
     now = rows.by_keys(script.pk, [item.key for item in seen])
     is_same = all(item.key in now and now[item.key].text == item.text for item in seen)
     profile = profiles.of(script, entity)

@@ -1,9 +1,9 @@
-"""Reflection: what has come together is thought over, and what follows from it is kept.
+"""Reflection: derives insights from what has happened since the last round.
 
-By night it is the step "reflect"; by day it is done in a quiet moment (`consolidation.awake`).
+At night it is the step "reflect"; by day it runs in quiet moments (`consolidation.awake`).
 
-A round goes through some audiences, each apart and in a piece of its own: what follows from what
-one person said in private is known to that person alone.
+A round covers several audiences, one per piece: insights from a person's private words are known to
+that person only.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ MOST_STATEMENTS = 30
 EVIDENCE = (MemoryKind.JOURNAL, MemoryKind.FACT, MemoryKind.INSIGHT)
 
 Round = dict[str, Any]
-# A conclusion, and what it rests on as it was read.
-Rested = list[tuple[Recollection, list[Recollection]]]
+# Insights, each with its sources as the model was shown them.
+Conclusions = list[tuple[Recollection, list[Recollection]]]
 
 
 async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
-    """One audience of a round, with which a round may begin and end.
+    """Process one audience, starting a round if none is running.
 
     Args:
-        threshold: importance with which a round begins; None: as `memory_config` says.
+        threshold: total importance that starts a round; None: from `memory_config`.
 
     Returns:
         Whether there was anything to do.
@@ -52,13 +52,14 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
     if underway is None:
         return False
     audience, *others = underway["groups"]
-    questions, made = await _think(session, audience, underway)
-    if state.read(script, "reflection_state") != reflection:  # somebody was forgotten meanwhile
+    questions, made = await _reflect_on(session, audience, underway)
+    if state.read(script, "reflection_state") != reflection:
+        # It was reset during the calls, as when all memories are forgotten: drop the results.
         session.keep()
         return True
-    kept = derive_memories.unknown(script, _as_it_was(script, made))
-    told = _told(underway, questions, kept)
-    after = _after(reflection, {**underway, "groups": others}, script.clock.seconds())
+    kept = derive_memories.without_known(script, _still_grounded(script, made))
+    told = _audit_event(underway, questions, kept)
+    after = _next_state(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
     counted = {"questions": len(questions), "insights": len(kept)}
     session.keep(told, extra_writes=write, counted=counted, reflection_state=after)
@@ -67,7 +68,7 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
 
 
 def importance_since(script: Assistant) -> int:
-    """The importance that has come together since it last thought things over."""
+    """The total importance of entries since the last round."""
     since = state.read(script, "reflection_state").get("since", 0)
     return sum(importance for importance, _ in _sums(script, since).values())
 
@@ -79,7 +80,7 @@ def _sums(script: Assistant, since: int) -> dict[str, tuple[int, int]]:
 
 
 def due(script: Assistant, threshold: int | None = None) -> Round | None:
-    """A round, where one is due; see `reflect`."""
+    """A new round, or None if it is not due yet; see `reflect`."""
     since = state.read(script, "reflection_state").get("since", 0)
     sums = _sums(script, since)
     if threshold is None:
@@ -87,31 +88,33 @@ def due(script: Assistant, threshold: int | None = None) -> Round | None:
     named = groups(sums, threshold)
     if not named:
         return None
-    # What is written while the round goes on belongs to the next one.
+    # Entries written during the round belong to the next one.
     newest = rows.of(script.pk, kind=MemoryKind.JOURNAL).aggregate(newest=Max("id"))["newest"]
     importance = sum(importance for importance, _ in sums.values())
     return {"groups": named, "since": since, "upto": newest, "importance": importance}
 
 
-def _after(reflection: Mapping[str, object], underway: Round, now: float) -> dict[str, Any]:
-    """Values to be stored then: the rest of the round, or that a new one begins."""
+def _next_state(reflection: Mapping[str, object], underway: Round, now: float) -> dict[str, Any]:
+    """The reflection state after a piece: the rest of the round, or its end."""
     if underway["groups"]:
         return {**reflection, "round": underway}
     rest = {name: value for name, value in reflection.items() if name != "round"}
     return {**rest, "since": underway["upto"], "cumulative_importance": 0, "last_reflection": now}
 
 
-def _told(underway: Round, questions: Sequence[str], kept: Sequence[Recollection]) -> Fact:
+def _audit_event(underway: Round, questions: Sequence[str], kept: Sequence[Recollection]) -> Fact:
     counts = f"{len(questions)} questions, {len(kept)} insights"
     context = f"importance {underway['importance']}, {counts}"
     return fact("ReflectionRecorded", context=context, keys=[memory.key for memory in kept])
 
 
-async def _think(session: MemoryWork, audience: str, underway: Round) -> tuple[list[str], Rested]:
-    """The questions about what one audience knows, and what follows of it.
+async def _reflect_on(
+    session: MemoryWork, audience: str, underway: Round
+) -> tuple[list[str], Conclusions]:
+    """Let the model ask questions about one audience's entries, and answer them.
 
     Raises:
-        PutOffError: the model asks nothing.
+        PutOffError: no question could be parsed.
     """
     script, config = session.script, state.memory_config(session.script)
     new = rows.current(
@@ -122,7 +125,7 @@ async def _think(session: MemoryWork, audience: str, underway: Round) -> tuple[l
         id__lte=underway["upto"],
     )
     statements = list(new.order_by("-importance", "-id")[:MOST_STATEMENTS])
-    if not statements:  # forgotten since the round began
+    if not statements:  # forgotten since the round started
         return [], []
     asked = questions_request([row.text for row in statements], config.reflection_questions)
     evidence = ShownMemories(script, session.fence, audience, rows.values(statements))
@@ -130,14 +133,14 @@ async def _think(session: MemoryWork, audience: str, underway: Round) -> tuple[l
     questions = read_lines(reply, config.reflection_questions)
     if questions is None:
         raise PutOffError("the model asked no question that could be read")
-    found: Rested = []
+    found: Conclusions = []
     for question in questions:
         found += await _conclude(session, question, audience)
     return questions, found
 
 
-async def _conclude(session: MemoryWork, question: str, audience: str) -> Rested:
-    """The model's conclusions from what has to do with a question."""
+async def _conclude(session: MemoryWork, question: str, audience: str) -> Conclusions:
+    """Let the model answer a question from the nearest memories."""
     script = session.script
     near = await nearest(
         script,
@@ -159,8 +162,8 @@ async def _conclude(session: MemoryWork, question: str, audience: str) -> Rested
     ]
 
 
-def _as_it_was(script: Assistant, made: Rested) -> list[Recollection]:
-    """Those of which nobody corrected or forgot meanwhile what they rest on; each words once."""
+def _still_grounded(script: Assistant, made: Conclusions) -> list[Recollection]:
+    """Insights whose sources were not corrected or forgotten in the meantime, without repeats."""
     keys = {source.key for _, sources in made for source in sources}
     there = {key: memory.text for key, memory in rows.by_keys(script.pk, keys).items()}
     found: dict[str, Recollection] = {}

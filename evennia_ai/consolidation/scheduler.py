@@ -1,4 +1,4 @@
-"""The schedule of sleep: a beat falls asleep, wakes, or does one piece of the night's work."""
+"""The sleep schedule: each beat falls asleep, wakes up, or does one piece of the night's work."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from evennia_ai.runtime.fence import Fence
 from evennia_ai.runtime.work import Work
 from evennia_ai.tools.inner_calls import Asker, PutOffError
 
-SMALL = "the embedded model is asked nothing at night"
+LOCAL_MODEL = "the embedded model is asked nothing at night"
 NO_BUDGET = "sleep_schedule.token_budget is 0"
 
-# Each does one piece and stores it, and returns whether there was anything to do.
+# A step: does one piece, stores its results, and returns whether there was anything to do.
 Piece = Callable[[NightWork], Awaitable[bool]]
 
-# Their order stands in `core.memory.night`.
+# The order of the steps is in `core.memory.night`.
 STEPS: Mapping[str, Piece] = MappingProxyType(
     {
         "score": scoring.score,
@@ -58,16 +58,17 @@ STEPS: Mapping[str, Piece] = MappingProxyType(
 
 
 def move_of(script: Assistant) -> SleepMove | None:
-    """The next beat's move about sleep, or None. Asked at every idle beat: no statement."""
+    """The next beat's move, or None. Called at every idle beat, so it runs no query."""
     if modes.is_asleep(script):
         has_work = rules.step_of(state.read(script, "consolidation_progress")) is not None
-        # What was begun while awake may not be over yet.
+        # Work that started while awake may still be running.
         has_work = has_work and script.work.resting is None
         is_called, is_over = queueing.is_called(script), modes.is_over(script)
         return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
     if script.work.aside or queueing.is_called(script):
         return None
     wanted = modes.nights(script)
+    # Assistants that sleep extract facts at night.
     if not wanted.enabled and awake.is_due(script):
         return SleepMove.FACTS
     if awake.may_reflect(script):
@@ -82,7 +83,7 @@ def move_of(script: Assistant) -> SleepMove | None:
 def put_to_sleep(
     script: Assistant, reason: str, *, until: datetime | None = None, by: str = ""
 ) -> datetime:
-    """Put it to sleep, as `modes.fall_asleep`, before the eyes of the room."""
+    """Put the assistant to sleep like `modes.fall_asleep`, and show it to the room."""
     slept = modes.is_asleep(script)
     wakes_at = modes.fall_asleep(script, reason, until=until, by=by)
     if not slept:
@@ -91,7 +92,7 @@ def put_to_sleep(
 
 
 def wake_up(script: Assistant, reason: str, *, by: str = "") -> bool:
-    """Wake it, as `modes.wake`, before the eyes of the room. Returns whether it slept."""
+    """Wake the assistant like `modes.wake`, and show it to the room. Returns if it was asleep."""
     woke = modes.wake(script, reason, by=by)
     if woke:
         outgoing.show(script.obj, modes.WAKES, hops=1)
@@ -99,10 +100,10 @@ def wake_up(script: Assistant, reason: str, *, by: str = "") -> bool:
 
 
 def rest(script: Assistant) -> Deferred[bool]:
-    """Do what a beat has to do about sleep.
+    """Make the beat's move about sleep.
 
     Returns:
-        Whether that is all it does.
+        Whether the beat is done, and no goal is worked on.
     """
     move = move_of(script)
     if move is SleepMove.REST:
@@ -122,9 +123,9 @@ def rest(script: Assistant) -> Deferred[bool]:
 
 
 def step(script: Assistant) -> Deferred[None]:
-    """One piece of the night's work. It never fails, and can be stopped as a tick."""
+    """Do one piece of the night's work. Errors are logged; a stop cancels it like a tick."""
     work = script.work
-    # As a tick, so that no turn begins beside a piece of the night.
+    # Counts as a tick, so that no turn starts beside it.
     work.is_ticking = True
     running = Deferred.fromCoroutine(_piece(script))
     if not running.called:
@@ -139,17 +140,17 @@ def _close(script: Assistant, work: Work, outcome: Failure | None) -> None:
 
 
 async def _piece(script: Assistant) -> None:
-    """Go through the steps until one of them finds something to do."""
-    night = _open(script)
+    night = _start_piece(script)
     while (due := rules.step_of(night.progress)) is not None:
-        if await _try(night, due):
+        if await _try_step(night, due):
             return
         night.go_on()
-    if night.is_changed:  # not even the last step could be done
+    if night.is_changed:
+        # No step stored anything, but some were postponed.
         night.keep()
 
 
-def _open(script: Assistant) -> NightWork:
+def _start_piece(script: Assistant) -> NightWork:
     progress = state.read(script, "consolidation_progress")
     night = NightWork(script, Fence.of(script), progress=progress)
     budget = modes.nights(script).token_budget
@@ -159,7 +160,7 @@ def _open(script: Assistant) -> NightWork:
         night.absence = str(error)
         return night
     if client.provider_name == "local":
-        night.absence = SMALL
+        night.absence = LOCAL_MODEL
     elif budget == 0:
         night.absence = NO_BUDGET
     else:
@@ -168,8 +169,8 @@ def _open(script: Assistant) -> NightWork:
     return night
 
 
-async def _try(night: NightWork, due: rules.NightStep) -> bool:
-    """Do a piece of a step, or leave the step for another night. Whether something was done."""
+async def _try_step(night: NightWork, due: rules.NightStep) -> bool:
+    """Do a piece of a step, or postpone the step. Returns whether something was done."""
     script = night.script
     if due.needs_memory and not state.memory_config(script).enabled:
         return False
@@ -181,7 +182,7 @@ async def _try(night: NightWork, due: rules.NightStep) -> bool:
         why = str(error)
     except AssistantError as error:
         why = str(error)
-        # The steps after it ask no more in this piece: the service is away for them too.
+        # The service is down for the next steps as well: they must not try again in this piece.
         night.asker, night.absence = None, why
         logger.log_warn(f"[assistant] {script.key} sleeps without its model: {why}")
     except Exception as error:

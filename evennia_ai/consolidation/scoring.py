@@ -1,4 +1,4 @@
-"""Step "score": the model says how important entries of the journal are, each audience's apart."""
+"""Step "score": the model rates the importance of journal entries, one audience at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.memory_store import rows
 
-AT_ONCE = 20
-# Far more than are shown at once: entries of other audiences stand between.
-LOOKED_AT = 400
+BATCH = 20
+# Rows read for a batch of one audience, between which are entries of others.
+SCANNED = 400
 GUESSED, JUDGED = "heuristic", "llm"
 
 
 async def score(night: NightWork) -> bool:
-    """One batch, of what one audience may know. Where the answer is unreadable, the guess holds.
+    """Rate one batch of one audience. If the answer cannot be parsed, the heuristic value stays.
 
     Returns:
         Whether there was anything to do.
@@ -25,8 +25,8 @@ async def score(night: NightWork) -> bool:
     pending = rows.of(
         assistant, kind=MemoryKind.JOURNAL, importance_by=GUESSED, is_consolidated=False
     )
-    found = list(pending.exclude(id__in=skipped).order_by("id")[:LOOKED_AT])
-    entries = of_one_audience(found, AT_ONCE)
+    found = list(pending.exclude(id__in=skipped).order_by("id")[:SCANNED])
+    entries = of_one_audience(found, BATCH)
     if not entries:
         return False
     asked = scoring_request([entry.text for entry in entries])
@@ -38,7 +38,7 @@ async def score(night: NightWork) -> bool:
             key = entries[index].key
             rows.change(assistant, key, importance=importance, importance_by=JUDGED)
 
-    # What was judged is not looked for again; of the others this night has had its answer.
+    # Rated entries no longer match the query. Entries without a rating are skipped this night.
     left = [entry.id for index, entry in enumerate(entries) if index not in scores]
     night.keep(
         extra_writes=write,

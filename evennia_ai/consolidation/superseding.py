@@ -1,8 +1,7 @@
-"""Facts that hold no more: which one gives way to which, and all that goes with it.
+"""Superseded facts: of two facts that contradict each other, the later one holds.
 
-Of two facts that cannot both hold, the later one by the days of its entries does. The other stays
-in the table for whoever looks, with since when it holds no more, and is told to nobody: neither it
-nor what it was drawn from, nor what was concluded from it.
+The other stays in the table with the time since which it no longer holds, for staff to see. It no
+longer reaches a prompt, nor do its sources or conclusions from it.
 """
 
 from __future__ import annotations
@@ -17,25 +16,26 @@ from evennia_ai.models import EntityProfile
 
 BY_HAND = "manual"
 
-# A fact, and the one that takes its place.
+# A fact and its replacement.
 Pair = tuple[Recollection, Recollection]
 
 
 def superseded(
     drawn: Sequence[tuple[DerivedMemory, Recollection]], known: Sequence[Recollection]
 ) -> list[Pair]:
-    """The facts that hold no more, each once, with what takes its place.
+    """The facts that no longer hold, each once, with its replacement.
 
     Args:
-        drawn: what a model wrote in one answer, each with the fact that was made of it.
-        known: what it was shown as known.
+        drawn: items of a model's answer, each with the fact built from it.
+        known: the known facts that the model was shown.
     """
     after: dict[str, Pair] = {}
     for old, new in _pairs(drawn, known):
         last = new
         while last.key in after:
             last = after[last.key][1]
-        if last.key != old.key:  # else they name each other in a circle, of which one has to stay
+        # A model may name facts in a circle, of which one has to stay.
+        if last.key != old.key:
             after[old.key] = old, new
     return list(after.values())
 
@@ -43,14 +43,14 @@ def superseded(
 def _pairs(
     drawn: Sequence[tuple[DerivedMemory, Recollection]], known: Sequence[Recollection]
 ) -> Iterator[Pair]:
-    """The facts that a model named together, and their like; the later one is the second."""
+    """Pairs of contradicting facts named by the model, and known repeats; the later is second."""
     by_place = {item.place: memory for item, memory in drawn}
     for item, memory in drawn:
         named = [known[number] for number in item.replaces]
         named += [by_place[place] for place in item.replaces_new if place in by_place]
         for other in named:
             old, new = (other, memory) if memory.at >= other.at else (memory, other)
-            # What is known already, and written once more, is over as well.
+            # The same statement may be stored more than once: all of them are superseded.
             again = [fact for fact in known if _is_same(fact, old) and fact.at <= new.at]
             same = {fact.key: fact for fact in (old, *again)}.values()
             yield from ((fact, new) for fact in same if _may_supersede(new, fact))
@@ -61,15 +61,15 @@ def _is_same(one: Recollection, other: Recollection) -> bool:
 
 
 def _may_supersede(new: Recollection, old: Recollection) -> bool:
-    """True where one may replace the other: it is believed no less, and nobody wrote the old."""
+    """True if the new fact has no less trust, and the old one was not written by a person."""
     return not _is_same(new, old) and old.importance_by != BY_HAND and new.trust >= old.trust
 
 
 def mark(assistant: int, pairs: Iterable[Pair]) -> None:
-    """Note what holds no more, within a transaction of the caller's.
+    """Mark facts as superseded, in the caller's transaction.
 
-    What a fact was drawn from is over with it, unless what takes its place was drawn from the same.
-    What people wrote or mended stays as they left it.
+    Their conclusions and sources are marked too, except sources that the replacement also cites.
+    Memories that a person wrote or corrected are left unchanged.
     """
     for old, new in pairs:
         keys = {old.key, *old.cites, *forgetting.conclusions(assistant, [old.key])}
@@ -79,8 +79,8 @@ def mark(assistant: int, pairs: Iterable[Pair]) -> None:
 
 
 def _drop_attribute(assistant: int, old: Recollection) -> None:
-    """Drop an attribute from the speaker's profile that says the same as a fact that is over."""
-    # A fact that is nobody's finds none, as no entity is NULL.
+    """Drop attributes from the person's profile that say the same as a superseded fact."""
+    # Without a person the filter is `entity=None`, which matches no row.
     for profile in EntityProfile.objects.filter(assistant=assistant, entity=old.person or None):
         left = [
             item

@@ -1,4 +1,4 @@
-"""The steps that tidy up: talk is summed up, what is overdue is let go, and the night ends."""
+"""The last steps of a night: summarise conversations, prune, index, and report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from evennia_ai.tools.inner_calls import PutOffError
 
-AT_ONCE = 500
-
 
 async def compact(night: NightWork) -> bool:
-    """Step "compact": older talk is summed up, once its facts are kept.
+    """Step "compact": summarises older conversation, after extracting its facts.
 
     Returns:
         Whether there was anything to do.
@@ -32,7 +30,8 @@ async def compact(night: NightWork) -> bool:
         PutOffError: it could not be done.
     """
     script, asker = night.script, night.asker
-    if asker is None:  # no model, no summary: what the embedded one is shown is short in any case
+    if asker is None:
+        # Nothing to postpone: the embedded model is only shown a short conversation anyway.
         return False
     if not asker.has_room(count_messages(script.work.history, estimate)):
         raise PutOffError("the night's token_budget has no room for a summary")
@@ -40,7 +39,7 @@ async def compact(night: NightWork) -> bool:
 
     def extra_values(used: TokenUsage) -> Mapping[str, Any]:
         asker.tokens += used.total_tokens
-        # These go with the summary's own write: both are stored, or neither is.
+        # Stored in the transaction of the summary, so that it is never counted without it.
         values.update(night.moved(counted={"summaries": 1}))
         return values
 
@@ -60,13 +59,13 @@ async def compact(night: NightWork) -> bool:
 
 
 async def prune(night: NightWork) -> bool:
-    """Step "prune": a batch of what need not be kept any longer is let go.
+    """Step "prune": forgets a batch of overdue memories.
 
     Returns:
         Whether there was anything to do.
     """
     script = night.script
-    keys = retention.overdue(script, script.clock.seconds())[:AT_ONCE]
+    keys = retention.overdue(script, script.clock.seconds())
     if not keys:
         return False
     told = fact("memories_forgotten", count=len(keys), why="age and number")
@@ -80,10 +79,10 @@ async def prune(night: NightWork) -> bool:
 
 
 async def index(night: NightWork) -> bool:
-    """Step "index": the store of vectors is told all that waits. What is done stands in the table.
+    """Step "index": processes the whole indexing queue, whose progress is in the table.
 
     Returns:
-        False: it is not a piece of its own.
+        False, as there are no results to store with the night.
     """
     await indexing.apply(night.script)
     night.fence.check()
@@ -91,7 +90,7 @@ async def index(night: NightWork) -> bool:
 
 
 async def end(night: NightWork) -> bool:
-    """Step "end": what the night came to is told."""
+    """Step "end": stores a report of the night."""
     script = night.script
     before = state.read(script, "last_night")
     lasting = {name: before[name] for name in ("woke_at", "tools_used") if name in before}
@@ -104,7 +103,7 @@ async def end(night: NightWork) -> bool:
         **{name: figures[name] for name in ("night", "tokens", "counts", "put_off")},
         "at": script.clock.seconds(),
     }
-    # Before it is stored: what is written has to say that nothing is left to do.
+    # Before storing, so that the stored progress says that nothing is left to do.
     night.go_on()
     night.keep(told, last_night=last_night, reflection_state=reflection)
     return True

@@ -1,1 +1,1 @@
-"""Memory: what is kept of a turn, what is told of it later, and to whom."""
+"""Memory: what is stored of a turn, and which of it later reaches a prompt, for whom."""

@@ -1,8 +1,8 @@
-"""Memories of an assistant of another game, stored before it is here: all of them, or none.
+"""Import of an assistant's memories from another game, all or nothing.
 
-Rows are put into the tables a few at a time under a number that no script has or gets, so that
-nothing looks at them; then the assistant is made, with that number. What a fault or a stop leaves
-of them is taken out: at once, or when the game's server starts.
+Rows are inserted in small batches under a reserved script id, where nothing reads them; then the
+assistant's script is created with that id. Rows left by a failure or a crash are deleted at once,
+or at the next start of the server.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from evennia.utils import logger
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime.game_thread import Steps, paced
 
-# The numbers of those that are on their way, and of which something may be left; by each the path
-# of a file that goes with it, or "".
+# Key of a ServerConfig entry: ids of imports that are running or left rows behind, each with the
+# path of a file to delete with them, or "".
 ARRIVING = "evennia_ai_arriving"
-AT_ONCE = 50
-# Those that this process is at.
+BATCH_ROWS = 50
+# Ids that this process is importing or cleaning up.
 _UNDER_WAY: set[int] = set()
 
 
 def begin() -> int:
-    """A number for an assistant that is on its way; no other script gets it any more."""
+    """Reserve a script id for an assistant that is being imported."""
     with transaction.atomic():
-        # It sends no signal, at which Evennia would make a living script of it.
+        # bulk_create sends no post_save signal, on which Evennia would start a script.
         (row,) = ScriptDB.objects.bulk_create([ScriptDB(db_key=ARRIVING)])
         number = int(row.pk)
-        # The number of a row that is gone is given to no other.
+        # Django's autoincrement never reuses the id of a deleted row, on any database.
         ScriptDB.objects.filter(pk=number).delete()
-        _note({**_noted(), number: ""})
+        _save_noted({**_noted(), number: ""})
     _UNDER_WAY.add(number)
     return number
 
 
 def note_file(number: int, path: str) -> bool:
-    """Note a file that is about to be written: it goes with what is left, if nobody arrives.
+    """Note a file that is about to be written, so that cleaning up a failed import deletes it.
 
     Returns:
-        False where somebody cleared the number away meanwhile: then nobody may arrive by it.
+        False if the import was cleaned up in the meantime; then it must not go on.
     """
     noted = _noted()
-    _note({**noted, number: path})
+    _save_noted({**noted, number: path})
     return number in noted
 
 
 def arrive(number: int, memories: int, profiles: int) -> bool:
-    """Let all that is there belong to a script; in the transaction in which that is made.
+    """Complete an import, in the transaction that creates the script with this id.
 
     Args:
-        memories, profiles: how many were stored.
+        memories, profiles: numbers of rows that were stored.
 
     Returns:
-        False where somebody took any of it out meanwhile: then no script may be made.
+        False if any of them has been deleted in the meantime; then no script may be created.
     """
     stored = ((Memory, memories), (EntityProfile, profiles))
     is_whole = all(
@@ -68,62 +68,63 @@ def arrive(number: int, memories: int, profiles: int) -> bool:
     if not is_whole or number not in noted:
         return False
     del noted[number]
-    _note(noted)
+    _save_noted(noted)
     return True
 
 
 def is_busy() -> bool:
-    """True while one is on its way, or what is left of one is taken out."""
+    """True while an import or a clean-up is running in this process."""
     return bool(_UNDER_WAY)
 
 
 def end(number: int) -> None:
-    """Let go of a number, whether its assistant has arrived or not; after its transaction."""
+    """End an import, after its transaction, and clean up if it failed."""
     _UNDER_WAY.discard(number)
-    ServerConfig.flush_instance_cache(force=True)  # it may have what was rolled back
+    # After a rollback, Evennia's instance cache still has the value that was not stored.
+    ServerConfig.flush_instance_cache(force=True)
     clear_away()
 
 
 @cache
 def after_start() -> None:
-    """Clear away what the process before left."""
+    """Clean up imports that the previous process left; once per process."""
     clear_away()
 
 
 def clear_away() -> None:
-    """Take out what is left of those that did not arrive, a little at a time."""
+    """Delete the rows of failed imports, in small batches."""
     try:
         noted = _noted()
         left = noted.keys() - _UNDER_WAY
-        # Not one of ours: what arrives is noted no more.
+        # A script with such an id is somebody else's, as `arrive` removes the id: keep its rows.
         others = set(ScriptDB.objects.filter(pk__in=left).values_list("pk", flat=True))
         if others:
-            _note({number: path for number, path in noted.items() if number not in others})
-    except DatabaseError:  # then the next start tries
+            _save_noted({number: path for number, path in noted.items() if number not in others})
+    except DatabaseError:  # the next start tries again
         logger.log_trace("[assistant] it is not known whether an import left anything")
         return
     for number in left - others:
         _UNDER_WAY.add(number)
-        paced(_taken_out(number)).addErrback(_complain).addBoth(
+        paced(_delete_rows(number)).addErrback(_log_failure).addBoth(
             lambda _, number=number: _UNDER_WAY.discard(number)
         )
 
 
-def _taken_out(number: int) -> Steps[None]:
+def _delete_rows(number: int) -> Steps[None]:
     for table in (Memory, EntityProfile):
         found = table.objects.filter(assistant=number).values_list("pk", flat=True)
-        while some := list(found[:AT_ONCE]):
+        while some := list(found[:BATCH_ROWS]):
             table.objects.filter(pk__in=some).delete()
             yield
-    # Last: a crash before leaves the number noted, and the next start goes on.
+    # Last, so that after a crash the id is still noted and the next start continues.
     noted = _noted()
     if path := noted.pop(number, ""):
         with suppress(OSError):
             Path(path).unlink(missing_ok=True)
-    _note(noted)
+    _save_noted(noted)
 
 
-def _complain(_: object) -> None:
+def _log_failure(_: object) -> None:
     logger.log_warn("[assistant] what an import left could not be taken out; the next start tries")
 
 
@@ -131,5 +132,5 @@ def _noted() -> dict[int, str]:
     return dict(ServerConfig.objects.conf(ARRIVING, default=()))
 
 
-def _note(numbers: dict[int, str]) -> None:
+def _save_noted(numbers: dict[int, str]) -> None:
     ServerConfig.objects.conf(ARRIVING, numbers, delete=not numbers)

@@ -1,4 +1,4 @@
-"""Consent to be remembered, of people and of rooms; and who may know of what is kept."""
+"""Consent of people and rooms to be remembered, and the audience of what is stored."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NO_MEMORY_TAG = "ai_no_memory"
 def may_remember(
     script: Assistant, *, person: str = "", sender_id: str = "", place: str = ""
 ) -> bool:
-    """True where an assistant may keep something of a person, or of what happens at a place.
+    """True if the assistant may store something about a person or a place.
 
-    Costs no statement for those who are in the game's memory and whose tags were asked before.
+    Runs no query for objects in Evennia's cache whose tags have been loaded.
 
     Args:
         person: the player ("*#3"), "" for nobody.
         sender_id: the character that spoke ("#12"), "" for nobody.
-        place: as of an event: a room ("#2") or a channel's name; "" for none.
+        place: place of an event: a room ("#2") or a channel's name; "" for none.
     """
     config = state.memory_config(script)
     if not config.enabled or is_mask(person):
@@ -40,15 +40,12 @@ def may_remember(
 
 
 def wants_no_words(script: Assistant, event: Event) -> bool:
-    """True where none of somebody's words may be kept: they, or the room, said so."""
+    """True if the words of an event must not be stored, because its sender or room opted out."""
     return is_unwanted(script, {event.person, event.sender_id} - {""}, event.place)
 
 
 def holds_unwanted(script: Assistant, turn: Turn) -> bool:
-    """True where something heard in a turn is of somebody, or of a place, that wants no words kept.
-
-    What it answers, and what it overheard.
-    """
+    """True if the turn heard or overheard words that must not be stored."""
     if any(wants_no_words(script, event) for event in turn.events):
         return True
     heard = turn.overheard
@@ -56,51 +53,51 @@ def holds_unwanted(script: Assistant, turn: Turn) -> bool:
 
 
 def tells_unwanted(script: Assistant, turn: Turn) -> bool:
-    """True where a prompt of a turn may tell such words: it holds some, or the talk before does."""
+    """True if the turn's prompt may contain such words, from the turn or the talk before it."""
     if turn.has_unkept or holds_unwanted(script, turn):
         return True
     return is_unwanted(script, set(turn.talk_of))
 
 
 def is_unwanted(script: Assistant, whom: set[str], place: str = "") -> bool:
-    """True where one of some beings, or a place, is among those of whom nothing is to be kept.
+    """True if one of these beings or the place must not be remembered.
 
     Args:
         whom: players ("*#3") and characters ("#12").
-        place: as of `may_remember`.
+        place: as for `may_remember`.
     """
     config = state.memory_config(script)
     if whom.intersection(state.read(script, "unremembered")):
         return True
     for being in whom:
-        if _is_named(being, config.never_characters):
+        if _is_excluded(being, config.never_characters):
             return True
-    # Else it is a channel's name, which is no being with tags.
-    return place.startswith("#") and _is_named(place, config.never_rooms)
+    # Only rooms: a channel is given by its name, for which no object is looked up.
+    return place.startswith("#") and _is_excluded(place, config.never_rooms)
 
 
 def names_of(script: Assistant) -> tuple[str, ...]:
-    """An assistant's names, for `core.safety.persona.about_itself`."""
+    """The assistant's names, for `core.safety.persona.about_itself`."""
     body = script.obj
     return tuple(dict.fromkeys((*names.called(body, body), *names.called(body, None))))
 
 
-def _is_named(being_id: str, words: Iterable[str]) -> bool:
-    """True where an id is among some words, or the being has one of them, or ours, for a tag."""
+def _is_excluded(being_id: str, words: Iterable[str]) -> bool:
+    """True if an id, or one of the being's tags, is in a list; our own tag always counts."""
     being = incoming.find_being(being_id)
     names = (being_id, *being.tags.all()) if being is not None else (being_id,)
-    # Evennia keeps tags in small letters, and owners write them as they like.
+    # Evennia stores tags in lower case, but owners may write them in any case.
     return not {NO_MEMORY_TAG, *map(str.casefold, words)}.isdisjoint(map(str.casefold, names))
 
 
 def is_private(turn: Turn) -> bool:
-    """True where only turns for the same person may know of it: something in it is private."""
+    """True if something in the turn is private, so that only this person may be told of it."""
     told = (turn.event.source, *(item.source for item in turn.overheard))
     return turn.is_private or not PRIVATE.isdisjoint(told)
 
 
 def place_of(script: Assistant, turn: Turn) -> str:
-    """The place of an event; a turn of its own is where its body is."""
+    """The place of an event; for a turn of the assistant's own, the room of its body."""
     event, room = turn.event, script.obj.location
     if event.kind == OWN:
         return str(room.dbref) if room is not None else ""
@@ -108,7 +105,7 @@ def place_of(script: Assistant, turn: Turn) -> str:
 
 
 def audience_of(script: Assistant, turn: Turn) -> str:
-    """The audience of a turn: one person, or whoever is at the place; "" where that is nobody."""
+    """The audience of a turn: one person, or everyone at the place; "" if there is none."""
     event = turn.event
     if is_private(turn):
         found = person_audience(event.face)

@@ -1,7 +1,7 @@
-"""Episodes: one entry of the journal for each turn, written with its end.
+"""Episodes: one journal entry per turn, stored in the transaction that ends the turn.
 
-It holds what a person said to the assistant and what it answered. What it only overheard is not
-kept, and of its answer only what whoever may know of the entry could hear.
+An entry has what a person said to the assistant, and what it answered. Overheard words are left
+out, and so are parts of the answer that the entry's audience could not hear.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites
 
-# A burst is ten messages, each as long as one is heard by default: twice that loses nothing of them
-# when it is quoted. What a prompt shows of an entry is cut where it is shown.
+# In characters. A turn answers up to ten messages of default length, and quoting may double them.
+# Prompts truncate an entry again when they show it.
 LONGEST_WORDS, LONGEST_ANSWER, LONGEST_RETOLD = 40_000, 200, 320
-_SAID = {
+_FRAMES = {
     "whisper": "{name} whispered: {words}",
     "page": "{name} paged: {words}",
     "say": "{name} said: {words}",
     "pose": "{name} did: {words}",
     "channel": "{name} said on the channel {place}: {words}",
 }
-_CAUSED = "{name} caused: {words}"
-# The words of each way to speak, and who hears them: those at the place, or one alone.
-_WORDS = {"say": "message", "emote": "action", "channel": "message"}
-_ALONE = {"whisper": "message", "page": "message"}
+_OTHER_FRAME = "{name} caused: {words}"
+# Tools that speak, with the argument that holds the words: to all at the place, or to one person.
+_OPEN_TOOLS = {"say": "message", "emote": "action", "channel": "message"}
+_PRIVATE_TOOLS = {"whisper": "message", "page": "message"}
 
 
 @dataclass(frozen=True, slots=True)
 class TurnEpisode:
-    """The entry of one turn, and how it is written.
+    """The journal entry of one turn.
 
     Attributes:
-        write: puts it into the tables, within a transaction of the caller's; None for nothing.
-        person: with whom the turn was, "" for nobody of whom anything is remembered.
-        entry: it, with when the turn ended; None for nothing.
-        words: what the person said last.
+        write: stores the entry, in the caller's transaction; None if nothing is to be stored.
+        person: the person of the turn, "" if nothing is stored.
+        entry: the entry, dated at the end of the turn; None if nothing is stored.
+        words: the person's last message.
     """
 
     script: Assistant
@@ -63,19 +63,20 @@ class TurnEpisode:
     words: str = ""
 
     def index(self) -> None:
-        """Let it be found by its meaning, and the talk go on; called when it is stored."""
+        """Schedule indexing and update the talk; called after the commit."""
         if self.entry is not None:
             talks.note(self.script, self.person, self.entry.at, self.words)
-            if _mark_of(self.entry):
-                indexing.take(self.script, self.entry)
+            if _index_mark(self.entry):
+                indexing.note_entry(self.script, self.entry)
             else:
                 indexing.when_quiet(self.script)
 
 
 def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
-    """The entry of a turn that ends."""
+    """Build the entry of a turn that is ending."""
     event = turn.event
     audience = audience_of(script, turn)
+    # A failed turn is only worth an entry if it had effects in the game before it failed.
     is_over = not stop.is_failure or bool(turn.effects)
     if not (is_over and event.person and audience) or event.kind in (OWN, TASK, NOTICE):
         return TurnEpisode(script)
@@ -85,8 +86,8 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
     memory = _entry(script, turn, audience)
 
     def write() -> None:
-        rows.insert(script.pk, [memory], indexed_as=_mark_of(memory))
-        # In most turns of a talk the profile says so to the minute, and a statement is saved.
+        rows.insert(script.pk, [memory], indexed_as=_index_mark(memory))
+        # Within a talk the profile is at most a minute old, and an update is saved in most turns.
         if not talks.is_just_met(script, event.person):
             profiles.meet(script, event.person, event.sender_name)
 
@@ -99,7 +100,7 @@ def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
     return Recollection(
         key=new_key(),
         kind=MemoryKind.JOURNAL,
-        text=_told(script, turn, words),
+        text=_entry_text(script, turn, words),
         audience=audience,
         person=event.person,
         place=event.place,
@@ -110,31 +111,30 @@ def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
     )
 
 
-def _mark_of(entry: Recollection) -> str:
-    """The mark with which an entry comes into the table: of mere questions no vector is made."""
+def _index_mark(entry: Recollection) -> str:
+    # Entries that only ask get no vector: they would hide the memories that answer them.
     return rows.NO_VECTOR if knowledge.asks_only(entry.text) else ""
 
 
-def _said(event: Event, words: str) -> str:
+def _quoted_event(event: Event, words: str) -> str:
     name = name_as_data(sendable(event.sender_name))
-    return _SAID.get(event.source, _CAUSED).format(
+    return _FRAMES.get(event.source, _OTHER_FRAME).format(
         name=name[:1].upper() + name[1:],
         place=place_as_data(event.place),
         words=cut_entry(words, LONGEST_WORDS),
     )
 
 
-def _told(script: Assistant, turn: Turn, words: str) -> str:
-    """The question, whole, and the beginning of the answer."""
-    said = _said(turn.event, words)
+def _entry_text(script: Assistant, turn: Turn, words: str) -> str:
+    said = _quoted_event(turn.event, words)
     answer = " ".join(map(sendable, answers_of(turn)))
-    # The person may read the entry, and need not know the assistant by its key.
+    # The name that anyone sees, not the key: the person may read the entry.
     own = name_as_data(names.name_of(script.obj, None))
     return f"{said} {own} answered: {cut_entry(answer, LONGEST_ANSWER)}" if answer else said
 
 
 def exchange_of(memory: Recollection) -> tuple[str, str]:
-    """The words and the answer that an entry of a talk tells; "" for what it does not hold.
+    """Parse an entry into the person's words and the answer; "" for a part that is missing.
 
     The words have at most LONGEST_RETOLD characters.
     """
@@ -143,31 +143,31 @@ def exchange_of(memory: Recollection) -> tuple[str, str]:
 
 
 def answers_of(turn: Turn) -> Iterator[str]:
-    """The words it said for those who may know of the entry, in the order in which it did."""
-    # What failed was heard by nobody.
+    """The assistant's words that the entry's audience could hear, in order."""
+    # Nobody heard the words of a call that failed.
     worked = {
         message["tool_call_id"]
         for message in turn.said
         if message["role"] == "tool" and json.loads(message["content"])["success"]
     }
-    for call in _calls(turn.said):
+    for call in _tool_calls(turn.said):
         if call["id"] in worked:
             given = json.loads(call["function"]["arguments"])
-            argument = _heard_by_them(call["function"]["name"], call["id"], turn)
+            argument = _audible_argument(call["function"]["name"], call["id"], turn)
             yield from filter(None, (str(given.get(argument, "")),))
 
 
-def _calls(said: list[Message]) -> Iterator[dict[str, Any]]:
+def _tool_calls(said: list[Message]) -> Iterator[dict[str, Any]]:
     for message in said:
         yield from message.get("tool_calls") or ()
 
 
-def _heard_by_them(tool: str, call_id: str, turn: Turn) -> str:
-    """The argument that holds the words, or "" where others than these heard them."""
+def _audible_argument(tool: str, call_id: str, turn: Turn) -> str:
+    """The argument with the spoken words, or "" if the entry's audience did not hear them."""
     event = turn.event
-    if tool in _ALONE:
+    if tool in _PRIVATE_TOOLS:
         is_theirs = turn.is_private and turn.asides.get(call_id) == event.face
-        return _ALONE[tool] if is_theirs else ""
+        return _PRIVATE_TOOLS[tool] if is_theirs else ""
     if not turn.is_private and (tool == "channel") is not (event.source == CHANNEL):
         return ""
-    return _WORDS.get(tool, "")
+    return _OPEN_TOOLS.get(tool, "")

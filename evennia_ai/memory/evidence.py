@@ -1,7 +1,7 @@
-"""Memories that bear on a question: shown to a model that thinks, or looked up by itself.
+"""Memories as evidence for a model that draws conclusions: shown at the start, or looked up.
 
-All of them are of one audience, so that what follows from them is known to nobody else. Each has a
-number, and what is looked up is numbered on, for what is concluded has to name what it rests on.
+All are of one audience, so that conclusions stay within it. They are numbered, and lookups continue
+the numbering, because a conclusion has to cite the memories it is based on.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.fence import Fence
 
 LONGEST_QUERY = 1_000
-AT_ONCE, MOST_AT_ONCE = 10, 20
+DEFAULT_LIMIT, MAX_LIMIT = 10, 20
 Kinds = tuple[MemoryKind, ...]
-# The tools by which a model may look something up while it thinks, and where each of them looks.
+# The tools by which a model may look up memories, and the kinds that each of them searches.
 LOOKS: Mapping[str, Kinds] = MappingProxyType(
     {
         "read_journal": (MemoryKind.JOURNAL,),
@@ -37,13 +37,13 @@ KNOWN_FACTS: Mapping[str, Kinds] = MappingProxyType({"recall_memories": (MemoryK
 
 
 def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
-    """The days on which memories were made, in the game's time zone."""
+    """The dates on which memories were stored, in the game's time zone."""
     now = modes.hour(script)
     return [dates.moment(memory.at, now).date() for memory in memories]
 
 
 def shown(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
-    """Memories as a model is shown them while it thinks: each with its day."""
+    """Memories with their dates, as a model is shown them."""
     days = days_of(script, memories)
     return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
 
@@ -57,14 +57,14 @@ async def nearest(
     limit: int,
     fence: Fence,
 ) -> list[Recollection]:
-    """Memories of one audience that hold and have most to do with a text, the nearest first.
+    """Current memories of one audience that are nearest to a text, nearest first.
 
-    Where the store cannot tell, the newest ones.
+    Falls back to the newest ones if the store is unavailable.
     """
     hits = None
     if is_audience(audience) and not indexing.problem(script):
         service, query = services.memory(), text[:LONGEST_QUERY]
-        # More than are wanted: kind, and what holds no more, are judged by the table's rows.
+        # Over-fetch: the store does not know kinds, so rows are filtered below.
         sought = MemoryQuery(script.pk, query, (audience,), limit * 4)
         hits = await paying.search(script, service, sought, person="")
         fence.check()
@@ -87,11 +87,11 @@ def _newest(
 
 @dataclass(slots=True)
 class ShownMemories:
-    """The memories that a model was shown, and the tools by which it may look up more.
+    """The memories that a model was shown, and the tools by which it can look up more.
 
     Attributes:
-        found: in the order of their numbers, from 1; what is looked up comes after them.
-        looks: tools, each with the kinds of memories among which it looks.
+        found: memories in the order of their numbers, from 1; lookups append to it.
+        looks: names of tools, with the kinds of memories that each searches.
     """
 
     script: Assistant
@@ -101,13 +101,13 @@ class ShownMemories:
     looks: Mapping[str, Kinds] = field(default_factory=lambda: LOOKS)
 
     async def look_up(self, call: ToolCall) -> ToolResult:
-        """Run one of these tools, whose arguments fit its schema.
+        """Run a lookup tool, whose arguments have been validated.
 
         Raises:
-            StaleEpochError: it was stopped or reset meanwhile.
+            StaleEpochError: the assistant was stopped or reset in the meantime.
         """
         kinds, given = self.looks[call.name], call.arguments
-        limit = max(1, min(MOST_AT_ONCE, int(given.get("limit", AT_ONCE))))
+        limit = max(1, min(MAX_LIMIT, int(given.get("limit", DEFAULT_LIMIT))))
         words = str(given.get("words") or given.get("query") or "").strip()
         if call.name != "read_journal" and not words:
             return ToolResult(False, "say in a few words what you look for", Fault.BAD_ARGUMENTS)

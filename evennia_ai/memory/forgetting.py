@@ -1,6 +1,6 @@
-"""Forgetting a person everywhere, or all of it, in one transaction; one thing is in `reaching`.
+"""Forgetting a person or all memories, in one transaction. For a single memory see `reaching`.
 
-The store of vectors is told soon after; until then it finds keys of which no row has any words.
+The vector store is updated soon after. Until then it may return keys, but the rows have no text.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from evennia_ai.runtime.work import Work
 
 
 def theirs(person: str) -> Q:
-    """Memories of what somebody ("*#3") said or caused, or that are private to them; "": none."""
+    """A filter for memories that a person ("*#3") caused or that are private to them; "": none."""
     if not person:
         return Q(pk=None)
     return Q(person=person) | Q(audience=person_audience(person))
 
 
 def conclusions(assistant: int, keys: Collection[str]) -> set[str]:
-    """Keys of what was concluded from some memories, and from that, and so on."""
+    """Keys of memories that were derived from the given ones, directly or indirectly."""
     cites = dict(rows.of(assistant).exclude(cites=[]).values_list("key", "cites"))
     return core.conclusions(cites, keys)
 
 
 def forget_all(script: Assistant) -> int:
-    """Forget all that an assistant remembers, but for its lore. Returns how many that were."""
+    """Forget all memories of an assistant except lore. Returns their number."""
     found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
     keys = list(found.values_list("key", flat=True))
 
@@ -68,7 +68,7 @@ def forget_all(script: Assistant) -> int:
 
 
 def forms_of(person: str) -> set[str]:
-    """The ids of a person: the account's and its characters', whose masks are theirs too."""
+    """The ids of a person: of the account and its characters, masked or not."""
     return {person, *map(incoming.id_of, _beings_of(person))}
 
 
@@ -76,11 +76,12 @@ def _beings_of(person: str) -> list[Any]:
     being = incoming.find_being(person)
     if being is None or not person.startswith("*"):
         return [] if being is None else [being]
+    # Characters that may be puppeted, and those being puppeted, which need not be among them.
     return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
 
 
 def name_of(script: Assistant, person: str) -> PersonNames:
-    """All names of a person: the account's, its characters', and the one they were met by."""
+    """All names of a person: of the account, its characters, and the stored profile."""
     named = _beings_of(person)
     known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
     names = {*(str(each.key) for each in named), *known.values_list("name", flat=True)}
@@ -88,7 +89,7 @@ def name_of(script: Assistant, person: str) -> PersonNames:
 
 
 def without_words(told: Fact) -> Fact:
-    """A fact of a call as one of a private talk; any other stays as it is."""
+    """Remove the words from an audit event of a tool call; other events are returned unchanged."""
     if told.event != executions.TOOL:
         return told
     entry = executions.without_words(told.details)
@@ -98,16 +99,16 @@ def without_words(told: Fact) -> Fact:
 def forget_person(
     script: Assistant, person: str, *also: Callable[[int, str, PersonNames], None]
 ) -> int:
-    """Forget a person: all that is theirs, and what names them in what others said.
+    """Forget a person: their memories, and their name in what others said.
 
-    Nothing that is under way for them may be left: `operations.memory.own` drops it before.
+    No turn for them may be running: `operations.memory.own` cancels those first.
 
     Args:
-        also: each forgets them elsewhere, in the same transaction; it is given the assistant's
-            number, the person and their names.
+        also: called in the same transaction to forget them elsewhere, with the assistant's id,
+            the person and their names.
 
     Returns:
-        How many memories were forgotten.
+        The number of memories forgotten.
     """
     name = name_of(script, person)
     mine = set(rows.of(script.pk).filter(theirs(person)).values_list("key", flat=True))
@@ -127,10 +128,10 @@ def forget_person(
 
 
 def _hide_in_rows(assistant: int, name: PersonNames) -> None:
-    """Hide a person's name in what others said and did, which stays."""
+    """Replace a person's name in memories and profiles of others, which stay."""
     named = Q()
     for known in name.known:
-        # The database only narrows; whole names are what `hidden` looks for.
+        # A substring match only narrows the rows; `hidden` replaces whole names.
         named |= Q(text__contains=known)
     texts = rows.of(assistant).filter(named) if name.known else ()
     for key, text in [(each.key, each.text) for each in texts]:
@@ -148,7 +149,7 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
 def _write_without(
     script: Assistant, person: str, name: PersonNames, told: Fact, write: state.ExtraWrites
 ) -> None:
-    """Write all state without a person, in memory only once it is stored."""
+    """Remove a person from all state. Memory is updated only after the commit."""
     work = script.work or state.rebuild(script)
     history = history_without(work.history, forms_of(person), name)
     heard = [item for item in work.overheard if item.person != person]
@@ -183,7 +184,7 @@ def _projects_without(script: Assistant, person: str, name: PersonNames) -> Any:
 
 
 def _records_without(records: DecisionTraces, person: str) -> DecisionTraces:
-    """Keep the decisions about others, under the numbers they had."""
+    # The counter is kept, so that the remaining decisions keep their numbers.
     kept = DecisionTraces(count=records.count)
     kept.passed.extend(record for record in records.passed if record.heard.person != person)
     kept.judged.extend(record for record in records.judged if record.heard.person != person)
@@ -198,7 +199,7 @@ def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:
     work.tool_cache.clear_all()
     work.recorded.forget()
     asked.let_go(script)
-    # How often they asked in this minute stays: else to be forgotten would be a way round limits.
+    # Request counts of this minute stay: otherwise a player could evade rate limits this way.
     if (known := work.senders.people.get(person)) is not None:
         known.answered = known.refused = 0
     for place, (partner, *_) in list(work.conversations.by_place.items()):

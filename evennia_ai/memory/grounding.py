@@ -1,6 +1,7 @@
-"""The note that a small model answers from: the one that fits, of all that may be told there.
+"""Grounding of a small model: the one note that fits a player's line, of all it may be told.
 
-A large model is told everything and chooses itself; the demo brain is told what was chosen.
+A large model gets all notes and chooses itself, but a small one chooses badly, so the choice is
+made here.
 """
 
 from __future__ import annotations
@@ -32,31 +33,32 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_lin
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import episodes, journal, lore
-from evennia_ai.memory.lore_conditions import asking
+from evennia_ai.memory.lore_conditions import moment_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
 
+# In characters.
 LONGEST_LINE = 400
-LONGEST_LOOK = 160
-# A model of vectors reads some eighty short texts a second when it meets them first.
+LONGEST_DESCRIPTION = 160
+# The embedding model reads about eighty short texts a second; their vectors are then cached.
 MOST_NOTES = 480
 MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
-ASKED_FOR_WAYS = "which ways lead out of here, where does that door go?"
+EXITS_QUESTION = "which ways lead out of here, where does that door go?"
 _BEING = "evennia.objects.objects.DefaultCharacter"
 _EXIT = "evennia.objects.objects.DefaultExit"
 
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """The note that a small model is told beside a line.
+    """The note that a small model gets with a player's line.
 
     Attributes:
-        hint: one line of the prompt; "" for a turn that nobody's line began.
-        audiences: who may know what it tells.
+        hint: one line of the prompt; "" for a turn that no player's line began.
+        audiences: the audiences that may know the note.
     """
 
     hint: str = ""
@@ -67,16 +69,16 @@ NOT_GROUNDED = Grounded()
 
 
 async def ground(script: Assistant, turn: Turn) -> Grounded:
-    """The note that a turn's line is answered from; whatever goes wrong, the turn goes on.
+    """Find the note for a turn's line. Errors are logged and the turn goes on.
 
     Raises:
-        CancelledError: the turn is over.
+        CancelledError: the turn has been cancelled.
     """
     if turn.event.kind in (OWN, TASK, NOTICE):
         return NOT_GROUNDED
     try:
-        return await _found(script, turn)
-    # Twisted's is an Exception, and would else be logged as a fault.
+        return await _ground(script, turn)
+    # Unlike asyncio's, Twisted's CancelledError is an Exception and must not be logged below.
     except CancelledError:
         raise
     except Exception:
@@ -84,36 +86,39 @@ async def ground(script: Assistant, turn: Turn) -> Grounded:
         return Grounded(UNKNOWN)
 
 
-async def _found(script: Assistant, turn: Turn) -> Grounded:
-    """The note by the likeness of meaning, else by shared words."""
-    notes, asked = _gathered(script, turn)
-    texts, questions = _compared(notes)
+async def _ground(script: Assistant, turn: Turn) -> Grounded:
+    notes, asked = _gather(script, turn)
+    texts, questions = _texts_to_embed(notes)
     likeness = await services.memory().likeness(tuple(asked.queries), texts, questions)
+    # None if no embedding model is available: `fitting` then compares words.
     found = fitting(notes, asked, likeness)
-    _tell(script, turn, found, is_by_words=likeness is None)
+    _note_decision(script, turn, found, is_by_words=likeness is None)
     return _grounded(found, asked)
 
 
 def ground_by_words(script: Assistant, turn: Turn) -> Grounded:
-    """The same at once, by shared words alone: for who looks at a prompt that is not sent."""
-    notes, asked = _gathered(script, turn)
+    """The same synchronously, by shared words only, for previews of a prompt."""
+    notes, asked = _gather(script, turn)
     return _grounded(fitting(notes, asked, None), asked)
 
 
 def texts_of(script: Assistant) -> tuple[list[str], list[str]]:
-    """The texts and questions that lines are compared with before anybody has said one."""
-    return _compared([*[*_own(script, None), *_around(script.obj)][:MOST_NOTES], *DECOYS])
+    """Texts and questions to embed in advance, before the first line of a player."""
+    notes = [*_persona_notes(script, None), *_surroundings(script.obj)]
+    return _texts_to_embed([*notes[:MOST_NOTES], *DECOYS])
 
 
-def _compared(notes: Sequence[Note]) -> tuple[list[str], list[str]]:
-    """The texts by which notes are found, each once, and the questions by which they are."""
+def _texts_to_embed(notes: Sequence[Note]) -> tuple[list[str], list[str]]:
+    """Distinct texts and distinct questions of notes. No text is in both lists."""
     questions = dict.fromkeys(note.question for note in notes if note.question)
     texts = dict.fromkeys(piece for note in notes for piece in note.pieces)
     return [text for text in texts if text not in questions], list(questions)
 
 
-def _tell(script: Assistant, turn: Turn, notes: Sequence[Note], *, is_by_words: bool) -> None:
-    """Let `assistant why` tell what a small model was shown; not its words, which may be secret."""
+def _note_decision(
+    script: Assistant, turn: Turn, notes: Sequence[Note], *, is_by_words: bool
+) -> None:
+    # For `assistant why`. The note itself may be secret, so only its kind is recorded.
     how = "shared words" if is_by_words else "meaning"
     count = sum(not note.is_decoy for note in notes)
     found = f"{('no note fits', 'one note', 'two notes')[count]}, by {how}"
@@ -125,19 +130,24 @@ def _grounded(notes: Sequence[Note], asked: AskedLine) -> Grounded:
     return Grounded(hint(notes, asked.line), audiences)
 
 
-def _gathered(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
+def _gather(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
     said = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
-    asked = _asked(script, written_out(said), known)
-    notes = [*_own(script, turn), *_lore(script, seeker, turn), *_around(script.obj), *_said(known)]
+    asked = _asked_line(script, written_out(said), known)
+    notes = [
+        *_persona_notes(script, turn),
+        *_lore_notes(script, seeker, turn),
+        *_surroundings(script.obj),
+        *_remembered_notes(known),
+    ]
     return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
 
 
-def _own(script: Assistant, turn: Turn | None) -> Iterator[Note]:
-    """Notes of its persona and facts, and of the answers in its examples."""
+def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
+    """Notes from the persona and from example answers."""
     _, told = split_persona(state.read(script, "persona"))
-    for fact in map(asking(script, turn).fill, told):
+    for fact in map(moment_of(script, turn).fill, told):
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
@@ -145,65 +155,65 @@ def _own(script: Assistant, turn: Turn | None) -> Iterator[Note]:
             yield Note(spoken, key=f"{way} {spoken}", question=way)
 
 
-def _lore(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
+def _lore_notes(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
     for entry in lore.known(script, seeker, turn):
         yield Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
 
 
-def _around(body: GameObject | None) -> Iterator[Note]:
-    """Notes of all it sees where it stands: the place, ways, things and beings."""
+def _surroundings(body: GameObject | None) -> Iterator[Note]:
+    """Notes about what the assistant sees: the room, exits, characters and things."""
     room = body.location if body is not None else None
     if room is None:
         return
     here = name_of(room, body)
-    yield from map(Note, _look(room, f"This is {here}."))
+    yield from map(Note, _describe(room, f"This is {here}."))
+    # A stable order keeps the texts, and so the cached vectors, the same between turns.
     visible = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
     seen = [thing for thing in visible if thing != body]
     ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
     beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
     if ways:
-        told = f"From here one can go {_list(map(_way, ways))}."
-        yield Note(told, key=f"{ASKED_FOR_WAYS} {told}", question=ASKED_FOR_WAYS)
+        told = f"From here one can go {_joined(map(_exit_text, ways))}."
+        yield Note(told, key=f"{EXITS_QUESTION} {told}", question=EXITS_QUESTION)
     if beings:
         names = (name_as_data(name_of(being, body)) for being in beings)
-        yield Note(f"{_list(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
+        yield Note(f"{_joined(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
     things = (thing for thing in seen if thing not in ways and thing not in beings)
     for thing, _ in zip(things, range(MOST_THINGS), strict=False):
-        yield from map(Note, _look(thing, f"The {name_of(thing, body)} is here."))
+        yield from map(Note, _describe(thing, f"The {name_of(thing, body)} is here."))
 
 
-def _way(way: GameObject) -> str:
+def _exit_text(way: GameObject) -> str:
     where = way.destination
     return f"{way.key} to {where.key}" if where is not None else str(way.key)
 
 
-def _list(names: Iterable[str]) -> str:
+def _joined(names: Iterable[str]) -> str:
     told = [one_line(name, 60) for name in names][:MOST_NAMED]
     return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
 
 
-def _look(thing: GameObject, otherwise: str) -> Iterator[str]:
-    """The beginning of what a thing looks like, with its name where that does not tell it."""
-    looks = one_line(str(strip_ansi(str(thing.db.desc or ""))), 4 * LONGEST_LOOK)
+def _describe(thing: GameObject, otherwise: str) -> Iterator[str]:
+    """The start of a thing's description, with its name if the description lacks it."""
+    looks = one_line(str(strip_ansi(str(thing.db.desc or ""))), 4 * LONGEST_DESCRIPTION)
     name = one_line(str(thing.key), 60)
     if not looks:
         yield otherwise
     elif name.casefold() in looks.casefold():
-        yield cut_at_sentence(looks, LONGEST_LOOK)
+        yield cut_at_sentence(looks, LONGEST_DESCRIPTION)
     else:
         name = name if name.casefold().startswith("the ") else f"The {name}"
-        yield f"{name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_LOOK)[1:]}"
+        yield f"{name}: {looks[:1].lower()}{cut_at_sentence(looks, LONGEST_DESCRIPTION)[1:]}"
 
 
 def _remembered(script: Assistant, seeker: Seeker) -> list[Recollection]:
-    """Entries of talks with this person that may be told here, the newest first."""
     if not state.memory_config(script).enabled or not seeker.person:
         return []
     return journal.of_talk(script, seeker, MOST_REMEMBERED)
 
 
-def _said(known: Sequence[Recollection]) -> Iterator[Note]:
-    """Notes of all a person told; not of questions, nor of words about the assistant."""
+def _remembered_notes(known: Sequence[Recollection]) -> Iterator[Note]:
+    """Notes from a person's statements, except questions and words about the assistant."""
     for memory in known:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
@@ -211,8 +221,8 @@ def _said(known: Sequence[Recollection]) -> Iterator[Note]:
             yield Note(told, words, audience=memory.audience, is_reminder=True)
 
 
-def _asked(script: Assistant, line: str, known: Sequence[Recollection]) -> AskedLine:
-    """The line after the last exchange, where that was a moment ago."""
+def _asked_line(script: Assistant, line: str, known: Sequence[Recollection]) -> AskedLine:
+    """The line, with the last exchange before it if that belongs to the same talk."""
     now = script.clock.seconds()
     if not known or now - known[0].at >= MEETING_SECONDS:
         return AskedLine(line)

@@ -1,8 +1,8 @@
-"""Vectors of what the table holds: of what is new, without what is gone, and all of it anew.
+"""Indexing: embeds new memories, deletes vectors of forgotten ones, and rebuilds the index.
 
-They are made in quiet moments, in batches; until then a memory is found by its words. All waits in
-the table, so nothing is lost when a model or a server is down, the game dies, or a stop is active.
-One run at a time for each assistant; what is known of its vectors lives in `runtime.work.indexing`.
+It runs in batches when the game is quiet; until then memories are found by their words. The queue
+is in the table, so nothing is lost if a model or server is down, the game crashes, or an emergency
+stop is active. Each assistant has one run at a time; its state is in `runtime.work.indexing`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.work import Work
 from evennia_ai.workers.port import PoisonError
 
-# One request to the store, so that a search never waits long, and each is paid for by itself.
+# Memories per request to the store: few, so that searches wait only briefly in its queue.
 BATCH = PORTION
-# What is said is found by its words meanwhile.
+# Pause after the last turn. Until then new memories are found by their words.
 QUIET_SECONDS = 10.0
+# Exponential backoff while the store is down.
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 5.0, 300.0
-# Memories between two looks at whether there are too many.
+# New memories between two checks of retention.
 BETWEEN_PRUNINGS = 100
 MOST_PLACES, MOST_PEOPLE = 16, 200
 Report = Callable[[int, int], None]
@@ -42,14 +43,14 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """The standing of an assistant's memories with the store.
+    """The state of an assistant's index.
 
     Attributes:
-        waiting: memories that the store has not read yet.
-        removed: forgotten ones, whose vectors it still has to be rid of.
-        stale: read by another embedding model, and found by their words alone until then.
-        model: the embedding model.
-        problem: why not all can be found by its meaning now, or "".
+        waiting: memories to be indexed.
+        removed: forgotten memories whose vectors have to be deleted.
+        stale: memories indexed by another embedding model, which are found by words only.
+        model: signature of the embedding model.
+        problem: the reason why semantic search is incomplete, or "".
     """
 
     waiting: int
@@ -61,17 +62,17 @@ class IndexStatus:
 
 @dataclass(slots=True)
 class Indexing:
-    """This process's knowledge of an assistant's vectors.
+    """The state of an assistant's indexing in this process.
 
     Attributes:
-        due: the timer of the run that is about to begin, or None.
-        wait_seconds: how long the last wait for a store that is down was at most, 0 for none.
-        retry: the timer of that wait, or None.
-        running: the runs that are under way, or about to be.
-        added: memories read since there was a look at whether there are too many.
-        is_compared: whether the store was asked in this start what it has.
-        stale: what is wrong by the embedding model, or None when that was not asked yet.
-        places: before which audiences a person spoke in the open, the newest first.
+        due: timer of the next run, or None.
+        wait_seconds: upper bound of the last backoff, 0 if the store is up.
+        retry: timer of the backoff, or None.
+        running: runs that have started or wait for the lock.
+        added: memories indexed since the last check of retention.
+        is_compared: True if the store's keys have been verified since the start.
+        stale: advice about vectors of another model, None if not checked yet.
+        places: by person, the audiences in which they spoke openly, newest first.
     """
 
     lock: DeferredLock = field(default_factory=DeferredLock)
@@ -86,27 +87,27 @@ class Indexing:
 
 
 def soon(script: Assistant) -> None:
-    """Let the store be told in a moment of what waits; of many that start, one after the other."""
-    _begin_in(script, 0.0)
+    """Schedule a run now. The pacer starts the runs of many assistants one after the other."""
+    _schedule(script, 0.0)
 
 
 def when_quiet(script: Assistant) -> None:
-    """Let vectors be made of what waits when nobody talks just now, of several at once."""
-    _begin_in(script, QUIET_SECONDS)
+    """Schedule a run for a quiet moment, so that several memories are embedded together."""
+    _schedule(script, QUIET_SECONDS)
 
 
-def take(script: Assistant, entry: Recollection) -> None:
-    """Take note of an entry that is in the table, and gets no vector."""
+def note_entry(script: Assistant, entry: Recollection) -> None:
+    """Note a stored entry that needs no vector."""
     if script.work is not None:
-        _note_places(_known(script), [entry])
-        if _known(script).added >= BETWEEN_PRUNINGS:
+        _note_places(_state_of(script), [entry])
+        if _state_of(script).added >= BETWEEN_PRUNINGS:
             when_quiet(script)
 
 
-def _begin_in(script: Assistant, seconds: float) -> None:
+def _schedule(script: Assistant, seconds: float) -> None:
     if (work := script.work) is None:
         return
-    known, turn = _known(script), services.pacer().call
+    known, turn = _state_of(script), services.pacer().call
     if known.due is None or not known.due.active():
         known.due = script.clock.callLater(seconds, turn, _begin, script, work)
     elif not seconds:
@@ -114,17 +115,17 @@ def _begin_in(script: Assistant, seconds: float) -> None:
 
 
 def apply(script: Assistant, report: Report | None = None) -> Deferred[int]:
-    """Tell the store all that waits.
+    """Process the whole queue.
 
     Args:
-        report: told how many it has read, of how many.
+        report: called with the number of memories done and the total.
 
     Returns:
-        How many it was told of; fewer than waited where it is down.
+        The number of memories processed, fewer than queued if the store is down.
     """
     if script.work is None:
         return succeed(0)
-    known, work = _known(script), script.work
+    known, work = _state_of(script), script.work
     run = known.lock.run(lambda: Deferred.fromCoroutine(_run(script, work, report)))
     known.running.add(run)
 
@@ -136,14 +137,14 @@ def apply(script: Assistant, report: Report | None = None) -> Deferred[int]:
 
 
 def halt(script: Assistant) -> None:
-    """Break off what is under way: a stop lets nothing more be sent. All of it still waits."""
+    """Cancel running work, because an emergency stop forbids sending. The queue is kept."""
     work = services.work()
     if work.is_elsewhere:
         work.drop(script.pk)
     is_sent = work.is_elsewhere or services.memory().sends
     if script.work is None or script.work.indexing is None or not is_sent:
         return
-    known = _known(script)
+    known = _state_of(script)
     _stop_waiting(known)
     if known.due is not None and known.due.active():
         known.due.cancel()
@@ -153,7 +154,7 @@ def halt(script: Assistant) -> None:
 
 
 def status(script: Assistant) -> IndexStatus:
-    """The standing of its memories with the store."""
+    """The state of the assistant's index."""
     service = services.memory()
     waiting, removed = rows.count_waiting(script.pk)
     count = 0 if service.absence else rows.stale(script.pk, service.signature)
@@ -162,16 +163,16 @@ def status(script: Assistant) -> IndexStatus:
 
 
 def problem(script: Assistant) -> str:
-    """The reason nothing can be found at all, or ""."""
+    """The reason why search is unavailable, or ""."""
     return str(services.memory().absence)
 
 
 def stale_problem(script: Assistant) -> str:
     """Advice about vectors of another embedding model, or "".
 
-    Asked of the table once in each start, and after each change of that.
+    The table is queried once per start, and after reindexing.
     """
-    service, known = services.memory(), _known(script)
+    service, known = services.memory(), _state_of(script)
     if known.stale is None:
         count = 0 if service.absence else rows.stale(script.pk, service.signature)
         known.stale = _stale_text(script, count, service.signature) if count else ""
@@ -181,33 +182,33 @@ def stale_problem(script: Assistant) -> str:
 
 
 def reindex(script: Assistant, report: Report | None = None) -> Deferred[int]:
-    """Let the store read again what it has not as the embedding model now sees it.
+    """Rebuild the index: embed what has no current vector, and delete unknown vectors.
 
-    What it has nothing to do with any more is taken out of it. How far it came is in the table:
-    what is broken off goes on by itself with the next start.
+    Progress is stored in the table, so an interrupted run continues after the next start.
 
     Args:
-        report: told how many it has read, of how many.
+        report: called with the number of memories done and the total.
 
     Returns:
-        How many it read; 0 where it is down.
+        The number of memories indexed; 0 if the store is down.
     """
     return Deferred.fromCoroutine(_reindex(script, report))
 
 
 def spoken_at(script: Assistant, person: str) -> tuple[str, ...]:
-    """Before which audiences a person spoke in the open, the newest first."""
+    """The audiences in which a person spoke openly, newest first."""
     if not person:
         return ()
-    places = _known(script).places
+    places = _state_of(script).places
     if person not in places:
         if len(places) >= MOST_PEOPLE:
+            # The first key of a dict is the oldest entry.
             del places[next(iter(places))]
         places[person] = rows.spoken_at(script.pk, person, MOST_PLACES)
     return tuple(places[person])
 
 
-def _known(script: Assistant) -> Indexing:
+def _state_of(script: Assistant) -> Indexing:
     known: Indexing = script.work.indexing or Indexing()
     script.work.indexing = known
     return known
@@ -221,6 +222,7 @@ def _stale_text(script: Assistant, count: int, signature: str) -> str:
     )
 
 
+# Checked after every wait: the assistant may have been stopped, reset or deleted meanwhile.
 def _is_over(script: Assistant, work: Work) -> bool:
     return script.work is not work or work.is_closing or paying.is_held(script)
 
@@ -231,15 +233,14 @@ def _begin(script: Assistant, work: Work) -> None:
 
 
 async def _run(script: Assistant, work: Work, report: Report | None) -> int:
-    """One run, until nothing waits or the store is down; none of one that ended while it waited."""
     if _is_over(script, work):
         return 0
-    known = _known(script)
+    known = _state_of(script)
     try:
-        done, is_done = await _tell(script, work, report)
+        done, is_done = await _sync(script, work, report)
     except CancelledError:
         raise
-    except Exception:  # what waits is tried again, whatever was wrong with it
+    except Exception:  # an unexpected error must not end indexing: retry with backoff
         logger.log_trace(f"[assistant] {script.key}: the store could not be told of memories")
         done, is_done = 0, False
     if _is_over(script, work):
@@ -248,7 +249,7 @@ async def _run(script: Assistant, work: Work, report: Report | None) -> int:
         known.wait_seconds = 0.0
         _stop_waiting(known)
     elif not services.memory().absence:
-        _try_again(script, work, known)
+        _schedule_retry(script, work, known)
     return done
 
 
@@ -258,27 +259,30 @@ def _stop_waiting(known: Indexing) -> None:
     known.retry = None
 
 
-def _try_again(script: Assistant, work: Work, known: Indexing) -> None:
-    """Try again after a while that grows, and that differs: the store is away for all of them."""
+def _schedule_retry(script: Assistant, work: Work, known: Indexing) -> None:
+    # With jitter: the store is down for all assistants, which must not retry at the same time.
     if known.retry is None or not known.retry.active():
         most = min(LONGEST_WAIT_SECONDS, max(FIRST_WAIT_SECONDS, 2 * known.wait_seconds))
         wait, known.wait_seconds = rounds.apart(script.pk, most), most
         known.retry = script.clock.callLater(wait, services.pacer().call, _begin, script, work)
 
 
-async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[int, bool]:
-    """Tell the store batch by batch. Returns how many, and whether nothing waits any more."""
+async def _sync(script: Assistant, work: Work, report: Report | None) -> tuple[int, bool]:
+    """Process the queue in batches. Returns the number done, and whether the queue is empty."""
     service, done = services.memory(), 0
-    if _is_over(script, work) or not await _compared(script, service):
+    if _is_over(script, work) or not await _verify_store(script, service):
         return 0, False
     left = sum(rows.count_waiting(script.pk)) if report is not None else 0
     while not _is_over(script, work):
-        unread, gone = _waiting(script)
+        unread, gone = _next_batch(script)
         if not unread and not gone:
             if not _prune(script):
                 return done, True
             continue
-        if not (await _forget(script, service, gone) and await _read(script, service, unread)):
+        # Deletions first: what was forgotten has to leave the server even if embedding fails.
+        if not await _delete_forgotten(script, service, gone):
+            break
+        if not await _embed_all(script, service, unread):
             break
         done += len(unread) + len(gone)
         if report is not None:
@@ -286,15 +290,15 @@ async def _tell(script: Assistant, work: Work, report: Report | None) -> tuple[i
     return done, False
 
 
-async def _compared(script: Assistant, service: MemoryService) -> bool:
-    """Once in each start, see whether the store still has what it read.
+async def _verify_store(script: Assistant, service: MemoryService) -> bool:
+    """Once per start, check that the store still has the vectors that the table expects.
 
-    A folder that was deleted, or a database that was put back, is made good by reading anew.
+    If not, as after restoring a backup, the missing ones are queued again.
 
     Returns:
-        Whether it could be asked.
+        Whether the store answered.
     """
-    known, work = _known(script), script.work
+    known, work = _state_of(script), script.work
     if known.is_compared or not (count := rows.count_read(script.pk, service.signature)):
         known.is_compared = True
         return True
@@ -307,14 +311,16 @@ async def _compared(script: Assistant, service: MemoryService) -> bool:
     return True
 
 
-def _waiting(script: Assistant) -> tuple[list[Memory], list[Memory]]:
-    """The next batch; where nothing is remembered, only what was forgotten before."""
+def _next_batch(script: Assistant) -> tuple[list[Memory], list[Memory]]:
+    # With memory disabled, deletions still have to be completed.
     if state.memory_config(script).enabled:
         return rows.waiting(script.pk, BATCH * services.work().portions)
     return [], rows.gone(script.pk, BATCH)
 
 
-async def _forget(script: Assistant, service: MemoryService, gone: Sequence[Memory]) -> bool:
+async def _delete_forgotten(
+    script: Assistant, service: MemoryService, gone: Sequence[Memory]
+) -> bool:
     if not gone:
         return True
     work = script.work
@@ -324,47 +330,49 @@ async def _forget(script: Assistant, service: MemoryService, gone: Sequence[Memo
     return True
 
 
-async def _read(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
-    """Let vectors be made, of all portions at one time. Returns whether all of them were."""
+async def _embed_all(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
+    """Embed all parts concurrently. Returns whether all of them succeeded."""
     parts = [unread[first : first + BATCH] for first in range(0, len(unread), BATCH)]
-    asked = [Deferred.fromCoroutine(_read_part(script, service, part)) for part in parts]
+    asked = [Deferred.fromCoroutine(_embed_part(script, service, part)) for part in parts]
     told = await DeferredList(asked, consumeErrors=True)
-    for is_over, outcome in told:
-        if not is_over:
+    # Only after all have ended, so that no part runs on without this run.
+    for is_success, outcome in told:
+        if not is_success:
             outcome.raiseException()
     return all(outcome for _, outcome in told)
 
 
-async def _read_part(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
-    """One portion. One that ends every worker is halved, until the memory that does it is found."""
+async def _embed_part(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
+    """Embed one part. If it crashes the workers, it is bisected to find the memory to blame."""
     try:
-        return await _read_whole(script, service, unread)
+        return await _embed(script, service, unread)
     except PoisonError as error:
         if len(unread) > 1:
             half = len(unread) // 2
-            first = await _read_part(script, service, unread[:half])
-            return await _read_part(script, service, unread[half:]) and first
+            first = await _embed_part(script, service, unread[:half])
+            return await _embed_part(script, service, unread[half:]) and first
         told = f"[assistant] {script.key}: memory {unread[0].key} is found by its words alone"
         logger.log_warn(f"{told}: {error}")
         rows.mark(script.pk, unread, rows.NO_VECTOR)
         return True
 
 
-async def _read_whole(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
+async def _embed(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
     work = script.work
     telling = [row for row in unread if not asks_only(row.text)]
     items = [Item(row.key, row.text, row.audience, row.trust) for row in telling]
     vectors = await paying.add(script, service, items) if items else []
     if vectors is None or _is_over(script, work):
         return False
+    # Entries that only ask get no vector, but are marked so that they leave the queue.
     rows.mark(script.pk, telling, service.signature, vectors)
     rows.mark(script.pk, [row for row in unread if row not in telling], rows.NO_VECTOR)
-    _note_places(_known(script), unread)
+    _note_places(_state_of(script), unread)
     return True
 
 
 def _note_places(known: Indexing, read: Sequence[Memory | Recollection]) -> None:
-    """Note the places where people spoke in the open, of entries that can be found from now on."""
+    """Update the cache of `spoken_at` with new entries."""
     known.added += len(read)
     for row in read:
         if row.person in known.places and is_open(row.audience):
@@ -374,8 +382,8 @@ def _note_places(known: Indexing, read: Sequence[Memory | Recollection]) -> None
 
 
 def _prune(script: Assistant) -> bool:
-    """Now and then, forget a portion of what is overdue. Returns whether there was any."""
-    known = _known(script)
+    """Forget a batch of overdue memories, now and then. Returns whether there were any."""
+    known = _state_of(script)
     if known.added >= BETWEEN_PRUNINGS:
         if retention.prune(script, script.clock.seconds()):
             return True
@@ -390,11 +398,12 @@ async def _reindex(script: Assistant, report: Report | None) -> int:
     there = await service.keys(script.pk)
     if there is None or _is_over(script, work):
         return 0
+    # Including forgotten rows, whose vectors the run itself deletes.
     ours = rows.keys_of(script.pk)
     if strangers := there - ours:
         await service.remove(script.pk, strangers)
     rows.unread_again(script.pk, service.signature, there)
-    _known(script).stale = None
+    _state_of(script).stale = None
     count = int(await apply(script, report))
     audit.record("memories_indexed", script, count=count, model=service.signature)
     return count

@@ -1,7 +1,7 @@
-"""The journal: entries and facts that an assistant writes down itself, within fixed bounds.
+"""The journal: entries and facts that the assistant's model writes itself, within fixed limits.
 
-Whatever it writes is believed no further than what it was told in the turn, and known only to those
-who may know of the turn. What cannot be kept is refused in words for the model.
+An entry gets no more trust than what the model was told in the turn, and the turn's audience. If it
+cannot be stored, ToolError tells the model why.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ MOST_WORDS = 8
 
 
 def check(script: Assistant, turn: Turn, text: str, longest: int) -> str:
-    """Text that may be kept, as one line.
+    """Clean a text to one line, and check that it may be stored.
 
     Raises:
-        ToolError: it is empty, too long or about the assistant itself, or nothing may be kept of
-            this turn.
+        ToolError: it is empty, too long or about the assistant itself, or nothing of this turn
+            may be stored.
     """
     words = " ".join(strip_control(sendable(text)).split())
     if not words:
@@ -54,10 +54,10 @@ def check(script: Assistant, turn: Turn, text: str, longest: int) -> str:
 
 
 def check_consent(script: Assistant, turn: Turn) -> None:
-    """Refuse to keep anything of a turn of which nothing may be remembered.
+    """Check that something of a turn may be stored.
 
     Raises:
-        ToolError: nothing may be.
+        ToolError: a person or the place of the turn must not be remembered.
     """
     event = turn.event
     whom = {"person": event.face, "sender_id": event.sender_id, "place": place_of(script, turn)}
@@ -75,10 +75,10 @@ def write(
     importance: int | None = None,
     tags: Iterable[str] = (),
 ) -> Recollection:
-    """Keep something that the assistant writes down in a turn.
+    """Store a text that the model writes in a turn.
 
     Raises:
-        ToolError: it cannot be kept.
+        ToolError: it cannot be stored.
     """
     words = check(script, turn, text, core.LONGEST_ENTRY)
     audience = audience_of(script, turn)
@@ -96,7 +96,7 @@ def write(
         person=turn.event.face,
         place=place_of(script, turn),
         source_type=source_type,
-        trust=core.believed(words, _heard(turn), SOURCE_TRUST[source_type]),
+        trust=core.believed(words, _heard_texts(turn), SOURCE_TRUST[source_type]),
         importance=_importance(importance, words, source_type, kept_tags),
         importance_by="heuristic" if importance is None else "llm",
         at=script.clock.seconds(),
@@ -114,8 +114,9 @@ def _importance(given: int | None, words: str, source_type: str, tags: Sequence[
     return given
 
 
-def _heard(turn: Turn) -> list[tuple[str, float]]:
-    """Texts that the model was told in a turn, and the trust in each; no ideas of its own."""
+def _heard_texts(turn: Turn) -> list[tuple[str, float]]:
+    """Texts that the model was told in a turn, with their trust."""
+    # Not the assistant's own impulses: it must not raise its trust by quoting itself.
     events = [(event.body, event.trust) for event in turn.events if event.kind != OWN]
     return [*events, *((item.body, item.trust) for item in turn.overheard)]
 
@@ -124,13 +125,13 @@ def _heard(turn: Turn) -> list[tuple[str, float]]:
 
 
 def recent(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
-    """The newest entries of the journal that a turn may know, the oldest of them first."""
+    """The newest journal entries that a turn may know, in chronological order."""
     newest = sorted(_newest(script, seeker, Q(), limit), key=lambda row: -row.id)
-    return _known(script, seeker, [row.key for row in newest[:limit]])[::-1]
+    return _load_known(script, seeker, [row.key for row in newest[:limit]])[::-1]
 
 
 def of_talk(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
-    """The newest entries of what the person said that a turn may know, the newest first."""
+    """The newest entries of the person that a turn may know, newest first."""
     found = rows.current(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
         :limit
     ]
@@ -138,12 +139,12 @@ def of_talk(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]
 
 
 def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
-    """Entries of the journal that hold some of the words, the most of them first.
+    """Journal entries that contain some of the words, those with the most first.
 
     Raises:
-        ToolError: there is no word of three letters.
+        ToolError: no word has three letters or more.
     """
-    # The longest say the most, and each is one more condition of the statement.
+    # Each word is a condition of the query, so only the longest, which are the most specific.
     wanted = sorted(core.words_of(words), key=len, reverse=True)[:MOST_WORDS]
     if not wanted:
         raise ToolError("say in words of three letters or more what you look for")
@@ -151,14 +152,12 @@ def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Re
     for word in wanted:
         holds |= Q(text__icontains=word)
     found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
-    return _known(script, seeker, [row.key for row in found[:limit]])
+    return _load_known(script, seeker, [row.key for row in found[:limit]])
 
 
 def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
-    """The newest entries of each audience that a turn belongs to: (id, key, text, at), each once.
-
-    Each audience is asked for apart: so an index gives the newest, and no other row is read.
-    """
+    """The newest distinct entries of each of the seeker's audiences: (id, key, text, at)."""
+    # One query per audience, so that an index gives the newest. With OR, SQLite sorts all rows.
     entries = rows.of(script.pk, kind=MemoryKind.JOURNAL).filter(wanted).order_by("-id")
     parts = [entries.filter(audience=audience) for audience in seeker.audiences]
     if seeker.person:
@@ -168,7 +167,7 @@ def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[An
     return list({row.id: row for part in told for row in part}.values())
 
 
-def _known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[Recollection]:
-    """The memories of some keys, in that order; `may_know` has the last word."""
+def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[Recollection]:
+    """Memories by key, in the given order, filtered by `may_know`."""
     found = rows.by_keys(script.pk, keys)
     return [found[key] for key in keys if may_know(found[key], seeker)]

@@ -1,4 +1,4 @@
-"""Keeping memories: rows and state in one transaction, and the store of vectors told soon after."""
+"""Storing memories together with state in one transaction, and then indexing them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from evennia_ai.runtime.assistant import Assistant
 
 
 def keep(script: Assistant, memories: Iterable[Recollection], *facts: Fact, **values: Any) -> None:
-    """Store memories together with facts and state, all or none of it.
+    """Store memories with audit events and state in one transaction.
 
-    A memory whose key is there already stays as it is, so doing it twice is doing it once.
+    Idempotent: a memory whose key exists already is left unchanged.
     """
     kept = list(memories)
     state.write(script, *facts, extra_writes=partial(rows.insert, script.pk, kept), **values)

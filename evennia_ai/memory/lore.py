@@ -1,7 +1,8 @@
-"""Lore: what a game's staff wrote down of its world, found by words and places, without a model.
+"""Lore: texts about the game world, found by keywords and places, without a model.
 
-It is a memory like others but that no store reads it. `assistant` is 0 for lore of all. Beside the
-lore that staff write there is that of an assistant's card, which it alone knows, and of lore packs.
+Lore is a row of the table of memories, but is not indexed. With `assistant` 0 all assistants know
+it. It is written by staff, or comes with an assistant's card, which only this assistant knows, or
+with a lore pack.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.memory.lore_conditions import LoreMoment, asking
+from evennia_ai.memory.lore_conditions import LoreMoment, moment_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
-# What another process of the game changed is seen after this.
+# `_changes` only counts this process; changes by others are seen after this many seconds.
 FRESH_SECONDS = 60.0
-# What is longer is told in several lines, as no line of a prompt is longer.
+# In characters: the longest line of a prompt. Longer entries are split into pieces.
 LONGEST_PIECE = 400
 MOST_PIECES = 50
 MOST_TRIED = 30
@@ -47,8 +48,8 @@ _changes = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _LoreRead:
-    """Lore as it was read, with its keywords as they are looked for."""
+class _CachedLore:
+    """The lore that an assistant knows, with prepared keywords."""
 
     at: float
     changes: int
@@ -58,13 +59,13 @@ class _LoreRead:
 def matching(
     script: Assistant, text: str, seeker: Seeker, turn: Turn | None = None
 ) -> list[Recollection]:
-    """The lore that belongs to what is said, or to the place, and may be known there.
+    """The lore that matches a text or the place, and that the seeker may know.
 
     Args:
-        text: the newest words.
-        turn: whose talk before is looked through as well, and whose speaker conditions are about.
+        text: what was said last.
+        turn: provides earlier messages to search, and the speaker that conditions refer to.
     """
-    known, ask = _known(script, seeker), asking(script, turn)
+    known, ask = _known_to(script, seeker), moment_of(script, turn)
     deepest = max((lore.terms.depth for lore in known), default=1)
     said = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
     found = told_of(known, said, ask.holds, estimate)
@@ -73,15 +74,15 @@ def matching(
 
 @dataclass(frozen=True, slots=True)
 class LoreMatch:
-    """A piece of lore that a text has to do with.
+    """An entry of lore that matches a text, for the page where staff test lore.
 
     Attributes:
-        text: as it would be told, with its macros filled in.
-        said: its keywords in the text; none of what needs no word.
-        is_told: it would be told; else one of the following is why not.
-        is_for_others: not for those who would hear it.
-        is_named: also its further keywords are as they have to be.
-        unmet: its conditions that are not met.
+        text: the text with its macros filled in.
+        said: its keywords in the text; empty if it needs none.
+        is_told: True if it would be in the prompt; the following say why not.
+        is_for_others: True if the listeners may not know it.
+        is_named: True if the conditions on further keywords are met as well.
+        unmet: conditions that are not met.
     """
 
     entry: Recollection
@@ -94,13 +95,13 @@ class LoreMatch:
 
 
 def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[LoreMatch]:
-    """The lore that a text would bring up, and that of which only something stands in the way.
+    """The lore that a text would bring up, and near misses with the reason.
 
-    What was said before is left out. What is told comes first, in its order; of the rest so many
-    are given as MOST_TRIED.
+    Earlier messages are ignored. Entries that would be told come first, in their order, then at
+    most MOST_TRIED others.
     """
-    said, ask = [folded(text)], asking(script, turn)
-    known = _known(script, seeker)
+    said, ask = [folded(text)], moment_of(script, turn)
+    known = _known_to(script, seeker)
     told = told_of(known, said, ask.holds, estimate)
     keys, mine = ({each.entry.key for each in some} for some in (told, known))
     found: list[LoreMatch] = []
@@ -120,14 +121,14 @@ def tried(script: Assistant, text: str, seeker: Seeker, turn: Turn) -> list[Lore
 
 
 def _said_before(turn: Turn | None) -> Iterator[str]:
-    """The words said before, the newest first: by people, and by the calls that speak."""
+    """Earlier messages, newest first, with the arguments of tool calls."""
     for message in reversed(turn.history if turn is not None else ()):
         calls = (call["function"]["arguments"] for call in message.get("tool_calls") or ())
         yield " ".join(map(str, (message.get("content") or "", *calls)))
 
 
 def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
-    """An entry with its macros filled in; that of a book in pieces, of which none is cut."""
+    """An entry with its macros filled in. An entry of a book is split so that none is truncated."""
     entry, rest = lore.entry, ask.fill(lore.entry.text)
     if not lore.terms.book:
         yield replace(entry, text=rest)
@@ -135,26 +136,26 @@ def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
     for _ in range(MOST_PIECES):
         piece = cut_at_sentence(rest, LONGEST_PIECE)
         yield replace(entry, text=piece)
-        # Where a word is cut an ellipsis stands for the rest of it.
+        # `cut_at_sentence` marks a cut word with an ellipsis.
         rest = rest[len(piece.removesuffix("…")) :].strip()
         if not rest:
             return
 
 
 def known(script: Assistant, seeker: Seeker, turn: Turn) -> list[Recollection]:
-    """All lore that may be known where somebody asks, whatever is said."""
-    ask = asking(script, turn)
-    found = (lore for lore in _known(script, seeker) if all(map(ask.holds, lore.terms.when)))
+    """All lore that the seeker may know, whatever was said."""
+    ask = moment_of(script, turn)
+    found = (lore for lore in _known_to(script, seeker) if all(map(ask.holds, lore.terms.when)))
     return [replace(lore.entry, text=ask.fill(lore.entry.text)) for lore in found]
 
 
-def _known(script: Assistant, seeker: Seeker) -> list[Lore]:
+def _known_to(script: Assistant, seeker: Seeker) -> list[Lore]:
     audiences = set(seeker.audiences)
     return [lore for lore in _entries(script) if lore.entry.audience in audiences]
 
 
 def entries(assistant: int = rows.SHARED) -> list[tuple[int, Recollection]]:
-    """All lore of an assistant, or of all, by number, the most important first."""
+    """All lore of an assistant, or the shared lore, with its row id; the most important first."""
     found = list(rows.of(assistant, kind=MemoryKind.LORE).order_by("-importance", "id"))
     return [(row.pk, value) for row, value in zip(found, rows.values(found), strict=True)]
 
@@ -168,11 +169,11 @@ def add(
     assistant: int = rows.SHARED,
     importance: int = 5,
 ) -> str:
-    """Write down lore. Returns its key.
+    """Create lore. Returns its key.
 
     Args:
-        audience: as `core.memory.recollection.is_audience` takes it: the world's, a room's, a
-        faction's.
+        audience: the world, a room or a faction, in a form that
+            `core.memory.recollection.is_audience` accepts.
     """
     entry = made(text, keywords=keywords, audience=audience, at=at, importance=importance)
     insert(assistant, [(entry, PLAIN)])
@@ -189,10 +190,10 @@ def made(
     key: str = "",
     place: str = "",
 ) -> Recollection:
-    """Lore that is not stored yet.
+    """Build an entry without storing it.
 
     Args:
-        key: by which it is known from then on; "": a new one.
+        key: the key to use; "" for a new one.
     """
     return Recollection(
         key or new_key(),
@@ -209,37 +210,37 @@ def made(
 
 
 def insert(assistant: int, lore: Sequence[tuple[Recollection, LoreTerms]]) -> None:
-    """Store lore, each with its terms."""
+    """Store entries with their terms."""
     terms = {entry.key: stored(terms) for entry, terms in lore if terms != PLAIN}
     rows.insert(assistant, [entry for entry, _ in lore], terms)
     _changed()
 
 
 def stored(terms: LoreTerms) -> dict[str, Any]:
-    """The terms of lore as a row has them; what is plain is not kept."""
+    """Terms as JSON for the column, without default values."""
     kept, plain = to_stored(terms), to_stored(PLAIN)
     return {name: value for name, value in kept.items() if value != plain[name]}
 
 
 def terms_of(column: Mapping[str, object] | None) -> LoreTerms:
-    """The terms of lore from what a row has of them."""
+    """Terms from the JSON of the column."""
     return PLAIN if column is None else from_stored(LoreTerms, column)
 
 
 def remove_book(assistant: int, book: str) -> int:
-    """Remove all lore that came with a card or a pack. Returns how much there was."""
+    """Delete all lore of a card or pack. Returns the number of entries."""
     count, _ = of_book(assistant, book).delete()
     _changed()
     return int(count)
 
 
 def of_book(assistant: int, book: str) -> QuerySet[Memory]:
-    """The rows of lore that came with a card or a pack."""
+    """The rows of lore of a card or pack."""
     return rows.of(assistant, kind=MemoryKind.LORE, terms__book=book)
 
 
 def change(key: str, *, assistant: int = rows.SHARED, **columns: Any) -> bool:
-    """Change lore, such as its `text` or `tags`. Returns whether there was any of that key."""
+    """Update an entry, such as its `text` or `tags`. Returns whether it exists."""
     is_there = bool(rows.of(assistant, key=key, kind=MemoryKind.LORE).exists())
     if is_there:
         rows.change(assistant, key, **columns)
@@ -248,14 +249,14 @@ def change(key: str, *, assistant: int = rows.SHARED, **columns: Any) -> bool:
 
 
 def remove(key: str, *, assistant: int = rows.SHARED) -> bool:
-    """Remove lore. Returns whether there was any of that key."""
+    """Delete an entry. Returns whether it existed."""
     count, _ = rows.of(assistant, key=key, kind=MemoryKind.LORE).delete()
     _changed()
     return bool(count)
 
 
 def _changed() -> None:
-    """Drop the lore that is kept in memory: now, and once more when the change is stored."""
+    # Now, for reads in this transaction, and again after the commit.
     _count_change()
     transaction.on_commit(_count_change)
 
@@ -267,11 +268,11 @@ def _count_change() -> None:
 
 def _entries(script: Assistant) -> Iterable[Lore]:
     work, now = script.work, script.clock.seconds()
-    kept: _LoreRead | None = work.lore
+    kept: _CachedLore | None = work.lore
     if kept is None or kept.changes != _changes or now - kept.at >= FRESH_SECONDS:
         shared, own = (rows.of(each, kind=MemoryKind.LORE) for each in (rows.SHARED, script.pk))
         found = list((shared | own).order_by("id"))
         terms = (terms_of(row.terms) for row in found)
         read = tuple(map(lore_of, rows.values(found), terms))
-        kept = work.lore = _LoreRead(now, _changes, read)
+        kept = work.lore = _CachedLore(now, _changes, read)
     return kept.entries

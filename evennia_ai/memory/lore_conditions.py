@@ -1,4 +1,4 @@
-"""Conditions of lore, asked of the game at the moment, and the macros in it."""
+"""Evaluation of lore's conditions and macros against the current state of the game."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from evennia_ai.runtime.game_functions import quest_state
 
 @dataclass(frozen=True)
 class LoreMoment:
-    """The moment in which lore is looked for.
+    """The situation in which lore is looked up.
 
     Attributes:
-        body: the assistant's.
-        sender: the id of whoever is answered, "" for nobody.
+        body: the assistant's character.
+        sender: id of the person being answered, "" for nobody.
         fill: fills in the macros of a text.
     """
 
@@ -33,18 +33,18 @@ class LoreMoment:
 
     @cached_property
     def _people(self) -> list[Any]:
-        """The characters that whoever is answered acts by."""
+        """The characters that the person being answered puppets."""
         return bodies_of(self.body, self.sender) if self.sender else []
 
     def holds(self, condition: LoreCondition) -> bool:
-        """True where a condition is met, of several characters by one.
+        """True if a condition is met, for several characters by at least one.
 
         Raises:
-            ConfigurationError: EVENNIA_AI_QUEST_STATE names no function.
+            ConfigurationError: EVENNIA_AI_QUEST_STATE does not name a function.
         """
-        return any(_holds(being, condition) for being in self._meant(condition))
+        return any(_holds(being, condition) for being in self._subjects(condition))
 
-    def _meant(self, condition: LoreCondition) -> list[Any]:
+    def _subjects(self, condition: LoreCondition) -> list[Any]:
         if condition.of == "person":
             return self._people
         meant = self.body if condition.of == "assistant" else self.body.location
@@ -59,12 +59,12 @@ def _holds(being: GameObject, condition: LoreCondition) -> bool:
     value = being.attributes.get(condition.attribute)
     if condition.value is None:
         return bool(value)
-    # True is 1 in Python, and no builder means it so.
+    # In Python True == 1, but a builder who writes 1 does not mean True.
     return value == condition.value and isinstance(value, bool) is isinstance(condition.value, bool)
 
 
-def asking(script: Assistant, turn: Turn | None) -> LoreMoment:
-    """The moment of a turn; None: of nobody's."""
+def moment_of(script: Assistant, turn: Turn | None) -> LoreMoment:
+    """The situation of a turn; None: without a speaker."""
     event = turn.event if turn is not None and turn.events else None
     name = event.sender_name if event is not None else ""
     fill = macros_of(script.obj, modes.hour(script), name)

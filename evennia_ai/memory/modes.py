@@ -1,4 +1,4 @@
-"""Awake or asleep: how an assistant changes from one to the other, and since when it is awake."""
+"""The modes awake and asleep: switching between them, and conditions for it."""
 
 from __future__ import annotations
 
@@ -16,53 +16,55 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
+# Silence after which a talk does not keep the assistant awake.
 TALK_SECONDS = 300.0
 FALLS_ASLEEP = "{name}'s eyes fall shut, and sleep comes."
 WAKES = "{name} wakes."
 
 
 def nights(script: Assistant) -> SleepSchedule:
-    """Its nights; what is set and makes no sense counts as not set."""
+    """The assistant's sleep schedule, or the default if the stored one is invalid."""
     try:
         return SleepSchedule.from_stored(state.read(script, "sleep_schedule"))
     except (ConfigurationError, TypeError):
+        # Owners can set the attribute by hand, to anything.
         return SleepSchedule()
 
 
 def hour(script: Assistant) -> datetime:
-    """The time on the wall, in the game's time zone."""
+    """The current time in the game's time zone."""
     return datetime.fromtimestamp(script.clock.seconds(), timezone.get_default_timezone())
 
 
 def is_asleep(script: Assistant) -> bool:
-    """True where it sleeps."""
+    """True if the assistant sleeps."""
     return bool(state.read(script, "operating_mode") == ASLEEP)
 
 
 def is_over(script: Assistant) -> bool:
-    """True where the time to wake has come."""
+    """True if it is time to wake up."""
     return schedule.is_over(hour(script), state.read(script, "scheduled_wake_time"))
 
 
 def is_talking(script: Assistant) -> bool:
-    """True where somebody talked with it just now; nobody falls asleep in the middle of a talk."""
+    """True if somebody talked with it recently, so that it must not fall asleep."""
     since = script.clock.seconds() - TALK_SECONDS
     return any(talk.last_at > since for talk in script.work.talks.values())
 
 
 def was_awake(script: Assistant) -> bool:
-    """True where it has been awake long enough to fall asleep by itself."""
+    """True if it has been awake long enough to fall asleep by itself."""
     return schedule.was_awake(awake_seconds(script), nights(script))
 
 
 def awake_seconds(script: Assistant) -> float:
-    """Since when it is awake; infinite when it never slept."""
+    """Seconds since it woke; infinite if it never slept."""
     woke_at: float | None = state.read(script, "last_night").get("woke_at")
     return math.inf if woke_at is None else max(0.0, script.clock.seconds() - woke_at)
 
 
 def activity(script: Assistant) -> int:
-    """Number of tools it used since it woke."""
+    """Number of tool calls since it woke."""
     before = int(state.read(script, "last_night").get("tools_used", 0))
     return max(0, _tools_used(script) - before)
 
@@ -72,11 +74,9 @@ def _tools_used(script: Assistant) -> int:
 
 
 def bedtime_problem(script: Assistant) -> str:
-    """The reason it may not go to sleep by its own wish, or "".
-
-    Whoever it is answering just now does not wait.
-    """
+    """The reason why it may not go to sleep by its own choice, or ""."""
     work = script.work
+    # A message being answered right now is busy, not waiting: the wish comes from that turn.
     return schedule.bedtime_problem(
         nights(script),
         is_asleep=is_asleep(script),
@@ -90,15 +90,15 @@ def bedtime_problem(script: Assistant) -> str:
 def fall_asleep(
     script: Assistant, reason: str, *, until: datetime | None = None, by: str = ""
 ) -> datetime:
-    """Put it to sleep. Of one that sleeps already nothing changes but when it wakes.
+    """Put the assistant to sleep. If it sleeps already, only the time to wake changes.
 
     Args:
-        reason: for the record, in words that nobody said.
-        until: when it wakes, a datetime with its time zone; None: as its schedule says.
-        by: who wanted it; "" for itself.
+        reason: for the audit log; must not contain a player's words.
+        until: time to wake, as an aware datetime; None: according to the schedule.
+        by: who asked for it; "" for the assistant itself.
 
     Returns:
-        When it wakes.
+        The time to wake.
     """
     now, wanted = hour(script), nights(script)
     until = until or schedule.wake_time(now, wanted)
@@ -110,18 +110,17 @@ def fall_asleep(
         values["consolidation_progress"] = progress
     told = fact("fell_asleep", until=until.isoformat(), reason=reason, by=by)
     state.write(script, told, **values)
-    _follow(script)
+    _reset_for_mode(script)
     return until
 
 
 def wake(script: Assistant, reason: str, *, by: str = "") -> bool:
-    """Wake it. What the night has not done by then, another one does.
+    """Wake the assistant. Unfinished steps of the night are left to the next one.
 
-    A piece of the night's work that is under way is not broken off; it answers nobody before that
-    is done.
+    A step that is running is completed first, and no message is answered before.
 
     Returns:
-        Whether it slept.
+        Whether it was asleep.
     """
     if not is_asleep(script):
         return False
@@ -134,13 +133,12 @@ def wake(script: Assistant, reason: str, *, by: str = "") -> bool:
         scheduled_wake_time=None,
         last_night=state.read(script, "last_night") | waking,
     )
-    _follow(script)
+    _reset_for_mode(script)
     return True
 
 
-def _follow(script: Assistant) -> None:
-    """End what holds for the other mode alone."""
+def _reset_for_mode(script: Assistant) -> None:
     script.work.tool_cache.clear_session()
-    # Whoever talked with it has to call it by name again.
+    # Conversations end: people have to address it by name again.
     script.work.conversations.by_place.clear()
     script.keep_pace()

@@ -1,4 +1,4 @@
-"""The notebook: which of its notes a turn may know, and the newest of them for a prompt."""
+"""The notebook: notes that a turn may know, and their text in a prompt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Note = dict[str, Any]
 
 
 def notes_of(script: Assistant, turn: Turn) -> list[Note]:
-    """The notes that a turn may know, the oldest first: private ones where nobody else hears."""
+    """The notes that a turn may know, oldest first. Private ones only if nobody else listens."""
     person = sole_recipient(script, turn.event)
     return [
         note
@@ -41,5 +41,5 @@ def newest(script: Assistant, turn: Turn) -> list[Note]:
 
 
 def told(notes: Sequence[Mapping[str, object]]) -> str:
-    """Notes as a prompt has them, or ""."""
+    """The notebook's section of a prompt, or ""."""
     return "\n".join(["Your notebook:", *map(line, notes)]) if notes else ""

@@ -1,7 +1,6 @@
-"""Payment for vectors: where an embedding model is charged for, each request is reserved first.
+"""Billing of paid embedding models: the cost of each request is reserved first.
 
-Over a cap nothing can be looked for, and what is to be read waits; so it is while an emergency stop
-is active.
+Over a spending cap, or during an emergency stop, searches return None and indexing waits.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ from evennia_ai.workers.port import NotBegunError, PoisonError
 
 T = TypeVar("T")
 PURPOSE = "embedding"
+# The longest that a request takes. The ledger counts reservations left open after that as spent.
 SECONDS = 30.0
 NOTHING = TokenUsage()
 
 
 def is_held(script: Assistant) -> bool:
-    """True where nothing is sent for an assistant: it is stopped, and the store is elsewhere."""
+    """True if the assistant is stopped and its requests would leave this process."""
     is_sent = services.work().is_elsewhere or services.memory().sends
     return state.is_stopped(script) and bool(is_sent)
 
@@ -39,26 +39,26 @@ def is_held(script: Assistant) -> bool:
 async def add(
     script: Assistant, service: MemoryService, items: Sequence[Item]
 ) -> list[bytes] | None:
-    """Let vectors be made of memories, at most one portion. None: they were not.
+    """Embed at most one batch of memories. Returns None if that failed.
 
     Raises:
-        PoisonError: they ended every worker that was to make them.
+        PoisonError: the batch crashed every worker that tried it.
     """
     work, run = services.work(), Fence.of(script).run
     seconds = max(SECONDS, work.patience)
-    return await _paid(script, service, "", lambda: work.embed(run, items), seconds)
+    return await _with_payment(script, service, "", lambda: work.embed(run, items), seconds)
 
 
 async def search(
     script: Assistant, service: MemoryService, sought: MemoryQuery, person: str
 ) -> list[Hit] | None:
-    """Let the store look for something, in the name of a person. None: it could not look."""
-    return await _paid(script, service, person, lambda: service.search(sought))
+    """Search, charged to a person. Returns None if that failed."""
+    return await _with_payment(script, service, person, lambda: service.search(sought))
 
 
 @dataclass(slots=True)
 class _RequestPayment:
-    """The payment for one request of an assistant, in the name of a person."""
+    """The payment for one request of an assistant, charged to a person."""
 
     script: Assistant
     model: str
@@ -69,12 +69,12 @@ class _RequestPayment:
     price: Price | None = None
 
     def reserve(self, tokens: int) -> None:
-        """Called by the service when the request is about to be made.
+        """Reserve the cost. Called by the service just before the request.
 
         Raises:
-            LimitReachedError: there is no room for it under a cap.
-            ConfigurationError: its price is not known, and costs are capped.
-            NotBegunError: it was stopped while the store was made ready.
+            LimitReachedError: the cost would exceed a cap.
+            ConfigurationError: costs are capped, but the model's price is unknown.
+            NotBegunError: the assistant was stopped while the store was being opened.
         """
         if is_held(self.script):
             raise NotBegunError
@@ -92,13 +92,13 @@ class _RequestPayment:
             logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
 
     def release(self) -> None:
-        """Give it back: nothing was sent."""
+        """Release the reservation, because nothing was sent."""
         reservation, self.reservation = self.reservation, None
         if reservation is not None:
             ledger.store().release(reservation, self.script.clock.seconds())
 
     def close(self, *, is_answered: bool) -> None:
-        """Count it. What was broken off may have been charged for."""
+        """Settle the reservation. An interrupted request counts as spent, as it may be charged."""
         if self.reservation is None:
             return
         now = self.script.clock.seconds()
@@ -114,7 +114,7 @@ class _RequestPayment:
             ledger.store().cut_off(self.reservation, now)
 
 
-async def _paid(
+async def _with_payment(
     script: Assistant,
     service: MemoryService,
     person: str,
@@ -126,7 +126,8 @@ async def _paid(
     name = service.signature.rpartition("/")[0] or service.signature
     payment, answered = _RequestPayment(script, name, person, seconds=seconds), None
     try:
-        # The service takes it at once, and calls it only where the request is charged for.
+        # `ask` reads `service.paid` before it returns, so setting it for this call is enough. It
+        # is only called if the model is paid.
         service.paid = payment.reserve
         try:
             asking = ask()
@@ -137,11 +138,11 @@ async def _paid(
         logger.log_warn(f"[assistant] {script.key}: nothing is paid for vectors: {error}")
     except NotBegunError:
         payment.release()
-    # It is a MemoryStoreError too, and whoever indexes has to halve the portion.
+    # Before MemoryStoreError, its base class: indexing bisects the batch on this error.
     except PoisonError:
         raise
     except StaleEpochError:
-        pass  # it was stopped, or this process ends; what waits is in the table
+        pass  # stopped, or the process is ending; the queue is in the table
     except MemoryStoreError as error:
         logger.log_warn(f"[assistant] {script.key}: no vectors were made: {error}")
     finally:

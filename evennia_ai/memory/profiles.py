@@ -1,4 +1,4 @@
-"""Profiles of the beings that an assistant knows, and what of them a prompt is told."""
+"""Profiles of the people that an assistant knows, and their text in a prompt."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ MOST_OBSERVATIONS = 40
 OBSERVATIONS_TO_THINK = 5
 LONGEST_NAME = 60
 NEVER = -1.0
-# What another process of the game wrote is seen after this.
+# Profiles are cached; changes by another process are seen after this many seconds.
 FRESH_SECONDS = 60.0
-# Facts that were drawn from entries of the journal would be observed twice.
-# The time comes last: MySQL takes what is set for what was there, from there on.
-_MET_AGAIN = (
+# `last_at` is set last: MySQL evaluates assignments in order, and later ones see the new value.
+_MEET_SQL = (
     f"UPDATE {EntityProfile._meta.db_table} SET name = %s, "
     "meetings = meetings + CASE WHEN last_at <= %s THEN 1 ELSE 0 END, "
     "favour = CASE WHEN last_at <= %s THEN favour + (1.0 - favour) * %s ELSE favour END, "
     "last_at = %s WHERE assistant = %s AND entity = %s"
 )
+# Facts with sources are left out, as their journal entries are observations already.
 _OBSERVED = Q(kind=MemoryKind.JOURNAL) | Q(kind=MemoryKind.FACT, cites=[])
 
 
 def of(script: Assistant, entity: str) -> EntityProfile | None:
-    """An assistant's profile of a being ("*#3", "#12"); None of one it never met."""
+    """The profile of a being ("*#3", "#12"); None if the assistant never met it."""
     found: EntityProfile | None = _of(script).filter(entity=entity).first()
     return found
 
@@ -67,17 +67,18 @@ def _of(script: Assistant) -> QuerySet[EntityProfile]:
 
 
 def meet(script: Assistant, entity: str, name: str) -> None:
-    """Note that a being was talked with, within a transaction of the caller's.
+    """Record a talk with a being, in the caller's transaction.
 
-    It is another meeting when the last one is a quarter of an hour ago and no talk goes on, of
-    which the profile may be told a minute late. Costs one statement, and two for somebody new.
+    After a quarter of an hour of silence it counts as another meeting. Runs one query, or two for
+    somebody new.
     """
+    # The profile may be a minute behind a talk (see `talks.is_just_met`), so the talk decides.
     now, shown = script.clock.seconds(), one_line(name, LONGEST_NAME)
     is_talk = talks.going_on(script, entity) is not None
     since = NEVER if is_talk else now - core.MEETING_SECONDS
     with connection.cursor() as cursor:
         values = (shown, since, since, core.FAVOUR_OF_A_MEETING, now, script.pk, entity)
-        cursor.execute(_MET_AGAIN, values)
+        cursor.execute(_MEET_SQL, values)
         is_known = bool(cursor.rowcount)
     if is_known:
         note_written(script.pk)
@@ -92,7 +93,7 @@ def meet(script: Assistant, entity: str, name: str) -> None:
             first_at=now,
             last_at=now,
         )
-        # Another process may meet the same being at this moment.
+        # Another process may insert the same profile at the same moment.
         EntityProfile.objects.bulk_create([met], ignore_conflicts=True)
 
 
@@ -105,20 +106,20 @@ def told(
     seeker: Seeker | None = None,
     memories: Iterable[Recollection] = (),
 ) -> str:
-    """Notes for a prompt of whoever speaks, and briefly of others who are there.
+    """The prompt's notes about the speaker, and briefly about others who are present.
 
-    A turn that is told something of this person's that nobody else may know is private from then
-    on. Reads the profiles of all with one statement, and with none where nothing of them changed.
+    If they include something that only the speaker may know, the turn becomes private. Runs one
+    query, or none if no profile has changed.
 
     Args:
-        seeker: for whom the prompt is made; None: as the turn says.
-        memories: told in the same prompt; what they say is not said here again.
+        seeker: for whom the prompt is made; None: derived from the turn.
+        memories: memories in the same prompt, which are not repeated here.
     """
     points = {point_of(memory.text) for memory in memories}
     event, seeker = turn.event, seeker or seeker_of(script, turn)
     speaker = "" if event.kind in (OWN, TASK) else event.face
-    others = _others(script.obj, event)
-    known = _known(script, {speaker, *others} - {""})
+    others = _bystanders(script.obj, event)
+    known = _cached_profiles(script, {speaker, *others} - {""})
     lines = []
     if speaker and may_remember(script, person=speaker, sender_id=event.sender_id):
         lines += _speaker_lines(script, turn, known.get(speaker), seeker, points)
@@ -130,11 +131,11 @@ def told(
 
 @dataclass(frozen=True, slots=True)
 class _ProfilesRead:
-    """Profiles of some beings as they were read; it is in the work of whoever knows them.
+    """A cache of profiles, in the assistant's `work`.
 
     Attributes:
-        at: seconds on the assistant's clock.
-        written: as `written` gave it before.
+        at: time of reading, in seconds of the assistant's clock.
+        written: result of `written` at that time.
     """
 
     at: float
@@ -143,8 +144,8 @@ class _ProfilesRead:
     profiles: Mapping[str, EntityProfile]
 
 
-def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityProfile]:
-    """The profiles of those of some beings of whom something may be remembered."""
+def _cached_profiles(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityProfile]:
+    """The profiles of those beings that may be remembered."""
     wanted = frozenset(entity for entity in entities if may_remember(script, person=entity))
     if not wanted:
         return {}
@@ -153,7 +154,7 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     if (
         kept is None
         or (kept.written, kept.entities) != (number, wanted)
-        # The machine's clock may have been set back.
+        # Negative if the machine's clock has been set back.
         or not 0 <= now - kept.at < FRESH_SECONDS
     ):
         where = f"assistant = %s AND entity IN {marks(len(wanted))}"
@@ -164,8 +165,8 @@ def _known(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityPro
     return kept.profiles
 
 
-def _others(body: GameObject, event: Event) -> dict[str, str]:
-    """The others in the room who wear no mask: the name by id."""
+def _bystanders(body: GameObject, event: Event) -> dict[str, str]:
+    """Names by id of the other unmasked characters in the room."""
     if body.location is None:
         return {}
     beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
@@ -179,14 +180,14 @@ def _others(body: GameObject, event: Event) -> dict[str, str]:
 
 
 def _person_of(being: GameObject) -> str:
-    """As `messages.incoming.person_of`, and without reading the account."""
+    """The result of `messages.incoming.person_of`, without loading the account."""
     return f"*#{being.db_account_id}" if being.db_account_id is not None else str(being.dbref)
 
 
 def _speaker_lines(
     script: Assistant, turn: Turn, profile: EntityProfile | None, seeker: Seeker, points: Set[str]
 ) -> list[str]:
-    """A line of whoever speaks; none in a first talk, of which the conversation tells all."""
+    """The line about the speaker. None in a first talk, where the conversation says it all."""
     if profile is None:
         return []
     name, now = name_as_data(turn.event.sender_name), script.clock.seconds()
@@ -197,7 +198,7 @@ def _speaker_lines(
         turns = counted(talk.turns, "answers")
         when = f"in talk with you, begun {dates.ago(now - talk.began_at)}, {turns} so far"
     details = (f"met {counted(profile.meetings, 'times')}", when)
-    known = _known_to(profile, seeker, points)
+    known = _tellable(profile, seeker, points)
     if talk is not None and profile.meetings == 1 and not known:
         return []
     turn.hold(*(item["audience"] for item in known))
@@ -205,8 +206,8 @@ def _speaker_lines(
 
 
 def _other_line(profile: EntityProfile, name: str, seeker: Seeker, points: Set[str]) -> str:
-    """Of somebody else only what several may know, and nothing where that is nothing."""
-    known = _known_to(profile, seeker, points)
+    """The line about a bystander, with public attributes only; "" without any."""
+    known = _tellable(profile, seeker, points)
     open_ones = [item for item in known if is_for_all(item["audience"])]
     details = ("also here",)
     texts = _texts(open_ones[-MOST_OF_OTHERS:])
@@ -215,10 +216,10 @@ def _other_line(profile: EntityProfile, name: str, seeker: Seeker, points: Set[s
     return core.described(name_as_data(name), profile.favour, details, texts)
 
 
-def _known_to(
+def _tellable(
     profile: EntityProfile, seeker: Seeker, points: Set[str]
 ) -> list[core.ProfileAttribute]:
-    """The parts of a profile that may be told and that no memory beside it tells."""
+    """Attributes that the seeker may know and that no memory in the prompt says already."""
     known = core.known_to(profile.attributes, profile.entity, seeker)
     return [item for item in known if point_of(item["text"]) not in points]
 
@@ -231,10 +232,10 @@ def _texts(attributes: Iterable[core.ProfileAttribute]) -> list[str]:
 
 
 def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]:
-    """Those of whom five things or more were observed that their attributes do not know yet.
+    """Profiles with at least five new observations, and these observations.
 
-    At most 20, those with the most first, and of each the oldest 40 observations, read only as far
-    as they are asked for.
+    At most 20 profiles, those with the most observations first, each with its oldest 40. Each
+    profile's observations are only read when the iterator gets there.
     """
     later = _observed(script, OuterRef("entity"), OuterRef("consolidated"))
     count = later.order_by().values("person").annotate(count=Count("id")).values("count")
@@ -246,7 +247,7 @@ def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]
 
 
 def _observed(script: Assistant, entity: str | OuterRef, after: int | OuterRef) -> QuerySet[Memory]:
-    """Observations of a being that are newer than a memory's id."""
+    """Observations of a being with an id above `after`."""
     trust = state.memory_config(script).min_source_trust
     seen = rows.current(script.pk, person=entity, id__gt=after, trust__gte=trust)
     return seen.filter(_OBSERVED)
@@ -259,19 +260,18 @@ def store(
     favour: float,
     consolidated: int,
 ) -> bool:
-    """Keep what was made of the observations, within a transaction of the caller's.
+    """Store the result of consolidating observations, in the caller's transaction.
 
-    What would tell of the assistant itself is left out. What meetings added meanwhile stays.
+    Attributes about the assistant itself are dropped. Changes by meetings in the meantime are kept.
 
     Args:
-        profile: as it was when this was thought of.
-        attributes: all that is known of it now, {"text", "audience", "at"}.
-        favour: how it is liked now, at most 0.1 more or less than the profile says.
+        profile: the profile that the model was shown.
+        attributes: the complete new list, {"text", "audience", "at"}.
+        favour: the new favour, which may differ by 0.1 at most.
         consolidated: id of the newest memory that was taken into account.
 
     Returns:
-        Whether it is stored; not of a being that was forgotten meanwhile, or that wants nothing
-        remembered.
+        False if the being has been forgotten in the meantime, or must not be remembered.
     """
     now = _of(script).filter(pk=profile.pk).first()
     if now is None or not may_remember(script, person=now.entity):

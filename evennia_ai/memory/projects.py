@@ -1,4 +1,4 @@
-"""An assistant's projects, written with each change, and told to its prompt."""
+"""Storage of an assistant's projects, and the active project's text in a prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evennia_ai.runtime.audience import sole_recipient
 
 
 def viewer_of(script: Assistant, turn: Turn) -> Viewer:
-    """For whom a turn is."""
+    """The viewer that decides which projects a turn may know."""
     return Viewer(turn.event.face, is_private(turn), sole_recipient(script, turn.event))
 
 
@@ -29,7 +29,7 @@ def keep(script: Assistant, projects: Projects) -> None:
 
 
 def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
-    """The projects, and for whom; a turn that may know of a private one is private itself."""
+    """The projects and the viewer. The turn becomes private if it may know a private one."""
     kept, viewer = of(script), viewer_of(script, turn)
     if any(slot["is_private"] for slot in core.seen(kept, viewer).values()):
         turn.hold(person_audience(turn.event.face))
@@ -38,7 +38,7 @@ def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
 
 
 def told(script: Assistant, turn: Turn) -> str:
-    """The active project for a prompt, or "" where there is none that this turn may know of."""
+    """The active project's text in a prompt, or "" if there is none that the turn may know."""
     kept, viewer = of(script), viewer_of(script, turn)
     active = core.seen(kept, viewer).get(core.active_of(kept, viewer))
     if active is not None and active["is_private"]:

@@ -1,7 +1,7 @@
-"""Forgetting one thing, or putting it right, with all that says the same: in one transaction.
+"""Forgetting or correcting one memory, with everything that says the same, in one transaction.
 
-What leaves is decided in `core.memory.reaching`; here is how far whoever asks may reach, and the
-writing.
+`core.memory.reaching` decides what else has to go. This module limits it to what the caller may
+change, and writes the result.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Attributes = dict[int, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Counts of what left with a memory that was forgotten or put right, itself not counted.
+    """Counts of what was deleted with a memory, without the memory itself.
 
     Attributes:
-        facts, entries, insights: memories by their kind.
-        attributes: of profiles.
-        kept: facts that rested on such an entry, say something else, and stay.
+        facts, entries, insights: memories by kind.
+        attributes: attributes of profiles.
+        kept: facts that cited a deleted entry but say something else, and stay.
     """
 
     facts: int = 0
@@ -45,18 +45,18 @@ class Reached:
 
     @property
     def memories(self) -> int:
-        """Rows that left."""
+        """Number of memories deleted."""
         return self.facts + self.entries + self.insights
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The reach of a memory: what it takes with it, looked up and not yet written.
+    """The consequences of forgetting or correcting a memory, computed but not yet written.
 
     Attributes:
-        whom: whose it is; "" of nobody's.
-        attributes: those that stay of each profile that loses some, by its number.
-        dropped: how many attributes leave.
+        whom: the person it belongs to; "" for nobody.
+        attributes: by profile id, the attributes that stay, for profiles that lose some.
+        dropped: number of attributes to delete.
     """
 
     script: Assistant
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def reached(self) -> Reached:
-        """The counts in words, for people."""
+        """The counts, for people."""
         kinds = Counter(memory.kind for memory in self.reach.gone)
         return Reached(
             facts=kinds[MemoryKind.FACT],
@@ -78,7 +78,7 @@ class Plan:
         )
 
     def write(self) -> None:
-        """Let it all leave, but for the memory itself; within a transaction of the caller's."""
+        """Delete everything except the memory itself, in the caller's transaction."""
         assistant = self.script.pk
         rows.remove(assistant, [memory.key for memory in self.reach.gone])
         for key, cites in self.reach.loosened.items():
@@ -87,7 +87,7 @@ class Plan:
             EntityProfile.objects.filter(pk=number).update(attributes=attributes)
 
     def settle(self) -> None:
-        """Let nothing tell of it that is only in memory; called when it is stored."""
+        """Clear caches that may still contain it; called after the commit."""
         if self.script.work is not None:
             self.script.work.tool_cache.clear_all()
             self.script.work.lore = None
@@ -95,27 +95,27 @@ class Plan:
 
 
 def forget(script: Assistant, memory: Memory, *, why: str, person: str = "") -> Reached:
-    """Forget a memory and what it takes with it.
+    """Forget a memory and everything that says the same.
 
     Args:
-        person: who asks, and reaches only what is theirs; "": staff, who reach all that says it.
+        person: the caller, who can only reach their own memories; "" for staff, who reach all.
     """
-    plan = _planned(script, rows.values([memory])[0], person)
+    plan = _plan(script, rows.values([memory])[0], person)
 
     def write() -> None:
         rows.remove(script.pk, [memory.key])
         plan.write()
 
-    return _forgotten(plan, write, why)
+    return _execute_forget(plan, write, why)
 
 
 def forget_attribute(script: Assistant, profile: EntityProfile, text: str, *, why: str) -> Reached:
-    """Forget one thing that is known of a being, and all that says it of what is theirs."""
-    plan = _planned(script, _as_fact(profile, text), profile.entity, without=text)
-    return _forgotten(plan, plan.write, why)
+    """Forget an attribute of a profile, and the being's memories that say the same."""
+    plan = _plan(script, _as_fact(profile, text), profile.entity, without=text)
+    return _execute_forget(plan, plan.write, why)
 
 
-def _forgotten(plan: Plan, write: Callable[[], None], why: str) -> Reached:
+def _execute_forget(plan: Plan, write: Callable[[], None], why: str) -> Reached:
     reached = plan.reached
     counts = {"count": 1 + reached.memories, "attributes": reached.attributes}
     told = fact("memories_forgotten", **counts, why=why, person=plan.whom)
@@ -125,16 +125,16 @@ def _forgotten(plan: Plan, write: Callable[[], None], why: str) -> Reached:
 
 
 def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: Any) -> Reached:
-    """Put a memory right by hand; what said it as it was, and was concluded of that, leaves.
+    """Correct a memory. Whatever repeats the old text, or was derived from it, is forgotten.
 
-    An entry of the journal is sorted out anew.
+    A corrected journal entry is consolidated again.
 
     Args:
-        person: as of `forget`.
+        person: as for `forget`.
     """
-    plan = _planned(script, rows.values([memory])[0], person)
+    plan = _plan(script, rows.values([memory])[0], person)
     gone = {each.key for each in plan.reach.gone}
-    # What it rested on may leave with it, and would be a reference to nothing.
+    # Its sources may be among the deleted memories: drop dangling references.
     cites = [key for key in memory.cites if key not in gone]
 
     def write() -> None:
@@ -147,18 +147,18 @@ def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: A
         }
         rows.change(script.pk, memory.key, **kept, **columns)
 
-    return _corrected(plan, write, key=memory.key)
+    return _execute_correct(plan, write, key=memory.key)
 
 
 def correct_attribute(script: Assistant, profile: EntityProfile, text: str, right: str) -> Reached:
-    """Put one thing right that is known of a being; what says it as it was leaves."""
-    plan = _planned(script, _as_fact(profile, text), profile.entity, without=text)
+    """Correct an attribute of a profile. Whatever repeats the old text is forgotten."""
+    plan = _plan(script, _as_fact(profile, text), profile.entity, without=text)
     now = next(item for item in profile.attributes if item["text"] == text)
     plan.attributes.setdefault(profile.pk, []).append({**now, "text": right})
-    return _corrected(plan, plan.write)
+    return _execute_correct(plan, plan.write)
 
 
-def _corrected(plan: Plan, write: Callable[[], None], **details: Any) -> Reached:
+def _execute_correct(plan: Plan, write: Callable[[], None], **details: Any) -> Reached:
     reached = plan.reached
     counts = {"forgotten": reached.memories, "attributes": reached.attributes}
     told = fact("memory_corrected", **details, person=plan.whom, **counts)
@@ -170,37 +170,38 @@ def _corrected(plan: Plan, write: Callable[[], None], **details: Any) -> Reached
 # ---- how far it reaches ------------------------------------------------------------------------
 
 
-def _planned(script: Assistant, target: Recollection, person: str, without: str = "") -> Plan:
-    """The reach of a memory.
+def _plan(script: Assistant, target: Recollection, person: str, without: str = "") -> Plan:
+    """Compute the consequences for a memory.
 
     Args:
-        person: who asks; "": staff.
-        without: an attribute's text that leaves in any case, where the target stands for that.
+        person: the caller; "" for staff.
+        without: text of the attribute that the target stands for, which is deleted in any case.
     """
     whom = person or target.person
+    # Names occur in nearly every memory, so they do not make two of them alike.
     ignored = core.said_words(" ".join((*names_of(script), *name_of(script, whom).known)))
     resting = rows.values(rows.of(script.pk).exclude(cites=[]))
     near: list[Recollection] = []
     if target.kind != MemoryKind.JOURNAL:
         mine = theirs(whom) if whom else Q(audience=target.audience)
         if not person:
-            # Staff reach what it rests on too, whoever said that.
+            # Staff also reach its sources, whoever said them.
             mine |= Q(key__in=target.cites)
-        near = _near(script, target, resting, mine, ignored)
+        near = _candidates(script, target, resting, mine, ignored)
     reach = core.reach(target, near, resting, ignored)
     persons = {whom} if person else {whom, *(memory.person for memory in reach.gone)}
     attributes, dropped = _attributes_left(script, reach, persons, without)
     return Plan(script, whom, reach, attributes, dropped)
 
 
-def _near(
+def _candidates(
     script: Assistant,
     target: Recollection,
     resting: Iterable[Recollection],
     mine: Q,
     ignored: frozenset[str],
 ) -> list[Recollection]:
-    """Memories that may say the same, or be its source: one statement, and not every row."""
+    """Memories that may say the same or be its source, found by one query with a common word."""
     word = core.word_to_look_for(target.text, ignored)
     cited = {*target.cites}
     wanted = Q(key__in=cited)
@@ -214,10 +215,11 @@ def _near(
 def _attributes_left(
     script: Assistant, reach: core.Reach, persons: Collection[str], without: str
 ) -> tuple[Attributes, int]:
-    """The attributes that stay of each profile that loses some, and how many others leave."""
+    """The remaining attributes of each affected profile, and the number deleted."""
     left, dropped = {}, 0
     profiles = EntityProfile.objects.filter(assistant=script.pk, entity__in=persons)
     for profile in profiles.exclude(attributes=[]):
+        # `without` itself is not counted, like the memory in `Reached`.
         others = [item for item in profile.attributes if item["text"] != without]
         stay = [item for item in others if not reach.takes(item["text"])]
         dropped += len(others) - len(stay)
@@ -227,6 +229,6 @@ def _attributes_left(
 
 
 def _as_fact(profile: EntityProfile, text: str) -> Recollection:
-    """An attribute as a fact that no row holds."""
+    """An attribute as a fact without a row, so that it can be compared like one."""
     audience = person_audience(profile.entity)
     return Recollection("", MemoryKind.FACT, text, audience, profile.entity)

@@ -1,6 +1,6 @@
-"""Recall: the memories told in a turn, found by meaning and by words, fit for whom it is for.
+"""Recall: finds the memories for a turn's prompt, by meaning and words, within its audience.
 
-`None` is not `[]`: where nothing could be looked for, nothing is told of it, and `problem` says so.
+`None` differs from `[]`: the search failed, and `problem` says why.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ from evennia_ai.runtime.assistant import Assistant
 __all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of", "told"]
 
 T = TypeVar("T")
-# A reply waits no longer than this for the store.
+# The longest that a reply waits for the store.
 DEADLINE_SECONDS = 2.0
-MOST_SOUGHT = 600
-# So many are looked at for each that is told: what was said by others where the person was, too.
-LOOKED_AT = 3
+# In characters.
+LONGEST_QUERY = 600
+# Hits per memory that is told: some are dropped, such as what others said where the person was.
+OVERFETCH = 3
 MOST_LOOKED_AT = 200
 MOST_AUDIENCES = 1000
-# A prompt has a tenth of the model's context for them; a token has some three characters.
+# Memories get a tenth of the model's context; a token has about three characters.
 CHARS_OF_CONTEXT = 0.3
 LEAST_TOLD = 600
 CROWDED = "others say the same, rest on it, or weigh more (memory_config.recall_limit)"
@@ -57,13 +58,13 @@ SLOW = f"the store of memories did not answer within {DEADLINE_SECONDS:g} s"
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Texts for the prompt of a turn that tell it of earlier.
+    """The prompt's sections from memory.
 
     Attributes:
-        entities: what is known of those it talks with.
-        memories: what it remembers, known and heard apart.
-        audiences: of all that, where it is not open.
-        problem: why nothing could be looked for, or "".
+        entities: notes about the people present.
+        memories: memories, with known ones and hearsay apart.
+        audiences: who may know all of it; empty if it is public.
+        problem: the reason why the search failed, or "".
     """
 
     entities: str = ""
@@ -73,32 +74,32 @@ class Recalled:
 
     @property
     def is_private(self) -> bool:
-        """True where only this person, or a faction, may know something of it."""
+        """True if it includes something that only this person or a faction may know."""
         return bool(self.audiences)
 
     @property
     def notes(self) -> dict[str, str]:
-        """The values of the placeholders that stand for it."""
+        """The values of the prompt's placeholders for it."""
         return {"entities": self.entities, "memories": self.memories}
 
 
 NOTHING = Recalled()
-# What was found, None where it could not be looked for; and the problem.
+# The hits, or None if the search failed; and the problem, or "".
 Found = tuple[list[T] | None, str]
 _OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNORECASE)
 
 
 async def recall(script: Assistant, turn: Turn) -> Recalled:
-    """Recall what a turn is told of earlier; whatever goes wrong, the turn goes on.
+    """Recall memories for a turn. Errors are logged and the turn goes on.
 
     Raises:
-        CancelledError: the turn is over.
+        CancelledError: the turn has been cancelled.
     """
     if not state.memory_config(script).enabled:
         return NOTHING
     try:
         return await _recalled(script, turn)
-    # Twisted's is an Exception, and would else be logged as a fault.
+    # Unlike asyncio's, Twisted's CancelledError is an Exception and must not be logged below.
     except CancelledError:
         raise
     except Exception as error:
@@ -108,12 +109,14 @@ async def recall(script: Assistant, turn: Turn) -> Recalled:
 
 async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
-    seeker, sought = seeker_of(script, turn), _sought(script, turn)
+    seeker, sought = seeker_of(script, turn), _query_text(script, turn)
     found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
-    told_lore = _within(lore.matching(script, sought, seeker, turn), _room(script) // 2)
+    most = _chars_available(script)
+    # Lore gets half of the space, so that it does not crowd out memories.
+    told_lore = _within_budget(lore.matching(script, sought, seeker, turn), most // 2)
     memories = [*told_lore, *(found or ())]
     notes = notebook.newest(script, turn)
-    text = told(memories, config, modes.hour(script), about=sought, most=_room(script))
+    text = told(memories, config, modes.hour(script), about=sought, most=most)
     parts = text, notebook.told(notes), projects.told(script, turn)
     recalled = Recalled(
         entities=profiles.told(script, turn, seeker, memories),
@@ -126,78 +129,78 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
         ),
         problem=problem,
     )
-    _note(script, turn, memories, problem)
+    _note_decision(script, turn, memories, problem)
     return recalled
 
 
-def _within(lore_told: Sequence[Recollection], most: int) -> Sequence[Recollection]:
-    """The first of some lore, and what follows within so many characters: the rest is memories'."""
+def _within_budget(lore_told: Sequence[Recollection], most: int) -> Sequence[Recollection]:
+    """The first entries that fit into so many characters, but at least one."""
     sizes = accumulate(len(entry.text) for entry in lore_told)
-    return [
-        e for n, (e, size) in enumerate(zip(lore_told, sizes, strict=True)) if not n or size <= most
-    ]
+    fitting = sum(size <= most for size in sizes)
+    return lore_told[: max(1, fitting)]
 
 
-def _room(script: Assistant) -> int:
-    """Characters of memories that the prompt has room for."""
+def _chars_available(script: Assistant) -> int:
+    """Characters that a prompt has for memories."""
     room = int(script.work.max_context_tokens * CHARS_OF_CONTEXT)
-    # 0 before the first prompt, when nothing is known of the model's context.
+    # 0 before the first prompt, when the size of the model's context is not known yet.
     return min(MOST_TOLD, max(LEAST_TOLD, room)) if room else MOST_TOLD
 
 
 def search(
     script: Assistant, query: str, seeker: Seeker, *, limit: int | None = None
 ) -> Deferred[list[Recollection] | None]:
-    """The memories that a text is about and that may be told to somebody, the best first.
+    """Search memories that the seeker may know, best first.
 
     Args:
-        limit: how many at most, 1 to 50; None: as many as are told in a turn.
+        limit: maximum number, 1 to 50; None: as many as in a prompt.
 
     Returns:
-        None: it could not be looked for; [] means: looked, and found nothing.
+        None if the search failed; [] if nothing was found.
     """
     config = state.memory_config(script)
     if limit is not None:
         config = config.model_copy(update={"recall_limit": min(50, max(1, limit))})
-    looking = Deferred.fromCoroutine(_seek(script, query[:MOST_SOUGHT], seeker, config))
+    looking = Deferred.fromCoroutine(_seek(script, query[:LONGEST_QUERY], seeker, config))
     return looking.addCallback(lambda outcome: outcome[0])
 
 
 def everything(
     script: Assistant, query: str, *, limit: int = 10
 ) -> Deferred[list[Recollection] | None]:
-    """All that a text is about, whoever may know it, the most alike first: for staff.
+    """Search the memories of all audiences, most similar first; for staff only.
 
     Returns:
-        None: it could not be looked for.
+        None if the search failed.
     """
-    return Deferred.fromCoroutine(_everything(script, query[:MOST_SOUGHT], limit))
+    return Deferred.fromCoroutine(_everything(script, query[:LONGEST_QUERY], limit))
 
 
 async def _everything(script: Assistant, query: str, limit: int) -> list[Recollection] | None:
     audiences = rows.audiences(script.pk, MOST_AUDIENCES)
     hits, _ = await _hits(script, MemoryQuery(script.pk, query, tuple(audiences), limit), person="")
-    return None if hits is None else _told_of(script, hits)
+    return None if hits is None else _load(script, hits)
 
 
-def _told_of(script: Assistant, hits: Sequence[Hit]) -> list[Recollection]:
-    """The memories that were found, as the table has them now, in the same order."""
+def _load(script: Assistant, hits: Sequence[Hit]) -> list[Recollection]:
+    """Load the current rows of hits, in the same order."""
+    # The index may lag behind: hits of forgotten memories are dropped.
     known = rows.by_keys(script.pk, [hit.key for hit in hits])
     return [replace(known[hit.key], similarity=hit.similarity) for hit in hits if hit.key in known]
 
 
-def _sought(script: Assistant, turn: Turn) -> str:
-    """The words that are looked for: what was said, the newest of it where it is much.
+def _query_text(script: Assistant, turn: Turn) -> str:
+    """The query for a turn: what was said, or the end of it if it is long.
 
-    Whoever speaks of themselves is named: so are they in what they said before. A short line that
-    goes on from the last one is sought together with it.
+    Lines in the first person are prefixed with the speaker's name, as journal entries are. A short
+    follow-up is searched together with the line before it.
     """
     lines = [_line(event) for event in turn.events]
     talk = talks.going_on(script, turn.event.person)
     before = talk.words if talk is not None else ""
     if before and AskedLine(lines[-1], before).is_follow_up:
         lines.insert(0, before)
-    return "\n".join(lines)[-MOST_SOUGHT:]
+    return "\n".join(lines)[-LONGEST_QUERY:]
 
 
 def _line(event: Event) -> str:
@@ -208,37 +211,38 @@ def _line(event: Event) -> str:
 async def _seek(
     script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, fits: int = 0
 ) -> Found[Recollection]:
-    """Find what fits in two stages: by meaning and words, then by trust, audience and score."""
+    """Search by meaning and words, then filter and rank by trust, audience and score."""
     payer = seeker.payer or seeker.person
-    hits, problem = await _audible(script, query, seeker, config, payer=payer, fits=fits)
+    hits, problem = await _search_audiences(script, query, seeker, config, payer=payer, fits=fits)
     if hits is None:
         return None, problem
-    fit = [hit for hit in hits if _is_alike(hit, config)]
-    found = (memory for memory in _told_of(script, fit) if not _is_in_conversation(script, memory))
+    fit = [hit for hit in hits if _is_similar_enough(hit, config)]
+    found = (memory for memory in _load(script, fit) if not _is_in_conversation(script, memory))
     return chosen(found, seeker, script.clock.seconds(), config), ""
 
 
-async def _audible(
+async def _search_audiences(
     script: Assistant, query: str, seeker: Seeker, config: MemoryConfig, *, payer: str, fits: int
 ) -> Found[Hit]:
-    """The memories that a text is about, of the audiences that a seeker may be told of."""
+    """Search all audiences of which the seeker may know something."""
     if not config.enabled:
         return None, "it remembers nothing: memory_config.enabled is False"
-    # What the person said in the open elsewhere is theirs; that of others there is left out later.
+    # The person may be told what they said openly elsewhere. These audiences also contain words of
+    # others, which `chosen` drops later.
     audiences = (*seeker.audiences, *indexing.spoken_at(script, seeker.person))
     sought = MemoryQuery(
         script.pk,
         query,
         tuple(dict.fromkeys(audiences)),
-        min(MOST_LOOKED_AT, LOOKED_AT * config.recall_limit),
+        min(MOST_LOOKED_AT, OVERFETCH * config.recall_limit),
         config.rumour_trust,
         fits,
     )
     return await _hits(script, sought, payer)
 
 
-def _is_alike(hit: Hit, config: MemoryConfig) -> bool:
-    """True where a memory is alike enough to be told at all."""
+def _is_similar_enough(hit: Hit, config: MemoryConfig) -> bool:
+    """True if a hit is similar enough to the query. Without a vector, it always is."""
     least = config.min_similarity
     if least is None:
         least = services.memory().least_similarity
@@ -246,7 +250,7 @@ def _is_alike(hit: Hit, config: MemoryConfig) -> bool:
 
 
 def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
-    """True where it is an entry of a talk that goes on: the conversation itself tells it."""
+    """True for an entry of the current talk, which is in the prompt's conversation anyway."""
     if memory.kind != MemoryKind.JOURNAL or not script.work.history:
         return False
     talk = talks.going_on(script, memory.person)
@@ -255,13 +259,13 @@ def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A memory that was found for a turn, with what it weighs.
+    """A hit with its scores, for staff.
 
     Attributes:
-        score: by which the best are told, 0 to 1.
-        meaning: how alike it is to what was sought, 0 to 1; None where nobody knows.
-        words: how well it fits by its words, 0 to 1.
-        why_not: why it would not be told; "": it would.
+        score: the score by which memories are chosen, 0 to 1.
+        meaning: semantic similarity to the query, 0 to 1; None without a vector.
+        words: keyword score, 0 to 1.
+        why_not: the reason why it would not be in the prompt; "" if it would.
     """
 
     memory: Recollection
@@ -272,25 +276,25 @@ class Weighed:
 
 
 def weigh(script: Assistant, turn: Turn) -> Deferred[Found[Weighed]]:
-    """The memories that are found for a turn, those that it would be told first; nothing is noted.
+    """Explain recall for a turn: all hits, those that would be told first. Records nothing.
 
     Returns:
-        None, and why, where nothing could be looked for.
+        The hits and ""; or None and the problem if the search failed.
     """
     return Deferred.fromCoroutine(_weighed(script, turn))
 
 
 async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
     config, now = state.memory_config(script), script.clock.seconds()
-    seeker, sought = seeker_of(script, turn), _sought(script, turn)
-    # Whoever it is tried as pays nothing.
-    hits, problem = await _audible(
+    seeker, sought = seeker_of(script, turn), _query_text(script, turn)
+    # Staff try a message as somebody else, who must not be charged for it.
+    hits, problem = await _search_audiences(
         script, sought, seeker, config, payer="", fits=config.recall_limit
     )
     if hits is None:
         return None, problem
     by_key = {hit.key: hit for hit in hits}
-    found = _told_of(script, hits)
+    found = _load(script, hits)
     why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in found}
     told = [m.key for m in chosen((m for m in found if not why[m.key]), seeker, now, config)]
     weighed = [
@@ -309,9 +313,9 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
 def _obstacle(
     script: Assistant, memory: Recollection, hit: Hit, seeker: Seeker, config: MemoryConfig
 ) -> str:
-    """The reason why a memory is not told whatever else there is, or ""."""
+    """The reason why a memory is never told in this turn, or ""."""
     checks = (
-        (_is_alike(hit, config), "it is not alike enough (memory_config.min_similarity)"),
+        (_is_similar_enough(hit, config), "it is not alike enough (memory_config.min_similarity)"),
         (may_know(memory, seeker), "whoever is told may not know it"),
         (not _is_in_conversation(script, memory), "the talk that goes on tells it already"),
     )
@@ -319,7 +323,7 @@ def _obstacle(
 
 
 async def _hits(script: Assistant, sought: MemoryQuery, person: str) -> Found[Hit]:
-    """The memories found within the deadline, and the reason it could not be looked for, or ""."""
+    """Search within the deadline. Returns the hits, or None and the problem."""
     if problem := indexing.problem(script):
         return None, problem
     service = services.memory()
@@ -329,15 +333,18 @@ async def _hits(script: Assistant, sought: MemoryQuery, person: str) -> Found[Hi
         hits, problem = await looking.addTimeout(DEADLINE_SECONDS, script.clock), ""
     except DeadlineError:
         hits, problem = None, SLOW
-    if has_waited:  # perhaps with many others, who are answered, or not, at the same moment
+    if has_waited:
+        # Many recalls may end at the same moment, as when the store opens: go on one by one.
         await services.pacer().turn()
     if hits is None:
         problem = problem or service.problem or "nothing could be looked for"
     return hits, problem
 
 
-def _note(script: Assistant, turn: Turn, memories: Sequence[Recollection], problem: str) -> None:
-    """Let `assistant why` tell what an answer was made with."""
+def _note_decision(
+    script: Assistant, turn: Turn, memories: Sequence[Recollection], problem: str
+) -> None:
+    # For `assistant why`: only counts, because memories may be private.
     numbers = [event.number for event in turn.events]
     if problem:
         script.work.decisions.note(numbers, "could not look into its memory", problem)

@@ -1,6 +1,6 @@
-"""Retention: memories are kept by their age, their number, and what they matter.
+"""Retention: selects memories to forget by age, number and importance.
 
-Each question is answered from an index, and a portion at a time: it is asked in the game's thread.
+Queries run in the game's thread, so each is answered from an index and returns one batch.
 """
 
 from __future__ import annotations
@@ -20,32 +20,31 @@ from evennia_ai.models.statements import quoted
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
-# What matters no more than this is let go with time.
+# Journal entries up to this importance, 1 to 10, are forgotten after `journal_days`.
 UNIMPORTANT = 3
-# Of the oldest memories, so many for each that has to leave are compared.
+# Candidates per memory to forget: the least important of so many oldest ones is taken.
 COMPARED = 4
 LEAST_COMPARED = 100
 MOST_AT_ONCE = 200
 
 
 def overdue(script: Assistant, now: float) -> list[str]:
-    """The keys of memories that need not be kept any longer, at most 200; [] when none is left.
+    """Keys of memories to forget, at most 200; [] if there are none left.
 
-    What is too old, and unimportant entries of the journal after a while, unless facts were drawn
-    from them. Once these are gone, of more entries than are kept as they were written, those that
-    facts were drawn from. Then, where there are too many memories, the least important of the
-    oldest.
+    First those that are too old, and unimportant journal entries without derived facts after a
+    while. Once these are gone, consolidated entries above the limit of entries. Then, if there are
+    still too many memories, the least important of the oldest.
     """
     config = state.memory_config(script)
     return (
         _aged(script.pk, config, now)
-        or _written_out(script.pk, config.journal_entries)
-        or _least(script.pk, _excess(script.pk, config.max_memories))
+        or _consolidated_excess(script.pk, config.journal_entries)
+        or _least_important(script.pk, _excess(script.pk, config.max_memories))
     )
 
 
 def prune(script: Assistant, now: float) -> int:
-    """Forget what is overdue. Returns how many that were; the caller lets the store know."""
+    """Forget one batch. Returns its size; the caller schedules indexing."""
     keys = overdue(script, now)
     if keys:
         told = fact("memories_forgotten", count=len(keys), why="age and number")
@@ -54,49 +53,49 @@ def prune(script: Assistant, now: float) -> int:
 
 
 def _excess(assistant: int, most: int) -> int:
-    """Number of memories above the most that are kept, counted no further than it matters."""
-    # To compare the kind of each row takes twice as long.
-    lore = _ask(_LORE, assistant)[0][0]
-    return int(_ask(_BEYOND, assistant, MOST_AT_ONCE, most + lore)[0][0])
+    """Number of memories above the limit, counting at most one batch."""
+    # Lore does not count. Subtracting it is twice as fast as comparing the kind of each row.
+    lore = _query(_LORE, assistant)[0][0]
+    return int(_query(_BEYOND, assistant, MOST_AT_ONCE, most + lore)[0][0])
 
 
 def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
     found: list[tuple[str]] = []
     if config.retention_days:
-        found += _ask(_OLD, assistant, now - config.retention_days * DAY_SECONDS)
-    found += _ask(_DULL, assistant, now - config.journal_days * DAY_SECONDS)
+        found += _query(_OLD, assistant, now - config.retention_days * DAY_SECONDS)
+    found += _query(_TRIFLES, assistant, now - config.journal_days * DAY_SECONDS)
     return list(dict.fromkeys(key for (key,) in found))[:MOST_AT_ONCE]
 
 
-def _written_out(assistant: int, kept: int) -> list[str]:
-    """Of more entries than are kept, those that facts were drawn from and that matter least."""
-    # Counted no further than it matters: all entries may be a hundred thousand.
-    excess = _ask(_ENTRIES_BEYOND, assistant, MOST_AT_ONCE, kept)[0][0]
-    return [key for (key,) in _ask(_DONE, assistant, excess)] if excess else []
+def _consolidated_excess(assistant: int, kept: int) -> list[str]:
+    """The least important consolidated entries, as many as exceed the limit of entries."""
+    # Counting stops after one batch: there may be a hundred thousand entries.
+    excess = _query(_ENTRIES_BEYOND, assistant, MOST_AT_ONCE, kept)[0][0]
+    return [key for (key,) in _query(_DONE, assistant, excess)] if excess else []
 
 
-def _least(assistant: int, count: int) -> list[str]:
-    """Of the oldest, those that matter least."""
+def _least_important(assistant: int, count: int) -> list[str]:
+    """The least important of the oldest memories."""
     if count < 1:
         return []
     compared = max(LEAST_COMPARED, COMPARED * count)
     found: list[tuple[float, int, int, str]] = []
     for kind in rows.SEARCHED:
-        # What came later than as many of another kind is not looked at.
+        # Rows newer than the last candidate so far cannot be among the oldest.
         last = found[-1][0] if len(found) == compared else sys.float_info.max
-        found += _ask(_OLDEST, assistant, kind, last, compared)
+        found += _query(_OLDEST, assistant, kind, last, compared)
         found = sorted(found)[:compared]
     least = sorted((importance, at, key) for at, _, importance, key in found)
     return [key for _, _, key in least[:count]]
 
 
-# Each of these finds its rows by an index. Django would take longer to make one than to run it.
+# Plain SQL, each query with an index: Django's ORM takes longer to compile them than they run.
 _SEARCHED = ", ".join(f"'{kind}'" for kind in rows.SEARCHED)
 _ENTRIES = f"kind = '{MemoryKind.JOURNAL}'"
 _LORE = f"SELECT COUNT(*) FROM {{kept}} AND kind = '{MemoryKind.LORE}'"
 _BEYOND = "SELECT COUNT(*) FROM (SELECT 1 FROM {kept} LIMIT %s OFFSET %s) AS beyond"
 _OLD = f"SELECT {{key}} FROM {{kept}} AND kind IN ({_SEARCHED}) AND at < %s LIMIT {MOST_AT_ONCE}"
-_DULL = (
+_TRIFLES = (
     f"SELECT {{key}} FROM {{kept}} AND {_ENTRIES} AND NOT is_consolidated AND at < %s"
     f" AND importance <= {UNIMPORTANT} LIMIT {MOST_AT_ONCE}"
 )
@@ -115,8 +114,7 @@ _OLDEST = (
 _KEPT = f"{Memory._meta.db_table} WHERE assistant = %s AND NOT is_removed"
 
 
-def _ask(sql: str, *values: object) -> list[Any]:
-    """The rows of a question about the memories of an assistant that are not forgotten."""
+def _query(sql: str, *values: object) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql.format(kept=_KEPT, key=quoted(("key",))), values)
         return list(cursor.fetchall())

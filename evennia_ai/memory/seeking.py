@@ -1,4 +1,4 @@
-"""The seeker of a turn: who speaks, where, before whom, and what binds the two."""
+"""The seeker of a turn: the person, place and factions that decide what it may recall."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from evennia_ai.runtime.audience import is_alone, listeners
 
 
 def seeker_of(script: Assistant, turn: Turn) -> Seeker:
-    """The one for whom a turn's prompt is made.
+    """The seeker for whom a turn's prompt is made.
 
-    Nobody's secrets are told to another assistant, to a program, or in a turn of its own; a task is
-    told only what all the world knows.
+    Another assistant, a program, and a turn of the assistant's own get no private memories; a task
+    only gets public knowledge.
     """
     return replace(_seeker(script, turn.event), payer=turn.payer)
 
 
 def _seeker(script: Assistant, event: Event) -> Seeker:
     if event.kind == OWN:
-        return Seeker(source=event.source, place=_room(script.obj))
+        return Seeker(source=event.source, place=_room_id(script.obj))
     if event.kind == TASK:
         return Seeker(source=event.source)
     being = _being(script.obj, event.sender_id)
@@ -44,46 +44,46 @@ def _seeker(script: Assistant, event: Event) -> Seeker:
     )
 
 
-def _room(body: GameObject) -> str:
+def _room_id(body: GameObject) -> str:
     return body.location.dbref if body.location is not None else ""
 
 
 def _being(body: GameObject, being_id: str) -> Any:
-    """The being of an id: mostly somebody in the room, for whom nothing has to be read."""
+    """Find a being by id. Most are in the room, which needs no query."""
     here = body.location.contents if body.location is not None else ()
     found = (thing for thing in here if thing.dbref == being_id)
     return next(found, None) or incoming.find_being(being_id)
 
 
 def _place(body: GameObject, event: Event, being: GameObject) -> str:
-    """The place of both, or "": who pages from elsewhere is told nothing of this room."""
+    """The place they share, or "" for a page from elsewhere, which gets nothing of this room."""
     if event.source != Source.PAGE:
         return event.place
     is_here = any(thing.location == body.location for thing in _bodies(being))
-    return _room(body) if is_here else ""
+    return _room_id(body) if is_here else ""
 
 
 def _bodies(being: GameObject) -> list[Any]:
-    """The characters somebody acts by: a character itself, or those of an account."""
+    """The characters that a being acts through: a character itself, or an account's puppets."""
     if being is None:
         return []
     return list(being.get_all_puppets()) if isinstance(being, AccountDB) else [being]
 
 
 def bodies_of(body: GameObject, being_id: str) -> list[Any]:
-    """The characters of whoever speaks to an assistant in that body, by an event's `sender_id`."""
+    """The characters of the speaker, given the assistant's body and an event's `sender_id`."""
     return _bodies(_being(body, being_id))
 
 
 def _shared_factions(script: Assistant, event: Event, being: GameObject) -> tuple[str, ...]:
-    """The factions that the assistant, the person, and whoever else hears the answer belong to."""
+    """The factions that the assistant, the person and all other listeners have in common."""
     category = state.memory_config(script).faction_category
     shared = _factions(script.obj, category)
     if not shared or event.source == CHANNEL:
         return ()
     shared &= {name for thing in _bodies(being) for name in _factions(thing, category)}
     is_open = event.source not in PRIVATE
-    # Only while any is shared: it asks for the tags of everybody in the room.
+    # Only if any is shared, because this loads the tags of everybody in the room.
     for thing in listeners(script.obj, event) if shared and is_open else ():
         shared &= _factions(thing, category)
     return tuple(sorted(shared))

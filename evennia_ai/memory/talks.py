@@ -1,7 +1,6 @@
-"""Working memory: the talk that is going on with somebody. It lives in memory and ends by itself.
+"""Working memory: the talks that are going on, by person.
 
-What is worth more than that is in the journal; this says whom an assistant is in the middle of
-talking with, since when, and how much.
+They are only in memory and expire; what was said is in the journal.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from dataclasses import dataclass
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.runtime.assistant import Assistant
 
-# A profile says to the minute when somebody was met last.
+# Within a talk the profile is updated once in this time, which saves a query per turn.
 MET_SECONDS = 60.0
 
 
 @dataclass(slots=True)
 class Talk:
-    """One talk with one person.
+    """A talk with one person.
 
     Attributes:
-        began_at, last_at: seconds on the assistant's clock.
-        turns: how often the person was answered in it.
-        words: what they said last.
-        met_at: when their profile was last told of it; 0: not yet.
+        began_at, last_at: seconds of the assistant's clock.
+        turns: number of answers.
+        words: the person's last message.
+        met_at: time of the last update of their profile; 0 if there was none.
     """
 
     began_at: float
@@ -34,7 +33,7 @@ class Talk:
 
 
 def going_on(script: Assistant, person: str) -> Talk | None:
-    """The talk with a person; None where they said nothing for a quarter of an hour."""
+    """The talk with a person; None after a quarter of an hour of silence."""
     talk: Talk | None = script.work.talks.get(person)
     if talk is None or script.clock.seconds() - talk.last_at >= MEETING_SECONDS:
         return None
@@ -42,17 +41,17 @@ def going_on(script: Assistant, person: str) -> Talk | None:
 
 
 def is_just_met(script: Assistant, person: str) -> bool:
-    """True where the profile of somebody says, to the minute, that they are being talked with."""
+    """True if the person's profile was updated within the last minute of this talk."""
     talk = going_on(script, person)
     return talk is not None and 0 <= script.clock.seconds() - talk.met_at < MET_SECONDS
 
 
 def note(script: Assistant, person: str, at: float | None = None, words: str = "") -> None:
-    """A turn with a person has ended; talks that are over leave.
+    """Note the end of a turn with a person, and remove talks that are over.
 
     Args:
-        at: when, on the assistant's clock; None: now.
-        words: what the person said.
+        at: time of the assistant's clock; None: now.
+        words: the person's last message.
     """
     work, ended = script.work, script.clock.seconds() if at is None else at
     talk = going_on(script, person) or Talk(ended, ended)

@@ -1,8 +1,7 @@
-"""Memories as the model reads them: quoted, what is known apart from what was only heard.
+"""The text of memories in a prompt: quoted, with known ones and hearsay apart.
 
-What is the same of several lines stands once: that it is private in a heading above them, who
-spoke and how in front of what that person said. No words of a memory stand outside of quotes, so
-none can pose as a heading, a date or another's words.
+Private memories are grouped under a heading, and lines of one speaker under the speaker's name. No
+words of a memory are outside quotes, so none can pose as a heading, a date or somebody's words.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ LONGEST_WORDS, LONGEST_ANSWER = 400, 80
 MOST_TOLD = 4_000
 ALONE = "told to you alone by this person; say it to nobody else:"
 RUMOURS = "You also heard, and do not know whether it is true"
-# Whoever only caused something spoke no words.
+# In an entry with this verb the text is an event, not speech.
 _NO_SPEECH = "caused"
 _ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
 _CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -31,11 +30,11 @@ _CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One memory as it is told.
+    """The line of one memory.
 
     Attributes:
-        speaker: who spoke and how, such as "Mira said"; "" where that is not told.
-        text: its date and its words.
+        speaker: speaker and verb, such as "Mira said"; "" if they are not shown.
+        text: date and words.
     """
 
     speaker: str
@@ -50,13 +49,13 @@ def told(
     about: str = "",
     most: int = MOST_TOLD,
 ) -> str:
-    """A line for each memory, below what today is; what was only heard comes last.
+    """Today's date and a line for each memory; hearsay comes last.
 
     Args:
-        memories: those to tell, the most important first.
+        memories: memories to tell, the most important first.
         now: in the game's time zone.
-        about: what was asked or said: long words are cut around what has to do with it.
-        most: characters that all of it may have; the last ones are left out for that.
+        about: the query: long texts are shortened to what is relevant to it.
+        most: maximum length in characters; the last memories are dropped to stay below it.
     """
     known, heard = parted(memories, config)
     left = len(known) + len(heard)
@@ -87,7 +86,7 @@ def _text(
 def _section(
     heading: str, memories: Sequence[Recollection], now: datetime, about: str
 ) -> Iterator[str]:
-    """Lines under a heading; those of one speaker stand together, where the first of them does."""
+    """Lines under a heading, grouped by speaker at the place of the speaker's first line."""
     if not memories:
         return
     if heading:
@@ -97,7 +96,7 @@ def _section(
         line = _line(memory, now, about)
         by_speaker.setdefault(line.speaker or str(number), []).append(line.text)
     for speaker, texts in by_speaker.items():
-        # A number stands for no speaker; a speaker's text ends with the way he spoke.
+        # A number is a line without a speaker. No speaker is a number, as it ends with a verb.
         if speaker.isdecimal():
             yield f"- {texts[0]}"
         elif len(texts) == 1:
@@ -109,22 +108,22 @@ def _section(
 
 def _line(memory: Recollection, now: datetime, about: str) -> _Line:
     when = "" if memory.kind == MemoryKind.LORE else f"{dates.when(memory.at, now)}: "
-    speaker, words, answer = _spoken(memory)
+    speaker, words, answer = _parse_exchange(memory)
     if not speaker:
         return _Line("", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}")
     text = f"{when}{quote(excerpt(words, about, LONGEST_WORDS))}"
-    # What has nothing to do with the question, beside words that have, is mostly thanks.
+    # An answer that is irrelevant to the query, unlike the words before it, is mostly courtesy.
     if answer and (has_to_do(answer, about) or not has_to_do(words, about)):
         text += f" You: {quote(excerpt(answer, about, LONGEST_ANSWER))}"
-    # Who told something alone is said by the heading.
+    # For private memories the heading says who spoke.
     return _Line("" if is_private(memory.audience) else speaker, text)
 
 
-def _spoken(memory: Recollection) -> tuple[str, str, str]:
-    """The speaker, the way, the words and the answer; "" where an entry is of other making.
+def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
+    """Speaker with verb, words and answer of a talk's entry; "" for any other text.
 
-    A name stands outside of the quotes. What a model wrote into its journal in the shape of a talk
-    is told as such where its name is none, or more stands behind it.
+    The name is shown outside quotes, so it must be one: a model may write a text of this shape into
+    its journal, which is told as plain text if the name is no name or more text follows.
     """
     found = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
     if found is None or found["how"] == _NO_SPEECH:
@@ -139,7 +138,7 @@ def _spoken(memory: Recollection) -> tuple[str, str, str]:
 
 
 def _is_name(text: str) -> bool:
-    """True where a text is a name as an entry has it: plain, or quoted as what it is not."""
+    """True if a text is a name in the form of journal entries: plain, or "Somebody called "..."."""
     called = text.removeprefix(_CALLED)
     return _is_quoted(called) if called != text else name_as_data(text) == text
 
