@@ -1,1 +1,1 @@
-"""Memory: what is stored of a turn, and which of it later reaches a prompt, for whom."""
+"""Memory: storing what happens in turns, and recalling it for the right people."""

@@ -45,7 +45,7 @@ T = TypeVar("T")
 DEADLINE_SECONDS = 2.0
 # In characters.
 LONGEST_QUERY = 600
-# Hits per memory that is told: some are dropped, such as what others said where the person was.
+# Hits per memory in the prompt, as some are dropped, such as words of others in the same rooms.
 OVERFETCH = 3
 MOST_LOOKED_AT = 200
 MOST_AUDIENCES = 1000

@@ -32,7 +32,7 @@ UNKNOWN = 0.0
 
 @dataclass(frozen=True, slots=True)
 class _ReadState:
-    """How far an assistant's memories have been read.
+    """The progress of reading an assistant's memories.
 
     Attributes:
         newest: id of the last row that was read.
@@ -122,7 +122,7 @@ def _joined(columns: Sequence[Scores]) -> Scores:
 
 
 class VectorBackend(Protocol):
-    """Where vectors are stored: in the table or on a server."""
+    """The storage of vectors: the table, or a server."""
 
     def search(
         self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]

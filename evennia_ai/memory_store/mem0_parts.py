@@ -48,7 +48,7 @@ def _as_hit(key: str, score: float) -> Mem0Hit:
 
 
 class SearchParts:
-    """What `GameVectors` needs, as a value in mem0's settings.
+    """The dependencies of `GameVectors`, as a value in mem0's settings.
 
     Not a dataclass, which pydantic would take apart and build anew.
     """

@@ -1,4 +1,4 @@
-"""Tools: what an assistant can do. A tool is a plain function with a docstring and annotations.
+"""Tools: the actions of an assistant. A tool is a plain function with a docstring and annotations.
 
     from evennia_ai.tools import tool
 
@@ -11,11 +11,11 @@
         \"\"\"
         return almanac.next_tide(harbour)
 
-Modules named in the setting EVENNIA_AI_TOOL_MODULES are imported at start; that registers their
-tools. `character` is the acting assistant; a parameter `turn` receives the turn; both are hidden
-from the model. The result is text for the model, or plain data; what cannot be done raises
-`ToolError` with a text for the model. A tool may also be a class: derive it from `Tool` and
-`register` it.
+Modules named in the setting EVENNIA_AI_TOOL_MODULES are imported at start, which registers their
+tools. `character` is the acting assistant's character, and a parameter `turn` receives the turn;
+the model sees neither. The result is text for the model, or plain data. If the action is not
+possible, raise `ToolError` with a text for the model. A tool can also be a class: derive it from
+`Tool` and `register` it.
 """
 
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup

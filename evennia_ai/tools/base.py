@@ -23,22 +23,22 @@ class Tool(ABC):
 
     Attributes:
         name: letters, digits, `_` and `-`.
-        description: what it does, for the model.
+        description: text for the model.
         parameters: JSON schema of the arguments, an object schema.
-        timeout: seconds, for what waits.
-        category: what may follow it.
-        cacheable: whether an equal call may be answered with an earlier success.
+        timeout: limit in seconds for tools that wait.
+        category: decides what may follow the tool in a turn.
+        cacheable: True if an earlier success may answer an identical call.
         cache_scope: "tick" or "session".
-        cache_ttl: seconds a success is kept at most; None: as long as its scope.
-        is_idempotent: whether it may be tried again although it is not of the safe kind.
-        needs_confirmation: whether a person has to say yes before it is run.
-        confirmed_by: the right over the assistant that whoever says yes needs; None: whom
-            `confirm_by` names is asked.
-        heard_by: who comes to know what it is given: "nobody" or "anybody"; "": as its category
-            says. In a private turn what anybody may hear is held back.
-        group: the tools that it is shown with, where it is shown by need; None: always shown.
-        only_reads: whether it changes nothing and tells nobody anything, so that it is run also
-            where an answer is only tried.
+        cache_ttl: maximum age of a cached success in seconds; None: as long as its scope.
+        is_idempotent: True if it may be retried although its category is not safe.
+        needs_confirmation: True if a person has to approve each call.
+        confirmed_by: the right over the assistant that the approver needs; None: the people in
+            `confirm_by` are asked.
+        heard_by: who learns its arguments: "nobody" or "anybody"; "": according to its category.
+            In a private turn, calls that anybody may hear are held back.
+        group: the group it is shown with, when tools are shown by need; None: always shown.
+        only_reads: True if it changes nothing and tells nobody anything, so that it also runs on
+            the test bench.
     """
 
     name: str = ""
@@ -58,36 +58,33 @@ class Tool(ABC):
 
     @abstractmethod
     def execute(self, character: Character, **arguments: Any) -> Any:
-        """Do it, as a character. Arguments fit the schema.
+        """Run the tool as a character, with arguments that match the schema.
 
-        A parameter named `turn` receives the turn. The result is text, or plain data; a mapping
-        with a false "success" has failed, for the reason in its "error"; a Deferred is waited for.
+        A parameter named `turn` receives the turn. The result is text or plain data. A mapping
+        with a false "success" is a failure, with the reason in "error". A Deferred is awaited.
 
         Raises:
-            ToolError: it cannot be done; the text is for the model.
+            ToolError: the action is not possible; the text is for the model.
         """
 
     def question(self, character: Character, turn: Turn, arguments: Mapping[str, object]) -> str:
-        """The question before a call that needs a yes; "": whether it may do that, with what.
+        """The question to the approver of a call; "" for a default question with the arguments.
 
         Raises:
-            ToolError: there is nothing to ask; the text is for the model.
+            ToolError: the call is refused without asking; the text is for the model.
         """
         return ""
 
     def is_useful(self, character: Character, turn: Turn) -> bool:
-        """True where there is any use for it now; else the model is not shown it.
-
-        A call of it is run all the same.
-        """
+        """True if the tool is of use now. If not, the model is not shown it, but may call it."""
         return True
 
-    # Of what is always of use `is_useful` is not asked.
+    # If True, `is_useful` is not called, which saves time at every step.
     is_always_useful = False
 
     @cached_property
     def spec(self) -> ToolSpec:
-        """A tool's description for the model, and the rules of running it."""
+        """The tool's description for the model, and the rules for running it."""
         return ToolSpec(
             name=self.name,
             description=self.description,
@@ -106,12 +103,12 @@ class Tool(ABC):
 
     @cached_property
     def takes_turn(self) -> bool:
-        """True where the function takes the turn."""
+        """True if `execute` has a parameter `turn`."""
         return "turn" in inspect.signature(self.execute).parameters
 
     @property
     def module(self) -> str:
-        """The place of its definition."""
+        """The module that defines the tool."""
         return type(self).__module__
 
 
@@ -121,16 +118,17 @@ class FunctionTool(Tool):
     def __init__(
         self, function: Callable[..., Any], *, useful_when: When | None = None, **options: Any
     ) -> None:
-        """Read the function.
+        """Derive the spec from the function's signature and docstring.
 
         Args:
-            useful_when: what `is_useful` says; None: always.
-            options: fields of the spec beyond what the signature and the docstring say.
+            useful_when: implementation of `is_useful`; None: always useful.
+            options: further fields of the spec.
 
         Raises:
-            TypeError: the function cannot be told to the model.
+            TypeError: the signature cannot be expressed as a JSON schema.
         """
         self.function, self._useful_when = function, useful_when
+        # A game's subclass may override the method instead.
         is_own = type(self).is_useful is not FunctionTool.is_useful
         self.is_always_useful = useful_when is None and not is_own
         self.spec = spec_from_function(function, **options)
@@ -142,7 +140,7 @@ class FunctionTool(Tool):
         self._takes_character, self.takes_turn = "character" in known, "turn" in known
 
     def is_useful(self, character: Character, turn: Turn) -> bool:
-        """True where there is any use for it now."""
+        """True if the tool is of use now."""
         return self._useful_when is None or self._useful_when(character, turn)
 
     def execute(self, character: Character, **arguments: Any) -> Any:
@@ -152,5 +150,5 @@ class FunctionTool(Tool):
 
     @property
     def module(self) -> str:
-        """The place of the function's definition."""
+        """The module that defines the function."""
         return self.function.__module__

@@ -1,7 +1,7 @@
-"""A command of the game as an assistant runs it: what it tells, and how its defects end.
+"""Running a game command as an assistant: capturing its output and containing its errors.
 
-Evennia shows a traceback to whoever typed a command that fails inside, and writes the whole line
-into the log. What an assistant typed is a model's, and what it reads goes to a model's service.
+If a command raises, Evennia sends the traceback to the caller and logs the command line. Here the
+caller is a model: the line was written by it, and the output would be sent to its service.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
 
 @dataclass(slots=True)
 class Guarded:
-    """A copy of a command that ends quietly where the command would have failed.
+    """A copy of a command that ends silently instead of raising.
 
     Attributes:
-        command: the copy, which is run as it is.
-        has_failed: whether it came to that.
+        command: the copy to run.
+        has_failed: True if the command raised an error.
     """
 
     command: Command
@@ -42,47 +42,48 @@ class Guarded:
     def around(cls, command: Command) -> Guarded:
         """Guard a command."""
         guarded = cls(copy(command))
-        # Evennia would run a copy of the copy, whose hooks are those of this one.
+        # Otherwise Evennia runs another copy, whose hooks would still be bound to this one.
         guarded.command.retain_instance = True
         for name in HOOKS:
-            setattr(guarded.command, name, guarded._quiet(getattr(guarded.command, name)))
+            setattr(guarded.command, name, guarded._wrapped(getattr(guarded.command, name)))
         return guarded
 
-    def _quiet(self, hook: Callable[[], object]) -> Callable[[], Any]:
-        """One hook of it; what goes wrong there interrupts the command, without a word."""
+    def _wrapped(self, hook: Callable[[], object]) -> Callable[[], Any]:
+        """Wrap a hook so that an error interrupts the command silently."""
 
         def run() -> Any:
             try:
                 outcome = hook()
             except InterruptCommand:
+                # Evennia's own way to end a command early, which is no error.
                 raise
             except Exception:
-                self._note()
+                self._log()
                 raise InterruptCommand from None
             if isinstance(outcome, Deferred):
-                # Evennia waits for a hook, and not for what `func` gives back.
+                # Evennia waits for a Deferred of other hooks, but not for that of `func`.
                 return outcome.addErrback(self._end, is_waited_for=hook.__name__ != "func")
             return self._stepwise(outcome) if isinstance(outcome, GeneratorType) else outcome
 
         return run
 
     def _stepwise(self, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """A command that waits in between: where one of its steps fails, it is over."""
+        """Run a command that yields, and end it when one of its steps fails."""
         try:
             return (yield from steps)
         except InterruptCommand:
             raise
         except Exception:
-            self._note()
+            self._log()
             return None
 
     def _end(self, failure: Failure, *, is_waited_for: bool) -> None:
         if not failure.check(InterruptCommand, CancelledError):
-            self._note(failure)
+            self._log(failure)
         if is_waited_for:
             raise InterruptCommand
 
-    def _note(self, failure: Failure | None = None) -> None:
+    def _log(self, failure: Failure | None = None) -> None:
         self.has_failed = True
         told = f"[assistant] the command {self.command.key} failed inside"
         if failure is None:
@@ -91,26 +92,26 @@ class Guarded:
             logger.log_err(f"{told}: {failure.getTraceback()}")
 
 
+# In characters.
 MOST_TOLD = 300
 TRACEBACK = "Traceback (most recent call last)"
 
 
 @contextmanager
 def captured(script: Assistant | None) -> Generator[list[str]]:
-    """Collect what commands tell the assistant while they run: up to 200 lines of output.
+    """Collect the output of commands while they run, up to 200 lines.
 
     Args:
-        script: the assistant's script; without one, as of a body that nobody moves, nothing is
-            heard.
+        script: the assistant's script; without one, nothing is collected.
     """
     work = getattr(script, "work", None)
     lines: list[str] = []
     if work is None:
         yield lines
         return
-    # A command may run another one, after which the outer one goes on collecting.
+    # Captures nest: a command may run another one.
     before = work.capture
-    # The ear knows whether it captures, so that it has to be made anew.
+    # The cached ear knows whether it captures, so it has to be created again.
     work.capture, work.ear = lines, None
     try:
         yield lines
@@ -119,12 +120,12 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
 
 
 def tells_of_a_crash(lines: Sequence[str]) -> bool:
-    """True where the game itself failed, and sent a traceback, which is for staff alone."""
+    """True if the output has a traceback, which only staff may see."""
     return any(line.lstrip().startswith(TRACEBACK) for line in lines)
 
 
 def refusal(lines: list[str], otherwise: str) -> ToolError:
-    """The game's reason for a refusal: in its own words, quoted, or in ours."""
+    """An error with the game's own reason, quoted, or else a default text."""
     if tells_of_a_crash(lines):
         return ToolError(otherwise)
     told = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)

@@ -1,4 +1,4 @@
-"""Tools that steer the turn itself, and that tell the time."""
+"""Tools that control the turn itself, and the tool that tells the time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import TIME
 from evennia_ai.tools.registry import SPECS, tool
 
+# Tools that one search returns, each of which lengthens the next prompt.
 MOST_FOUND = 8
 MOST_OF_GROUP = 16
 LONGEST_DESCRIPTION = 160
 _WORD = re.compile(r"[^\W_]{3,}")
 
-# Where tools are looked for; a game that brings tools in another way adds to it.
+# Where `find_tools` searches. A game with other sources of tools may append to it.
 CATALOGUES: list[Callable[[], Mapping[str, ToolSpec]]] = [
     lambda: SPECS,
     lambda: services.remote_servers().specs(),
@@ -46,13 +47,13 @@ def _words(text: str) -> set[str]:
 
 
 def _score(spec: ToolSpec, wanted: set[str]) -> int:
-    """The score of a tool for the words: a word of its name counts three times."""
+    """The number of matching words; a word of the tool's name counts three times."""
     name, words = _words(spec.name), _words(spec.description)
     return sum(3 * (word in name) + (word in words) for word in wanted)
 
 
-def _known(character: Character) -> Iterator[ToolSpec]:
-    """Every tool that the character may use, but for the one that finds them."""
+def _allowed_tools(character: Character) -> Iterator[ToolSpec]:
+    """All tools that the character may use, except `find_tools` itself."""
     for catalogue in CATALOGUES:
         for name, spec in catalogue().items():
             is_allowed = character.access(character, f"tool_{name}", default=True)
@@ -60,11 +61,11 @@ def _known(character: Character) -> Iterator[ToolSpec]:
                 yield spec
 
 
-def _found(known: list[ToolSpec], query: str) -> list[ToolSpec]:
-    """The tools of a group, where that is what was asked for; else those that fit the words best.
+def _matching(known: list[ToolSpec], query: str) -> list[ToolSpec]:
+    """The tools of a group if the query is its name, or else those that match the words best.
 
     Raises:
-        ToolError: there is no word in the query.
+        ToolError: the query has no words.
     """
     name = query.strip().casefold()
     of_group = [spec for spec in known if spec.group and spec.group.name.casefold() == name]
@@ -85,14 +86,15 @@ def find_tools(character: Character, query: str, *, turn: Turn) -> str:
     Args:
         query: some words, such as: pick up a thing; or the name of a group.
     """
-    found = _found(list(_known(character)), query)
+    found = _matching(list(_allowed_tools(character)), query)
     turn.found += [spec.name for spec in found if spec.name not in turn.found]
     lines = [f"{spec.name}: {one_line(spec.description, LONGEST_DESCRIPTION)}" for spec in found]
     return "\n".join(lines) or "no tool does that"
 
 
 def _by_calendar(seconds: float, units: Mapping[str, float]) -> str:
-    """A date of the game's own calendar: `year 3, month 2, day 5`. Of several names the longest."""
+    """A date of the game's own calendar, such as `year 3, month 2, day 5`."""
+    # TIME_UNITS may have abbreviations of the same length; the longest name is shown.
     names: dict[float, str] = {}
     for name, length in units.items():
         names[length] = max(name, names.get(length, ""), key=len)
@@ -110,7 +112,7 @@ def _game_time() -> str:
         return _by_calendar(seconds, units)
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%A %d %B %Y, %H:%M}"
-    # A game's clock may stand beyond all years that a date can have.
+    # The game's time may be beyond the year 9999, where `datetime` ends.
     except (OverflowError, OSError, ValueError):
         return f"second {seconds:.0f}"
 

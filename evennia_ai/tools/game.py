@@ -1,7 +1,7 @@
-"""Tools that use the game as its staff do: commands and attributes. Both do nothing by default.
+"""Tools that run game commands and set attributes. By default they allow nothing.
 
-What an assistant may run or change its owner writes into `command_allowlist` and
-`attribute_allowlist`; the game's own locks count beside that.
+The owner lists what the assistant may use in `command_allowlist` and `attribute_allowlist`. The
+game's own locks apply as well.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from evennia_ai.tools.base import Tool
 from evennia_ai.tools.commanding import FAILED_INSIDE, Guarded, captured, tells_of_a_crash
 from evennia_ai.tools.orders import givers, refused
 from evennia_ai.tools.registry import register, tool
-from evennia_ai.tools.senses import find_here, told
+from evennia_ai.tools.senses import find_here, label_of
 
+# In characters.
 LONGEST_COMMAND = 200
 LONGEST_OUTPUT = 1500
 LONGEST_VALUE = 1000
@@ -36,15 +37,17 @@ MOST_LISTED = 20
 
 
 def _allowed(character: Character, setting: str) -> list[str]:
-    """The owner's list, in the form in which names are compared.
+    """The owner's allowlist, case-folded.
 
     Raises:
-        ToolError: nothing is on it, or somebody is in the body, whose rights would count too.
+        ToolError: the list is empty, or a player is puppeting the body.
     """
     script = getattr(character, "assistant_script", None)
+    # While a player puppets the body, locks would check the rights of that player's account.
     if character.sessions.count():
         raise ToolError("you do not do that while a player is in your body")
     given = state.read(script, setting) if script is not None else ()
+    # A single name may be set as text, which must not be taken for a list of letters.
     names = [given] if isinstance(given, str) else given
     allowed = [str(name).strip().casefold() for name in names if str(name).strip()]
     if not allowed:
@@ -52,7 +55,7 @@ def _allowed(character: Character, setting: str) -> list[str]:
     return allowed
 
 
-def _list(names: list[str]) -> str:
+def _joined(names: list[str]) -> str:
     return ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")
 
 
@@ -69,15 +72,15 @@ def _one_line(command: str) -> str:
 
 
 async def _resolve(character: Character, line: str) -> tuple[Any, str, str, Any]:
-    """The command that the game's own parser finds for a line, once nicks are replaced.
+    """Find the command for a line with the game's own parser, after replacing nicks.
 
     Returns:
-        The command, the name it was called by, its arguments, and the commands there were.
+        The command, the name used for it, its arguments, and the merged cmdset.
     """
     line = character.nicks.nickreplace(
         line, categories=("inputline", "channel"), include_account=True
     )
-    # Once more: a nick may have put a second command into the line.
+    # Checked again, because a nick may have added a second command to the line.
     line = _one_line(line)
     providers = generate_cmdset_providers(character)[1]
     found: Deferred[Any] = get_and_merge_cmdsets(character, providers, "object", line)
@@ -85,6 +88,7 @@ async def _resolve(character: Character, line: str) -> tuple[Any, str, str, Any]
     parser = variable_from_module(*settings.COMMAND_PARSER.rsplit(".", 1))
     matches = parser(line, cmdset, character) if cmdset else []
     if not isinstance(matches, list):
+        # A game's COMMAND_PARSER may return a Deferred.
         matches = await matches
     if len(matches) != 1:
         several = f"{len(matches)} commands are" if matches else "no command is"
@@ -108,12 +112,12 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     found, name, arguments, cmdset = await _resolve(character, _one_line(command))
     if found.key.casefold() not in allowed:
         shown = one_line(found.key, 40)
-        raise ToolError(f"you are not allowed the command {shown}; you may use {_list(allowed)}")
-    # The game asks the assistant's rights; who ordered it needs them too.
+        raise ToolError(f"you are not allowed the command {shown}; you may use {_joined(allowed)}")
+    # The command's lock is checked for the assistant later, and here for those who ordered it.
     for person in givers(turn):
         if not lets(found, person, "cmd"):
             raise refused(person, f"the lock {found.locks!r} of the command {found.key}")
-    # What was judged is what runs: the line is not parsed a second time.
+    # Pass the checked command itself: parsing the line again could find another one.
     guarded = Guarded.around(found)
     with captured(character.assistant_script) as lines:
         await character.execute_cmd(
@@ -129,7 +133,7 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
 
 
 def _literal(value: object) -> Any:
-    """A value whose texts are shown as text: a link in a description would run a command."""
+    """Escape markup in all texts of a value: a clickable link could run a command."""
     if isinstance(value, str):
         return literal(strip_control(value))
     if isinstance(value, list):
@@ -140,7 +144,7 @@ def _literal(value: object) -> Any:
 
 
 def _may_set(target: GameObject, being: Being, name: str) -> bool:
-    """True where the target's locks, and those of the attribute itself, let a being."""
+    """True if the locks of the target and of the attribute allow it."""
     if not (lets(target, being, "edit") or lets(target, being, "ai_set")):
         return False
     known = target.attributes.get(name, return_obj=True)
@@ -151,7 +155,7 @@ def _may_set(target: GameObject, being: Being, name: str) -> bool:
 
 @register
 class SetAttribute(Tool):
-    """Sets one attribute of something that is here."""
+    """Sets one attribute of an object that is here."""
 
     name = "set_attribute"
     description = "Change one of the properties of a thing here that your owner allows you to set."
@@ -171,21 +175,21 @@ class SetAttribute(Tool):
     }
 
     def is_useful(self, character: Character, turn: Turn) -> bool:
-        """True where the owner lets it set anything at all."""
+        """True if the owner allows any attribute."""
         return bool(state.read(character.assistant_script, "attribute_allowlist"))
 
     def execute(self, character: Character, *, turn: Turn, **arguments: Any) -> str:  # type: ignore[override]
-        """Set it, if both lists and all locks allow it."""
+        """Set the attribute, if the allowlist and all locks allow it."""
         name, value = arguments["name"].strip().lower(), arguments["value"]
         allowed = _allowed(character, "attribute_allowlist")
         if name.casefold() not in allowed:
             raise ToolError(
-                f"you are not allowed to set {one_line(name, 40)}; you may set {_list(allowed)}"
+                f"you are not allowed to set {one_line(name, 40)}; you may set {_joined(allowed)}"
             )
         if len(json.dumps(value, ensure_ascii=False)) > LONGEST_VALUE:
             raise ToolError(f"a value has at most {LONGEST_VALUE} characters")
         target = find_here(character, arguments["target"])
-        what = told(target, character)
+        what = label_of(target, character)
         if not _may_set(target, character, name):
             raise ToolError(f"you are not allowed to change {what}")
         for person in givers(turn):

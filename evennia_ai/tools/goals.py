@@ -1,4 +1,4 @@
-"""Tools for what the assistant is after by itself."""
+"""Tools for the assistant's own goals."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from evennia_ai.runtime.fence import Fence
 from evennia_ai.tools.inner_calls import Asker
 from evennia_ai.tools.registry import tool
 
+# Longer than the deadline of the model call (120 s), which fails with a better message.
 PLANNING_SECONDS = 130.0
 UNPLANNED = "name the parts yourself"
 
@@ -26,7 +27,7 @@ def _has_goal(character: Character, turn: Turn) -> bool:
 
 
 def _is_own(character: Character, turn: Turn) -> bool:
-    """True in a turn that nobody began: people set no goals by talking it into them."""
+    # Only in turns of its own, so that players cannot talk the assistant into goals.
     return turn.event.kind == OWN
 
 
@@ -105,13 +106,13 @@ def _require_own(character: Character, turn: Turn) -> None:
 
 
 async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
-    """The parts into which the model splits a goal, at the expense of the turn that asks for them.
+    """Let the model split a goal, charged to the current turn.
 
-    The call is shown the goals and who the assistant is, and nothing that anybody said in private.
+    The call is shown the goals and the persona, but no private words.
 
     Raises:
-        ToolError: it cannot be split, or the model gave no parts; the text says why.
-        StaleEpochError: it was stopped or reset meanwhile.
+        ToolError: the goal cannot be split, or the model returned no parts.
+        StaleEpochError: the assistant was stopped or reset in the meantime.
     """
     known = goals.of(script)
     try:

@@ -1,7 +1,7 @@
-"""Groups of tools that come with the package: the words of a message that call for each.
+"""Groups of the package's tools, with the words of a message that call for each group.
 
-A model is shown them by need, for most talk needs none of them. What is said so often that it would
-call for a group in every second message is no cue: a model that wants more looks for it.
+They are shown to the model by need, as most messages need none of them. Words that occur in every
+second message are no cues; the model can still find tools with `find_tools`.
 """
 
 from __future__ import annotations

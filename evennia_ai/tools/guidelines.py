@@ -1,7 +1,8 @@
-"""A tool by which the assistant proposes how it is to behave; a person who may set it up decides.
+"""The tool by which the assistant proposes guidelines for itself; a person decides.
 
-The call is a question at the one door, with the difference. On a yes it is run by hand, and stored
-as any edit of that person's: recorded, and taken back by `assistant undo`.
+The call becomes an approval request that shows the difference. If a person with the right to
+configure the assistant approves, it runs as that person's edit: it is recorded, and can be taken
+back with `assistant undo`.
 """
 
 from __future__ import annotations
@@ -27,25 +28,28 @@ from evennia_ai.tools.registry import register
 FOR_SETTING_UP = "your guidelines are changed with whoever may set you up, and with nobody else"
 
 
-def _sets_up(character: Character, being: Being) -> bool:
+def _may_configure(character: Character, being: Being) -> bool:
     account = getattr(being, "account", None) or being
     staff = is_staff(being) or is_staff(account)
     return has_right(character.assistant_script, being, Right.CONFIGURE, is_staff=staff)
 
 
 def _began(character: Character, turn: Turn) -> bool:
-    """True in a turn of its own, and where each who began the turn may set it up."""
-    return all(event.kind == OWN or _may(event.person, character) for event in turn.events)
+    """True if everybody who began the turn may configure it; its own turns count as well."""
+    return all(
+        event.kind == OWN or _person_may_configure(event.person, character) for event in turn.events
+    )
 
 
-def _may(person: str, character: Character) -> bool:
+def _person_may_configure(person: str, character: Character) -> bool:
+    # A person who no longer exists has no rights.
     being = find_being(person) if person else None
-    return being is not None and _sets_up(character, being)
+    return being is not None and _may_configure(character, being)
 
 
 @register
 class ProposeGuideline(Tool):
-    """One line of its guidelines, proposed."""
+    """Proposes to add, replace or remove one line of the guidelines."""
 
     name = "propose_guideline"
     description = (
@@ -66,20 +70,21 @@ class ProposeGuideline(Tool):
     group = GUIDELINES
 
     def is_useful(self, character: Character, turn: Turn) -> bool:
-        """True where nobody else can talk it into a proposal."""
+        """True if nobody without the right can talk the assistant into a proposal."""
         return _began(character, turn)
 
     def question(self, character: Character, turn: Turn, arguments: Mapping[str, object]) -> str:
-        """The difference, as whoever decides reads it."""
+        """The question with the difference, for the person who decides."""
         if not _began(character, turn):
             raise ToolDeniedError(FOR_SETTING_UP)
         kept = state.read(character.assistant_script, "guidelines")
         return f"may I change my guidelines: {guidelines.difference(kept, _new(kept, arguments))}?"
 
     def execute(self, character: Character, turn: Turn | None = None, **arguments: Any) -> str:
-        """Change them, after the yes, or by order of somebody who may."""
+        """Change the guidelines, after approval or by order of somebody with the right."""
+        # Checked again: the right may have been taken away since the question.
         people = givers(turn) if turn is not None else ()
-        if not all(_sets_up(character, person) for person in people):
+        if not all(_may_configure(character, person) for person in people):
             raise ToolDeniedError(FOR_SETTING_UP)
         script = character.assistant_script
         kept = state.read(script, "guidelines")

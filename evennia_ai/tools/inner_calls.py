@@ -1,8 +1,8 @@
-"""Model calls in the inner contexts: nobody waits for them, and nobody watches.
+"""Model calls in inner contexts, such as reflection, which do not answer a message.
 
-Each is composed of its context's parts and of one request, bounded as the context says, paid for,
-counted, and void after a stop. A model that calls tools may look up memories before it answers, as
-far as the request has any for it; it can neither speak nor act, nor write anything down.
+The prompt has the parts of its context and one request. Calls are limited by the context, paid for
+and counted, and their results are dropped after a stop. A model with tool calls may look up
+memories before it answers, if the request allows it, but it can neither speak nor act nor write.
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ from evennia_ai.tools.schema import arguments_problem, fitted
 
 DEADLINE_SECONDS = 120.0
 LONGEST_ANSWER_TOKENS = 1_500
+# With less of the budget left than this, an answer would be cut off, so no call is made.
 FEWEST_ANSWER_TOKENS = 1_000
 MADE_UP = "(what it is about)"
 
 
 class PutOffError(AssistantError):
-    """Something that nobody waits for cannot be done now; another time does it."""
+    """Background work that cannot be done now and is postponed."""
 
 
 def config_of(script: Assistant, context_type: ContextType) -> ContextConfig:
-    """A context as it holds for an assistant.
+    """The configuration of a context for an assistant.
 
     Raises:
-        PutOffError: something of it is set wrongly.
+        PutOffError: its settings are invalid.
     """
     game = getattr(settings, "EVENNIA_AI_CONTEXT_CONFIGS", {})
     try:
@@ -69,7 +70,7 @@ def config_of(script: Assistant, context_type: ContextType) -> ContextConfig:
 
 @dataclass(frozen=True, slots=True)
 class InnerSetup:
-    """An inner context as it is entered: what its prompt is made of, and what may be done there."""
+    """An inner context ready for calls: the parts of its prompt, its tools and limits."""
 
     scene: Scene
     specs: Specs
@@ -80,13 +81,13 @@ class InnerSetup:
 def enter(
     script: Assistant, client: Client, context_type: ContextType, looks: Iterable[str] = ()
 ) -> InnerSetup:
-    """An inner context as it holds now.
+    """Prepare an inner context with the current settings.
 
     Args:
-        looks: names of the tools that what is asked there has any use for.
+        looks: names of the lookup tools that the request can use.
 
     Raises:
-        ConfigurationError: something of it is set wrongly.
+        ConfigurationError: its settings are invalid.
     """
     counter = counter_for(client.model, client.provider_name)
     scene = stage(
@@ -103,6 +104,7 @@ def enter(
     config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
     pattern = compose_pattern(config, scene.context)
     offered = {name: SPECS[name] for name in looks if pattern.offers(SPECS[name])}
+    # With a single call there is none left to answer in after a lookup.
     is_offering = client.supports_tools and pattern.max_iterations > 1
     return InnerSetup(
         scene, offered if is_offering else {}, pattern.max_iterations, pattern.calls_per_reply
@@ -110,7 +112,7 @@ def enter(
 
 
 def sample(script: Assistant, context_type: ContextType) -> Request:
-    """A request as it is made in an inner context, with something made up for memories."""
+    """An example of a request in an inner context, with placeholder memories."""
     count = state.memory_config(script).reflection_questions
     samples = {
         ContextType.REFLECTION: lambda: questions_request([MADE_UP], count),
@@ -122,16 +124,16 @@ def sample(script: Assistant, context_type: ContextType) -> Request:
 
 @dataclass(slots=True)
 class Asker:
-    """The assistant's model, for what nobody waits for.
+    """The assistant's model, for background requests.
 
     Attributes:
-        most_tokens: what all calls may use; None: no more than the caps on what it costs say.
-        tokens: what they used.
-        shares: whose calls they are, and how much of each; empty for nobody's.
-        turn: the one that waits for them, whose limits hold for them and which pays for them;
-            None: they are made beside all turns.
-        spare: how many calls there may be beyond the first of each answer, all answers together.
-        before_spare: called before each of these.
+        most_tokens: budget of tokens for all calls; None: only limited by spending caps.
+        tokens: tokens used so far.
+        shares: people who pay for the calls, with the share of each; empty for nobody.
+        turn: the turn that waits for the calls, whose limits apply and which pays for them; None:
+            they are independent of turns.
+        spare: number of extra calls after the first of each answer, for all answers together.
+        before_spare: called before each extra call.
     """
 
     script: Assistant
@@ -145,7 +147,7 @@ class Asker:
     before_spare: Callable[[], None] = lambda: None
 
     def has_room(self, size: int) -> bool:
-        """True where a call with a prompt of so many tokens fits into what is left."""
+        """True if a call with a prompt of so many tokens fits into the remaining budget."""
         most = self.most_tokens
         return most is None or self.tokens + size + FEWEST_ANSWER_TOKENS <= most
 
@@ -156,37 +158,40 @@ class Asker:
         purpose: str,
         evidence: ShownMemories | None = None,
     ) -> str:
-        """The model's answer to a request, perhaps after it looked something up.
+        """Ask the model, which may look up memories before it answers.
 
         Args:
-            purpose: for the ledger.
-            evidence: what it was shown and may look up; None: it is told all there is.
+            purpose: purpose of the call in the ledger.
+            evidence: memories that were shown, and lookups; None: no lookups.
 
         Returns:
-            What the model wrote last; "" where it had no step left to answer in.
+            The model's last text; "" if it had no call left to answer in.
 
         Raises:
-            PutOffError: no budget has room for it, or its context is set wrongly.
-            AssistantError: the model failed, is not asked now, or no cap or limit has room for it.
-            StaleEpochError: it was stopped or reset meanwhile.
+            PutOffError: the budget is used up, or the context's settings are invalid.
+            AssistantError: the model failed, must not be asked now, or a cap or limit is reached.
+            StaleEpochError: the assistant was stopped or reset in the meantime.
         """
         said: list[Message] = []
         if self.spare < 1:
+            # No lookups are offered if there is no extra call left to use their result.
             evidence = None
-        room = self._enter(context_type, evidence)
-        left = min(room.most_calls, 1 + self.spare)
+        setup = self._enter(context_type, evidence)
+        left = min(setup.most_calls, 1 + self.spare)
         while True:
-            reply = await self._call(room, request, said, purpose)
+            reply = await self._call(setup, request, said, purpose)
             left -= 1
-            if evidence is None or not room.specs or not reply.tool_calls or left <= 0:
+            if evidence is None or not setup.specs or not reply.tool_calls or left <= 0:
                 return str(reply.content)
+            # Counted before the call, so that a crash cannot repeat extra calls without end.
             self.before_spare()
             self.spare -= 1
-            calls = reply.tool_calls[: room.calls_per_reply]
-            if (after := AFTER_TOOL.get(room.scene.context.context_type)) is not None:
-                room = self._enter(after, evidence)
-                left = min(left, room.most_calls)
-            results = [await _looked_up(evidence, call, room.specs) for call in calls]
+            calls = reply.tool_calls[: setup.calls_per_reply]
+            if (after := AFTER_TOOL.get(setup.scene.context.context_type)) is not None:
+                setup = self._enter(after, evidence)
+                left = min(left, setup.most_calls)
+            results = [await _run_lookup(evidence, call, setup.specs) for call in calls]
+            # Tell the model that its next call is the last one, or it may only look up more.
             advisory = LAST_STEP if left == 1 else ""
             told = zip(calls, results, strict=True)
             said += [call_message(*calls)]
@@ -199,10 +204,10 @@ class Asker:
             raise PutOffError(str(error)) from None
 
     async def _call(
-        self, room: InnerSetup, request: Request, said: Sequence[Message], purpose: str
+        self, setup: InnerSetup, request: Request, said: Sequence[Message], purpose: str
     ) -> Reply:
         self.fence.check()
-        prompt = compose_inner(room.scene, request, room.specs)
+        prompt = compose_inner(setup.scene, request, setup.specs)
         if prompt.usage_ratio > 1:
             raise PutOffError(prompt.fullness.unfit())
         messages = [*prompt.messages, *said]
@@ -210,19 +215,19 @@ class Asker:
         if not self.has_room(size):
             raise PutOffError(f"the night's token_budget of {self.most_tokens} has no room for it")
         self._count_call(size)
-        tools = tuple(room.specs.values())
-        asked = self._metered.ask(messages, tools, purpose=purpose, **self._extra(size))
+        tools = tuple(setup.specs.values())
+        asked = self._metered.ask(messages, tools, purpose=purpose, **self._call_options(size))
         try:
             reply: Reply = await asked.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no answer within {DEADLINE_SECONDS:g} s") from None
-        # Before the fence: it was paid for, whatever came meanwhile.
-        self._count(reply, size, room.scene.context.context_type, purpose)
+        # Before the fence: the call was paid for, even if the assistant was stopped meanwhile.
+        self._record_usage(reply, size, setup.scene.context.context_type, purpose)
         self.fence.check()
         return reply
 
     def _count_call(self, size: int) -> None:
-        """Count a call before it is made, where the limits of its turn leave room for it.
+        """Check the limits of the turn and count the call, before it is made.
 
         Args:
             size: tokens of the prompt.
@@ -238,15 +243,19 @@ class Asker:
             return MeteredClient(self.script, self.client, shares=self.shares)
         return MeteredClient(self.script, self.client, self.turn.payer, spent=self.turn.spent)
 
-    def _count(self, reply: Reply, size: int, context_type: ContextType, purpose: str) -> None:
-        """Count what a call used, and note it for `assistant why`."""
+    def _record_usage(
+        self, reply: Reply, size: int, context_type: ContextType, purpose: str
+    ) -> None:
+        """Count the tokens of a call, and note it for `assistant why`."""
         script, used = self.script, reply.usage
+        # Some services report no usage: the prompt's estimate is better than nothing.
         tokens = (used.prompt_tokens or size) + used.completion_tokens
         self.tokens += tokens
         names = tuple(call.name for call in reply.tool_calls)
         now = script.clock.seconds()
         script.work.inner_calls.append(InnerCall(now, context_type, purpose, tokens, names))
-        if self.turn is not None:  # whose tick is told with all its calls
+        if self.turn is not None:
+            # The turn reports all of its calls when it ends.
             self.turn.count(used)
             return
         told = usage_counted(
@@ -254,12 +263,13 @@ class Asker:
         )
         turns.add_usage(script, Turn(0, (), usage=used, model_calls=1), told)
 
-    def _extra(self, size: int) -> dict[str, Any]:
-        """A list may be longer than what the assistant says, but not than what is left.
+    def _call_options(self, size: int) -> dict[str, Any]:
+        """Options that limit the answer to the remaining budget.
 
         Args:
             size: tokens of the prompt.
         """
+        # A list of facts may be longer than `llm_max_tokens`, which is meant for replies.
         limit = state.read(self.script, "llm_max_tokens")
         extra: dict[str, Any] = {}
         if limit is not None or not self.client.supports_tools:
@@ -270,10 +280,10 @@ class Asker:
         return {"max_tokens": min(left, self.client.wanted(extra).tokens)}
 
 
-async def _looked_up(
+async def _run_lookup(
     evidence: ShownMemories, call: ToolCall, specs: Mapping[str, ToolSpec]
 ) -> ToolResult:
-    """The result of a call, or what is wrong with it."""
+    """Run a lookup tool, or return the reason why the call is invalid."""
     spec = specs.get(call.name)
     if spec is None:
         names = ", ".join(specs) or "none"

@@ -1,7 +1,7 @@
-"""Tools that act in the world: going, taking, dropping, giving.
+"""Tools that act in the world: move, get, drop and give.
 
-Each asks the same locks and calls the same hooks as the game's own command, and no more: what a
-character may not do, an assistant may not do either.
+Each checks the same locks and calls the same hooks as Evennia's own command, so that an assistant
+can do no more than any character.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
     find_among,
     find_listener,
+    label_of,
     name_list,
     names_of,
     room_of,
     seen_in,
-    told,
 )
 
 
 def _find_way(character: Character, name: str) -> GameObject:
-    """An exit by its name, else by the name of the place it leads to."""
+    """Find an exit by its name, or else by the name of its destination."""
     ways = ways_out(character)
     wanted = name.strip().casefold()
     leading = [way for way in ways if names_of(way.destination, character)[0] == wanted]
@@ -54,21 +54,23 @@ def move(character: Character, exit: str, *, turn: Turn) -> str:  # noqa: A002
     with captured(getattr(character, "assistant_script", None)) as lines:
         if may(character, way, "traverse", turn):
             way.at_traverse(character, way.destination)
-            # Evennia's own command for exits sends it, which is not run here.
+            # Normally sent by Evennia's ExitCommand, which does not run here.
             SIGNAL_EXIT_TRAVERSED.send(sender=way, traverser=character)
-        elif way.db.err_traverse:  # as the game's own command for exits has it
+        elif way.db.err_traverse:  # like ExitCommand
             character.msg(way.db.err_traverse)
         else:
             way.at_failed_traverse(character)
+    # A hook may refuse without an error, or move the character somewhere else.
     if character.location == before != way.destination:
-        raise refusal(lines, f"you are still in {told(before, character)}")
-    return f"you went {told(way, character)} and are now in {told(room_of(character), character)}"
+        raise refusal(lines, f"you are still in {label_of(before, character)}")
+    now = label_of(room_of(character), character)
+    return f"you went {label_of(way, character)} and are now in {now}"
 
 
 def _tell_room(
     character: Character, template: str, kind: str, thing: GameObject, turn: Turn
 ) -> None:
-    """Show what was done; marked as an assistant's, so that no other takes it for a call."""
+    """Show an action to the room, marked so that other assistants do not react to it."""
     name = thing.get_numbered_name(1, character, return_string=True)
     room_of(character).msg_contents(
         text=(template, marks(kind, turn.hops)), from_obj=character, mapping={"thing": name}
@@ -82,6 +84,7 @@ def get(character: Character, item: str, *, turn: Turn) -> str:
     Args:
         item: name of a thing that is here.
     """
+    # With itself among them, so that picking itself up gets a better message than "not here".
     here = [*seen_in(room_of(character), character), character]
     others = name_list(here[:-1], character) or "nothing"
     thing = find_among(here, item, f"is not here; here are: {others}", character=character)
@@ -90,14 +93,15 @@ def get(character: Character, item: str, *, turn: Turn) -> str:
     with captured(getattr(character, "assistant_script", None)) as lines:
         if not may(character, thing, "get", turn):
             why = [str(thing.db.get_err_msg)] if thing.db.get_err_msg else []
-            raise refusal(why, f"you cannot get {told(thing, character)}")
+            raise refusal(why, f"you cannot get {label_of(thing, character)}")
         if not thing.at_pre_get(character):
-            raise refusal(lines, f"you cannot get {told(thing, character)}")
+            raise refusal(lines, f"you cannot get {label_of(thing, character)}")
+        # Quiet like Evennia's command: the room is told below, once.
         if not thing.move_to(character, quiet=True, move_type="get"):
-            raise refusal(lines, f"{told(thing, character)} cannot be picked up")
+            raise refusal(lines, f"{label_of(thing, character)} cannot be picked up")
         thing.at_get(character)
     _tell_room(character, "$You() $conj(pick) up {thing}.", "get", thing, turn)
-    return f"you have {told(thing, character)} now"
+    return f"you have {label_of(thing, character)} now"
 
 
 def _find_carried(character: Character, name: str) -> GameObject:
@@ -120,12 +124,12 @@ def drop(character: Character, item: str, *, turn: Turn) -> str:
     room, thing = room_of(character), _find_carried(character, item)
     with captured(getattr(character, "assistant_script", None)) as lines:
         if not thing.at_pre_drop(character):
-            raise refusal(lines, f"you cannot drop {told(thing, character)}")
+            raise refusal(lines, f"you cannot drop {label_of(thing, character)}")
         if not thing.move_to(room, quiet=True, move_type="drop"):
-            raise refusal(lines, f"{told(thing, character)} cannot be dropped")
+            raise refusal(lines, f"{label_of(thing, character)} cannot be dropped")
         thing.at_drop(character)
     _tell_room(character, "$You() $conj(drop) {thing}.", "drop", thing, turn)
-    return f"you dropped {told(thing, character)}"
+    return f"you dropped {label_of(thing, character)}"
 
 
 def _find_taker(character: Character, name: str, turn: Turn) -> GameObject:
@@ -135,7 +139,7 @@ def _find_taker(character: Character, name: str, turn: Turn) -> GameObject:
     if taker is character.location and not isinstance(taker, DefaultCharacter):
         raise ToolError("a room takes nothing; drop it instead")
     if outgoing.muters(character, [taker]):
-        raise ToolError(f"{told(taker, character)} wants nothing from you; leave them be")
+        raise ToolError(f"{label_of(taker, character)} wants nothing from you; leave them be")
     return taker
 
 
@@ -148,7 +152,7 @@ def give(character: Character, item: str, target: str, *, turn: Turn) -> str:
         target: name of whoever gets it.
     """
     thing, taker = _find_carried(character, item), _find_taker(character, target, turn)
-    whom, what = told(taker, character), told(thing, character)
+    whom, what = label_of(taker, character), label_of(thing, character)
     name = thing.get_numbered_name(1, character, return_string=True)
     with captured(getattr(character, "assistant_script", None)) as lines:
         if not thing.at_pre_give(character, taker):

@@ -1,4 +1,4 @@
-"""Tools for the journal: writing an entry of its own, reading the newest, looking for words."""
+"""Tools for the journal: writing an entry, reading the newest ones, searching for words."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def read_journal(character: Character, limit: int = 10, *, turn: Turn) -> str:
         limit: how many, 1 to 20.
     """
     script = character.assistant_script
-    found = journal.recent(script, seeker_of(script, turn), _held(limit))
-    return _told(script, turn, found) or "your journal holds nothing that belongs here"
+    found = journal.recent(script, seeker_of(script, turn), _clamped(limit))
+    return _as_lines(script, turn, found) or "your journal holds nothing that belongs here"
 
 
 @tool(category="safe_chain", group=JOURNAL, only_reads=True)
@@ -67,15 +67,15 @@ def search_journal(character: Character, words: str, limit: int = 10, *, turn: T
         limit: how many entries, 1 to 20.
     """
     script = character.assistant_script
-    found = journal.search(script, seeker_of(script, turn), words, _held(limit))
-    return _told(script, turn, found) or "no entry that belongs here holds any of these words"
+    found = journal.search(script, seeker_of(script, turn), words, _clamped(limit))
+    return _as_lines(script, turn, found) or "no entry that belongs here holds any of these words"
 
 
-def _held(limit: int) -> int:
+def _clamped(limit: int) -> int:
     return max(1, min(MOST_ENTRIES, limit))
 
 
-def _told(script: Assistant, turn: Turn, found: list[Recollection]) -> str:
-    """The entries for the model; what only this person may know makes the turn private."""
+def _as_lines(script: Assistant, turn: Turn, found: list[Recollection]) -> str:
+    """Entries as text for the model. Private ones make the turn private."""
     turn.hold(*(memory.audience for memory in found))
     return core.lines(found, state.memory_config(script))

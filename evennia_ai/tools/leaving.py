@@ -1,7 +1,7 @@
-"""The check before words leave: who would hear them at this moment, and who else is about.
+"""The check before words leave the assistant: may everybody who would hear them know them?
 
-The rule and the table of ways are in `core.hearing.audience`; here is who listens, as it is when
-the call is run.
+The rule and the table of tools are in `core.hearing.audience`. This module finds the listeners at
+the moment of the call.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ ADVICE = "answer whoever told you, in a whisper or a page, or let it be"
 
 
 class PeopleLookup:
-    """The people of the game, as a call names them."""
+    """Finds the people that a call names."""
 
     def online(self, name: str, asker_id: str, character: Character) -> Account:
-        """The account of an online player; raises ToolError where there is none."""
+        """The account of an online player. Raises ToolError if there is none."""
         return find_online(name, asker_id, character)
 
     def by_id(self, being_id: str) -> GameObject | Account | None:
-        """The object or account of an id, or None when it is gone."""
+        """The object or account of an id, or None if it no longer exists."""
         found: GameObject | Account | None = incoming.find_being(being_id)
         return found
 
     def is_account(self, being: GameObject | Account) -> TypeIs[Account]:
-        """True where a being is an account and no character."""
+        """True for an account, False for a character."""
         return isinstance(being, AccountDB)
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Decides for one assistant, each time anew.
+    """Decides for each call of an assistant whether its words may leave.
 
     Args:
-        check: raises ToolError where a turn may not use the tool of that name.
-        people: finds those who are named, and who is behind them.
+        check: raises ToolError if a turn may not use the tool of that name.
+        people: finds the people that calls name.
     """
 
     script: Assistant
@@ -72,35 +72,36 @@ class Guard:
     people: PeopleLookup = field(default_factory=PeopleLookup)
 
     def refusal(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> str:
-        """The reason why a call may not be made at all, for the model, or ""."""
+        """The reason for the model why a call is refused, or ""."""
         leave = self.leave(turn, spec, call)
         is_held = not leave.is_allowed and leave.way.otherwise is Otherwise.REFUSED
         return refused(leave) if is_held else ""
 
     def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
-        """The call as it may be run, or what was done in its place.
+        """The call to run, or the result of what was done instead.
 
         Raises:
-            ToolError: nothing of it may leave.
+            ToolError: the words may not leave in any form.
         """
         leave = self.leave(turn, spec, call)
         if leave.is_allowed:
             return call
         if leave.way.otherwise is Otherwise.MASKED:
-            self._note(turn, call, f"{leave.why}; its words were left out")
+            self._note_decision(turn, call, f"{leave.why}; its words were left out")
             return _without_words(call, leave)
         if leave.way.otherwise is Otherwise.ASIDE:
-            return self._aside(turn, call, leave)
-        self._note(turn, call, f"{leave.why}; it was held back")
+            return self._tell_asker_alone(turn, call, leave)
+        self._note_decision(turn, call, f"{leave.why}; it was held back")
         raise ToolDeniedError(refused(leave))
 
     def leave(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Leave:
-        """The leave of a call's words to go out by its tool at this moment.
+        """Decide whether a call's words may leave now.
 
         Raises:
-            ToolError: whoever is named is not to be found.
+            ToolError: the person named in the call was not found.
         """
         way = way_of(spec)
+        # Nothing private in the turn, or the owner has turned the check off.
         if not turn.held or state.read(self.script, "private_words") == FREE:
             return Leave(way)
         if not carries_words(spec, call.arguments):
@@ -111,10 +112,10 @@ class Guard:
         return may_leave(way, turn.held, found)
 
     def _listeners(self, turn: Turn, hearers: Hearers, call: ToolCall) -> Iterator[Listener]:
-        """Those who would hear it now.
+        """Everybody who would hear the call now.
 
         Raises:
-            ToolError: whoever is named is not to be found.
+            ToolError: the person named in the call was not found.
         """
         body, beings = self.script.obj, list[GameObject | Account]()
         if hearers is Hearers.NAMED:
@@ -123,7 +124,7 @@ class Guard:
                 beings = [self.people.online(name, turn.event.person, body)]
             else:
                 beings = [find_listener(body, name, turn)]
-            # Of a room the tool itself says that it has no ears.
+            # A room without ears hears nothing; the tool itself reports that as an error.
             beings = [
                 each for each in beings if each != body.location or audience.has_ears(body.location)
             ]
@@ -135,12 +136,13 @@ class Guard:
     def _listener(self, turn: Turn, being: GameObject | Account) -> Listener:
         person = self.person_of(being, turn)
         audiences = [WORLD, person_audience(person)]
+        # Tags are only loaded if it matters.
         if any(each.startswith("faction:") for each in turn.held):
             audiences += map(faction_audience, self._factions(being))
         return listener(name_as_data(names.name_of(being, self.script.obj)), audiences)
 
     def person_of(self, being: GameObject | Account, turn: Turn) -> str:
-        """The identity of a being: `messages.incoming.face_of` without reading the account."""
+        """The result of `messages.incoming.face_of`, without loading the account."""
         if mask := names.mask_of(being, self.script.obj):
             return mask
         if self.people.is_account(being):
@@ -148,7 +150,7 @@ class Guard:
         account = being.db_account_id
         if account is not None:
             return f"*#{account}"
-        # Nobody is in the asker's own body: whoever comes back to it is the asker.
+        # The asker's character without a player is still the asker's, who may come back to it.
         is_askers = being.dbref == turn.event.sender_id and not being.sessions.count()
         return turn.event.face if is_askers else str(being.dbref)
 
@@ -161,17 +163,18 @@ class Guard:
 
     # ---- in its place --------------------------------------------------------------------------
 
-    def _aside(self, turn: Turn, call: ToolCall, leave: Leave) -> ToolResult:
-        """Tell whoever asked alone what was to be said before others.
+    def _tell_asker_alone(self, turn: Turn, call: ToolCall, leave: Leave) -> ToolResult:
+        """Tell the asker alone what was meant for everybody in the room.
 
         Raises:
-            ToolError: nobody asked, or not even the one who did may know, or is there to hear it.
+            ToolError: there is no asker, or the asker may not know it either, or is away.
         """
         found = self._asker(turn)
         if found is None:
-            self._note(turn, call, f"{leave.why}; it was held back")
+            self._note_decision(turn, call, f"{leave.why}; it was held back")
             raise ToolDeniedError(refused(leave))
         being, tool = found
+        # The assistant may have been forbidden to whisper or page.
         self.check(tool, turn)
         words = str(call.arguments.get(leave.way.words[0], ""))
         if self.people.is_account(being):
@@ -179,12 +182,12 @@ class Guard:
         else:
             outgoing.whisper(self.script.obj, being, words, hops=turn.hops, more=turn.marks)
         turn.addressee = turn.event.face
-        self._note(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
+        self._note_decision(turn, call, f"{leave.why}; it went by {tool} to whoever asked")
         who = name_as_data(turn.event.sender_name)
         return ToolResult(True, f"{leave.why}, so it went by {tool} to {who} alone")
 
     def _asker(self, turn: Turn) -> tuple[GameObject | Account, str] | None:
-        """Whoever asked, and the tool by which they alone are told; None where that cannot be."""
+        """The asker, and the tool that reaches only the asker; None if there is no such way."""
         event, room = turn.event, self.script.obj.location
         being = None if event.kind in (OWN, TASK) else self.people.by_id(event.sender_id)
         if being is None:
@@ -197,14 +200,15 @@ class Guard:
         leave = may_leave(WAYS[tool], turn.held, [self._listener(turn, being)])
         return (being, tool) if leave.is_allowed else None
 
-    def _note(self, turn: Turn, call: ToolCall, detail: str) -> None:
+    def _note_decision(self, turn: Turn, call: ToolCall, detail: str) -> None:
         numbers = [event.number for event in turn.events if event.number]
+        # Other names are not fixed words of ours: a remote server or a model may have made them up.
         name = call.name if call.name in WAYS else "a tool"
         self.script.work.decisions.note(numbers, "private words", f"{name}: {detail}")
 
 
 def refused(leave: Leave) -> str:
-    """The reason why nothing of a call may leave, for the model."""
+    """The text for the model when a call's words may not leave."""
     return f"you were told something in private, and {leave.why}; {ADVICE}"
 
 

@@ -1,4 +1,4 @@
-"""Tools for the long memory: looking for what is remembered, and keeping a fact."""
+"""Tools for long-term memory: searching it, and storing a fact."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WRITERS = ("store_memory", "add_journal_entry")
 
 
 def check_count(turn: Turn) -> None:
-    """Refuse to write down more than a few things in one turn.
+    """Limit how many memories one turn may write.
 
     Raises:
-        ToolError: it was enough.
+        ToolError: the limit is reached.
     """
     if sum(map(turn.acts.count, WRITERS)) >= MOST_A_TURN:
         raise ToolError(f"you wrote down {MOST_A_TURN} things in this turn; that is enough")
@@ -45,6 +45,7 @@ async def recall_memories(character: Character, query: str, *, turn: Turn) -> st
         raise ToolError(
             "your memory cannot be searched right now; that does not mean that you know nothing"
         )
+    # From here on the turn holds private words, which decides who may hear its answer.
     turn.hold(*(memory.audience for memory in found))
     return core.lines(found, state.memory_config(script)) or "you remember nothing about that"
 
@@ -77,7 +78,7 @@ def store_memory(
 
 
 def _check_about(character: Character, about: str) -> None:
-    """Refuse to keep anything of somebody here who wants nothing remembered."""
+    """Refuse a fact about somebody present who must not be remembered."""
     wanted, room = about.strip().casefold(), character.location
     named = (
         [being for being in room.contents if wanted in names_of(being, character)] if room else []

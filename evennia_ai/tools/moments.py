@@ -1,7 +1,7 @@
-"""Answers whose moment is over: what is said instead, right before the first words leave.
+"""Stale answers: what to do if the asker has left or the topic has changed before the first words.
 
-Only what was asked aloud in a room is judged. A whisper waits for its person anyway, and once an
-answer has begun it goes on: aloud, or to whoever asked alone where its first words went there.
+Only questions asked aloud in a room are checked. A whisper waits for its person anyway. Once an
+answer has begun, it goes on in the same way, aloud or to the asker alone.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ from evennia_ai.runtime.assistant import Assistant
 
 
 def config(script: Assistant) -> StaleAnswers:
-    """Its ways of stale answers; what is set and makes no sense counts as not set."""
+    """The settings for stale answers, or the defaults if they are invalid."""
     try:
         return StaleAnswers.from_stored(state.read(script, "stale_answers"))
     except (ConfigurationError, TypeError):
+        # Owners can set the attribute by hand, to anything.
         return StaleAnswers()
 
 
 def staleness_of(script: Assistant, event: Event) -> Staleness | None:
-    """The way in which the moment of an event is over, or None."""
+    """The reason why an answer to an event would be stale, or None."""
     body = script.obj
     if event.kind in (OWN, TASK) or event.source not in SPOKEN or body.location is None:
         return None
@@ -52,7 +53,7 @@ def staleness_of(script: Assistant, event: Event) -> Staleness | None:
 
 
 def _is_closed(script: Assistant, event: Event) -> bool:
-    """True where somebody else in the room called whoever asked by name since then."""
+    """True if somebody else in the room has addressed the asker by name since then."""
     asker = find_being(event.sender_id)
     called = names.called(asker, script.obj) if asker is not None else ()
     return any(
@@ -65,7 +66,7 @@ def _is_closed(script: Assistant, event: Event) -> bool:
 
 
 def can_be_paged(script: Assistant, event: Event) -> bool:
-    """True where an answer is for somebody who is elsewhere, and is told it there."""
+    """True if the asker has left, and the answer is to be paged."""
     found = staleness_of(script, event)
     if found is None or getattr(config(script), found) != PAGE:
         return False
@@ -73,43 +74,44 @@ def can_be_paged(script: Assistant, event: Event) -> bool:
 
 
 def _account_of(event: Event) -> Account | None:
-    """The account of whoever asked, while it is online."""
+    """The asker's account, if it is online."""
     being: Account | None = find_being(event.person) if event.person.startswith("*") else None
     return being if being is not None and audience.is_online(being) else None
 
 
 def is_dropped(script: Assistant, event: Event) -> bool:
-    """True where an answer that nobody is there to hear waits for nobody either."""
+    """True if a stale answer is dropped instead of waiting for the asker."""
     found = staleness_of(script, event)
     return found is not None and getattr(config(script), found) == DROP
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Decides for one turn of an assistant, before the first words of its answer.
+    """Decides for one turn what to do with a stale answer.
 
     Args:
-        offers: whether a tool of that name is on offer in it.
+        offers: returns whether the turn offers a tool of that name.
     """
 
     script: Assistant
     offers: Callable[[str], bool]
 
     def __call__(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> ToolCall | ToolResult:
-        """The call as it is to be run now, or its result where it alone is not.
+        """The call to run, or a result that replaces this call only.
 
         Raises:
-            NobodyListensError: it is not; `is_over` says that it is not for later either.
+            NobodyListensError: the answer waits, or is dropped if `is_over` is True.
         """
         has_begun_aloud = turn.effects and not turn.stale_way
         if has_begun_aloud or way_of(spec).hearers is not Hearers.ROOM:
             return call
         found = staleness_of(self.script, turn.event)
-        way = self._way(turn, found)
+        way = self._choose_way(turn, found)
         if way == SAY:
             return call
-        is_pose = spec.name == "emote" and way in _ALONE
-        self._note(turn, found, DROP if is_pose else way)
+        is_pose = spec.name == "emote" and way in _PRIVATE_WAYS
+        self._note_decision(turn, found, DROP if is_pose else way)
+        # A pose cannot be whispered or paged; the words of the answer follow.
         if is_pose:
             return ToolResult(False, UNSEEN, Fault.NOT_RUN)
         if way in (WAIT, DROP):
@@ -118,27 +120,25 @@ class Moments:
         arguments = {"target": self._target(turn.event, way), "message": words}
         return replace(call, name=way, arguments=arguments)
 
-    def _way(self, turn: Turn, found: Staleness | None) -> str:
-        """The way that was taken before, else the one that is set; or what stands in for it."""
+    def _choose_way(self, turn: Turn, found: Staleness | None) -> str:
+        """The way of the turn's earlier words, or the configured one, or a fallback for it."""
         way = SAY if found is None else getattr(config(self.script), found)
-        if turn.stale_way in _ALONE:
+        if turn.stale_way in _PRIVATE_WAYS:
             way = turn.stale_way
         if way == PAGE and not (self.offers(PAGE) and _account_of(turn.event)):
             return WAIT
-        # Who asked is here: to wait for them would be to ask the model again at once.
+        # The asker is in the room: waiting would ask the model again at once.
         return SAY if way == WHISPER and not self.offers(WHISPER) else way
 
     def _target(self, event: Event, way: str) -> str:
-        """The name by which the tool of a way finds whoever asked before all others of that name.
-
-        An account may have another name by now than what it spoke as.
-        """
+        """The name by which the tool finds the asker."""
+        # An account may have been renamed since it spoke.
         account = _account_of(event) if way == PAGE else None
         return names.name_of(account, self.script.obj) if account else event.sender_name
 
-    def _note(self, turn: Turn, found: Staleness | None, way: str) -> None:
+    def _note_decision(self, turn: Turn, found: Staleness | None, way: str) -> None:
         numbers, id_ = [each.number for each in turn.events], turn.event.id
-        told = f"{_why(turn, found)}: {_TOLD[way]}"
+        told = f"{_why(turn, found)}: {_WAY_TEXTS[way]}"
         self.script.work.decisions.note(numbers, "stale answer", told)
         why = found.value if found else "begun"
         audit.record("stale_answer", self.script, id=id_, why=why, way=way)
@@ -149,9 +149,9 @@ def _why(turn: Turn, found: Staleness | None) -> str:
     return text.format(name=turn.event.sender_name)
 
 
-_ALONE = (PAGE, WHISPER)
+_PRIVATE_WAYS = (PAGE, WHISPER)
 UNSEEN = "not done: its moment is over, and whoever asked would not see it; tell it in words"
-_TOLD = {
+_WAY_TEXTS = {
     PAGE: "it goes by page",
     WHISPER: "it goes by whisper",
     WAIT: "it waits for them to come back",

@@ -1,6 +1,6 @@
-"""The assistant's notebook: short notes of its own, kept over restarts.
+"""Tools for the assistant's notebook of short notes, which is stored.
 
-What it notes in a private talk is read only in talks with the same person.
+Notes from a private talk can only be read in talks with the same person.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from evennia_ai.tools.registry import tool
 MOST_NOTES = 50
 
 
-def _with_room(notes: list[Note]) -> list[Note]:
-    """The notes with room for one more: the oldest of whoever caused the most of them leaves.
+def _make_room(notes: list[Note]) -> list[Note]:
+    """The notes with room for one more.
 
-    So nobody can talk the assistant out of what it noted with others.
+    The oldest note of the person with the most notes is removed, so that nobody can push out notes
+    of talks with others.
     """
     if len(notes) < MOST_NOTES:
         return notes
@@ -52,6 +53,7 @@ def write_note(
         return f"that is your note {known[0]['number']} already"
     notes = list(state.read(script, "notes"))
     note: Note = {
+        # Not the count, which would repeat a number after a note was removed.
         "number": max((each["number"] for each in notes), default=0) + 1,
         "text": words,
         "at": script.clock.seconds(),
@@ -59,7 +61,7 @@ def write_note(
         "is_private": is_private(turn),
         **({"kind": kind} if kind else {}),
     }
-    state.write(script, notes=[*_with_room(notes), note])
+    state.write(script, notes=[*_make_room(notes), note])
     return f"noted as number {note['number']}"
 
 

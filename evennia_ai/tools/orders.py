@@ -1,6 +1,7 @@
-"""Orders: an assistant does nothing but what whoever gave the order may do as well.
+"""Orders: on an order, the assistant may only do what the person who gave it may do as well.
 
-An order is what somebody has done by right, where others ask: a tool run by hand, or `tell`.
+An order comes from somebody with a right over the assistant, by `aiexec` or `assistant tell`. Other
+people can only ask.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import lets
 from evennia_ai.runtime.rights.lending import LentPermissions
 
-_AS_EVER = nullcontext()
+_UNCHANGED = nullcontext()
 
 
 def givers(turn: Turn) -> list[Being]:
-    """Those who gave the orders that a turn acts by.
+    """The people who gave the orders of a turn.
 
     Raises:
-        ToolDeniedError: one of them is gone, and nobody can tell what he might do.
+        ToolDeniedError: one of them no longer exists, so that their rights cannot be checked.
     """
     people = [find_being(event.ordered_by) for event in turn.events if event.ordered_by]
     if None in people:
@@ -35,11 +36,12 @@ def givers(turn: Turn) -> list[Being]:
 def may(
     character: Character, thing: Being, kind: str, turn: Turn, *, default: bool = False
 ) -> bool:
-    """True where a lock of a thing lets an assistant pass, and whoever gave the order with it.
+    """True if a thing's lock allows it to the assistant and to everybody who gave the order.
 
     Raises:
-        ToolDeniedError: it would let the assistant pass, but not whoever gave the order.
+        ToolDeniedError: the lock allows it to the assistant, but not to a giver of the order.
     """
+    # The assistant first: a refusal that names the giver is only true if it could act itself.
     if not thing.access(character, kind, default=default):
         return False
     for person in givers(turn):
@@ -49,26 +51,28 @@ def may(
 
 
 def refused(person: Being, what: str) -> ToolDeniedError:
-    """The error of an order that asks for more than its giver may do."""
+    """The error for an order that exceeds the rights of its giver."""
     return ToolDeniedError(
         f"{name_of(person, None)} may not do that, and so not have it done: {what} is in the way"
     )
 
 
 def as_ordered(character: Character, turn: Turn) -> AbstractContextManager[None]:
-    """Let a character hold only permissions that whoever gave the order holds as well.
+    """Reduce a character's permissions to those that the givers of the order have as well.
 
     Raises:
-        ToolDeniedError: whoever gave it is gone; or it could not be done with those alone.
+        ToolDeniedError: a giver no longer exists; or the tool failed with reduced permissions.
     """
     people = givers(turn)
     if people and isinstance(character.permissions, LentPermissions):
-        return _lending(character, character.permissions, people)
-    return _AS_EVER
+        return _with_shared_permissions(character, character.permissions, people)
+    return _UNCHANGED
 
 
 @contextmanager
-def _lending(character: Character, held: LentPermissions, people: list[Being]) -> Iterator[None]:
+def _with_shared_permissions(
+    character: Character, held: LentPermissions, people: list[Being]
+) -> Iterator[None]:
     own = held.all()
     try:
         with held.shared_with(people):
@@ -77,6 +81,7 @@ def _lending(character: Character, held: LentPermissions, people: list[Being]) -
     except (ToolDeniedError, ToolTimeoutError):
         raise
     except ToolError as error:
+        # With reduced permissions, the reason is most likely the order, so the message says so.
         if not is_less:
             raise
         names = " and ".join(name_of(person, character) for person in people)

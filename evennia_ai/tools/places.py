@@ -1,7 +1,6 @@
-"""Tools that tell of a place: what it is, who and what is there, and the ways out.
+"""Tools that describe a place: the room, characters, things and exits.
 
-Names and descriptions may be a player's: they are told as data, plain names as they are and all
-else quoted.
+Names and descriptions may be written by players, so anything but plain names is quoted as data.
 """
 
 from __future__ import annotations
@@ -21,14 +20,15 @@ from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
     MOST_NAMED,
     MOST_SEEN,
+    label_of,
     names_of,
     room_of,
     seen_around,
     seen_in,
-    told,
 )
 
 MOST_FOUND = 10
+# Characters of descriptions: of a thing, and of the room in a brief answer.
 LONGEST_GLANCE = 120
 BRIEF = 200
 
@@ -39,26 +39,28 @@ def ways_out(character: Character) -> list[GameObject]:
 
 
 def people_near(character: Character) -> list[GameObject]:
-    """Whoever else the character can see in the same room."""
+    """The other characters that the character can see in the room."""
     seen = seen_in(room_of(character), character)
     return [being for being in seen if isinstance(being, DefaultCharacter)]
 
 
 def _described(thing: GameObject, character: Character, limit: int) -> str:
-    """Its description, quoted; "" where nobody described it."""
+    """The quoted description; "" without one."""
+    # Without `db.desc` Evennia shows a default text, which tells the model nothing.
     desc = thing.get_display_desc(character) if thing.db.desc else ""
     text = " ".join(strip_ansi(str(desc)).split())
     return quote(cut_at_sentence(text, limit)) if text else ""
 
 
-def _way(way: GameObject, character: Character) -> str:
+def _exit_text(way: GameObject, character: Character) -> str:
     end = way.destination
-    to = told(end, character) if end.access(character, "view", default=True) else "somewhere"
+    # The view lock of the destination also hides its name.
+    to = label_of(end, character) if end.access(character, "view", default=True) else "somewhere"
     shut = "" if way.access(character, "traverse") else " (closed to you)"
-    return f"{told(way, character)} to {to}{shut}"
+    return f"{label_of(way, character)} to {to}{shut}"
 
 
-def _person(being: GameObject, character: Character) -> str:
+def _person_text(being: GameObject, character: Character) -> str:
     script = getattr(being, "assistant_script", None)
     if script is not None:
         note = " (an AI that does not answer now)" if script.silence else " (an AI)"
@@ -68,24 +70,24 @@ def _person(being: GameObject, character: Character) -> str:
     return f"{name_as_data(name_of(being, character))}{note}"
 
 
-def _told(head: str, items: list[str], none: str) -> str:
+def _listing(head: str, items: list[str], none: str) -> str:
     more = f"; and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
     return f"{head}: {'; '.join(items[:MOST_NAMED]) or none}{more}."
 
 
-def _told_exits(character: Character) -> str:
-    return _told("Ways out", [_way(way, character) for way in ways_out(character)], "none")
+def _exits_text(character: Character) -> str:
+    return _listing("Ways out", [_exit_text(way, character) for way in ways_out(character)], "none")
 
 
-def _told_people(character: Character) -> str:
-    return _told(
-        "With you", [_person(being, character) for being in people_near(character)], "nobody"
+def _people_text(character: Character) -> str:
+    return _listing(
+        "With you", [_person_text(being, character) for being in people_near(character)], "nobody"
     )
 
 
-def _thing(thing: GameObject, character: Character, *, is_full: bool) -> str:
+def _thing_text(thing: GameObject, character: Character, *, is_full: bool) -> str:
     glance = _described(thing, character, LONGEST_GLANCE) if is_full else ""
-    return f"{told(thing, character)}{glance and ', ' + glance}"
+    return f"{label_of(thing, character)}{glance and ', ' + glance}"
 
 
 @tool(category="safe_chain", cache_seconds=60, group=PLACES)
@@ -98,18 +100,18 @@ def inspect_location(character: Character, detail_level: Literal["brief", "full"
     room, is_full = room_of(character), detail_level == "full"
     looks = _described(room, character, MOST_SEEN if is_full else BRIEF)
     things = [
-        _thing(thing, character, is_full=is_full)
+        _thing_text(thing, character, is_full=is_full)
         for thing in seen_in(room, character)
         if not thing.destination and not isinstance(thing, DefaultCharacter)
     ]
-    carried = [told(thing, character) for thing in seen_in(character, character)]
+    carried = [label_of(thing, character) for thing in seen_in(character, character)]
     lines = [
-        f"You are in {told(room, character)}.",
+        f"You are in {label_of(room, character)}.",
         f"It looks like this: {looks}" if looks else "",
-        _told_exits(character),
-        _told_people(character),
-        _told("Things", things, "none"),
-        _told("You carry", carried, "nothing"),
+        _exits_text(character),
+        _people_text(character),
+        _listing("Things", things, "none"),
+        _listing("You carry", carried, "nothing"),
     ]
     return "\n".join(line for line in lines if line)
 
@@ -117,17 +119,17 @@ def inspect_location(character: Character, detail_level: Literal["brief", "full"
 @tool(category="safe_chain", group=PLACES, only_reads=True)
 def exits(character: Character) -> str:
     """Find out which ways lead out of here, and where to."""
-    return _told_exits(character)
+    return _exits_text(character)
 
 
 @tool(category="safe_chain", group=PLACES, only_reads=True)
 def who_is_here(character: Character) -> str:
     """Find out who is with you, which of them are AIs, and who is asleep."""
-    return _told_people(character)
+    return _people_text(character)
 
 
 def _is_called(thing: GameObject, words: list[str], character: Character) -> bool:
-    """True where each word is part of its name, or a tag of it that has no category."""
+    """True if each word is part of a name, or is a tag without a category."""
     names = " ".join(names_of(thing, character))
     tags = [tag for tag, kind in thing.tags.all(return_key_and_category=True) if not kind]
     return all(word in names or word in tags for word in words)
@@ -150,7 +152,7 @@ def search_objects(character: Character, query: str) -> str:
     for thing in found[:MOST_FOUND]:
         where = "you carry it" if thing.location == character else "here"
         glance = _described(thing, character, LONGEST_GLANCE)
-        lines.append(f"{told(thing, character)} ({where}){glance and ': ' + glance}")
+        lines.append(f"{label_of(thing, character)} ({where}){glance and ': ' + glance}")
     if len(found) > MOST_FOUND:
         lines.append(f"and {len(found) - MOST_FOUND} more; name it more closely")
     return "\n".join(lines) or f"nothing here is called {quote(query[:60])}"

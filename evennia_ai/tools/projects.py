@@ -1,4 +1,4 @@
-"""Tools for what the assistant works on: one project is active, the others rest."""
+"""Tools for the assistant's projects, of which one is active."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def create_project(
         summary: what it is for, in one sentence of at most 200 characters.
         context: what you know and what comes next, of at most 2000 characters.
     """
-    script, now, known, viewer = _begin(character, turn)
+    script, now, known, viewer = _open(character, turn)
     try:
         kept, key = core.create(known, project_key, summary, context, viewer, now)
     except ValueError as error:
@@ -60,7 +60,7 @@ def swap_project(
         current_project_update: how far the active one has come: its new context.
         reasoning: why you change over.
     """
-    script, now, known, viewer = _begin(character, turn)
+    script, now, known, viewer = _open(character, turn)
     try:
         kept, told = core.swap(known, project_key, current_project_update, viewer, now)
     except ValueError as error:
@@ -87,7 +87,7 @@ def update_project(
         context: what you know now and what comes next; it replaces what was there.
         status: active, paused or completed, if that changes.
     """
-    script, now, known, viewer = _begin(character, turn)
+    script, now, known, viewer = _open(character, turn)
     changes = {"summary": summary, "context": context, "status": status}
     try:
         kept = core.update(known, project_key, changes, viewer, now)
@@ -97,8 +97,8 @@ def update_project(
     return "written down"
 
 
-def _begin(character: Character, turn: Turn) -> tuple[Any, float, core.Projects, core.Viewer]:
-    """The script, the time, the projects, for whom; refused where nothing may be remembered."""
+def _open(character: Character, turn: Turn) -> tuple[Any, float, core.Projects, core.Viewer]:
+    """The script, time, projects and viewer. Raises ToolError if nothing may be remembered."""
     script = character.assistant_script
     journal.check_consent(script, turn)
     return script, script.clock.seconds(), *projects.opened(script, turn)

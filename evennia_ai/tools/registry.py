@@ -1,4 +1,4 @@
-"""The registry of tools, and the two ways into it."""
+"""The registry of tools, with `@tool` for functions and `register` for classes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RESERVED = frozenset(("self", *INJECTED))
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 TOOL_REGISTRY: dict[str, Tool] = {}
-# Modules that could not be loaded, and why: they are the game's, and it goes on without them.
+# Modules that could not be imported, with the reason. The game runs without their tools.
 BROKEN: dict[str, str] = {}
 REGISTRY = TOOL_REGISTRY
 
@@ -53,13 +53,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Specs(Mapping[str, ToolSpec]):
-    """The specs of what is registered: a view, not a copy, for it is asked at every step."""
+    """A live view of the specs of registered tools; a copy at every step would cost time."""
 
     def __getitem__(self, name: str) -> ToolSpec:
         return TOOL_REGISTRY[name].spec
 
     def items(self) -> ItemsView[str, ToolSpec]:
-        """All of them at once, without a step for each that looks it up by its name."""
+        """All items at once: the inherited ItemsView looks up each name in Python code."""
         return {name: tool.spec for name, tool in TOOL_REGISTRY.items()}.items()
 
     def __iter__(self) -> Iterator[str]:
@@ -73,13 +73,14 @@ SPECS: Mapping[str, ToolSpec] = _Specs()
 
 
 def _is_duration(value: object) -> bool:
+    # bool is a subclass of int: `timeout_seconds=True` is a mistake and not one second.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return math.isfinite(value) and value > 0
 
 
 def _problem(spec: ToolSpec) -> str:
-    """The fault of a spec, or ""."""
+    """The problem of a spec, or ""."""
     if not spec.description.strip():
         return "it needs a description: the model reads it"
     if problem := schema_problem(spec.parameters):
@@ -105,7 +106,7 @@ def _problem_of_hearers(spec: ToolSpec) -> str:
 
 
 def _problem_of_group(group: ToolGroup | None) -> str:
-    """The fault of a group, or ""; options are not checked by their types anywhere else."""
+    """The problem of a group, or "". Types are checked too, as nothing else does so."""
     if group is None:
         return ""
     wanted = "ToolGroup('shop', ('buy', 'sell')), or None"
@@ -126,7 +127,7 @@ def _check(made: Tool) -> None:
             "z, digits, _ and -"
         )
     known = TOOL_REGISTRY.get(made.name)
-    # The same module may be imported anew.
+    # The same module may be reloaded.
     if known is not None and known.module != made.module:
         raise ConfigurationError(
             f"two tools are named {made.name!r}: one in {known.module}, "
@@ -141,10 +142,10 @@ def _check(made: Tool) -> None:
 
 
 def register(made: Made) -> Made:
-    """Register a tool: an instance, or, as a decorator, a class that needs no arguments.
+    """Register a tool: an instance, or, as a decorator, a class without constructor arguments.
 
     Raises:
-        ConfigurationError: something about it is wrong, or another module has one of that name.
+        ConfigurationError: the tool is invalid, or another module has one of that name.
     """
     ready = made() if isinstance(made, type) else made
     _check(ready)
@@ -153,7 +154,7 @@ def register(made: Made) -> Made:
 
 
 class ToolOptions(TypedDict, total=False):
-    """The options of `tool`, which tells of them."""
+    """The options of `tool`; see there."""
 
     category: str
     timeout_seconds: float
@@ -177,22 +178,23 @@ def tool(
     """Register a function as a tool, as `@tool` or `@tool(category="terminal")`.
 
     Args:
-        category: safe_chain reads (and is the default), terminal speaks, dangerous changes,
-            async_required waits.
-        timeout_seconds: after which a function that returns a Deferred or is async is cancelled;
-            30 unless it is given.
-        cache_seconds: how long a success answers equal calls; None: it is not cached.
-        cache_scope: "tick" forgets it with the turn, "session" keeps it until a restart.
-        is_idempotent: doing it twice is doing it once, so it may be tried again.
-        needs_confirmation: a person has to say yes before it is run.
-        heard_by: who learns what it is given, if its category does not say: "nobody" or "anybody".
-        useful_when: told the character and the turn, says whether the model is shown it now.
-        group: the model is shown it when a message calls for this group; None: always.
-        only_reads: it changes nothing and tells nobody anything, so it is run also where an answer
-            is only tried, on the test bench; what is cached counts as such.
+        category: safe_chain for reading (the default), terminal for speaking, dangerous for
+            changes, async_required for waiting.
+        timeout_seconds: time after which a function that is async or returns a Deferred is
+            cancelled; 30 by default.
+        cache_seconds: how long a success answers identical calls; None: not cached.
+        cache_scope: "tick" keeps it for the turn, "session" until a restart.
+        is_idempotent: True if running it twice has the same effect as once, so that it may be
+            retried.
+        needs_confirmation: True if a person has to approve each call.
+        heard_by: who learns its arguments, if the category does not say: "nobody" or "anybody".
+        useful_when: called with the character and the turn; returns whether to show the tool now.
+        group: show the tool when a message calls for this group; None: always.
+        only_reads: True if it changes nothing and tells nobody anything, so that it also runs on
+            the test bench; the default for cached tools.
 
     Raises:
-        ConfigurationError: it cannot be registered.
+        ConfigurationError: the tool is invalid.
     """
     if function is None:
         return partial(_register_function, **options)
@@ -240,11 +242,12 @@ def _category(name: str, function: Callable[..., Any]) -> ToolCategory:
 
 
 def load_modules(paths: Iterable[str] = ()) -> None:
-    """Import the built-in tool modules and those of the game; one that is broken stops no other.
+    """Import the built-in tool modules and the game's. A broken one does not stop the others.
 
     Raises:
-        ConfigurationError: a module cannot be imported; what is wrong stands in BROKEN as well.
+        ConfigurationError: a module cannot be imported; the reason is in BROKEN as well.
     """
+    # A module that has been repaired since the last start is no longer broken.
     BROKEN.clear()
     for path in (*BUILT_IN, *paths):
         try:
@@ -261,7 +264,7 @@ def load_modules(paths: Iterable[str] = ()) -> None:
 
 
 def _line_of(error: Exception) -> str:
-    """The place in a file of the game where an error arose; "" where only the import failed."""
+    """The file and line of the game's code that raised an error; "" if it is not in the trace."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [each for each in frames if not each.filename.startswith((PACKAGE, "<frozen "))]
     found = [each for each in own if each.filename != importlib.__file__]

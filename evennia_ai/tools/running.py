@@ -1,6 +1,6 @@
-"""The toolboxes of a character: the registered tools, and those of MCP servers beside them.
+"""The toolboxes of a character: registered tools and tools of MCP servers.
 
-At the end: what a model reads of whatever a tool gave back.
+It also converts what a tool returns to text for the model.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from evennia_ai.tools.orders import as_ordered, may
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 from evennia_ai.tools.schema import fitted
 
+# Of a result, about 1,000 tokens.
 MOST_CHARACTERS = 4_000
 
 
@@ -30,8 +31,7 @@ MOST_CHARACTERS = 4_000
 class CharacterTools:
     """The registered tools, run as one character under the game's locks.
 
-    A lock of the type `tool_<name>` on the character forbids or limits a tool; without one it is
-    allowed.
+    A lock of type `tool_<name>` on the character restricts a tool; without one it is allowed.
 
     Args:
         clock: the reactor, or a test's clock.
@@ -41,41 +41,41 @@ class CharacterTools:
     clock: Clock
 
     def specs(self) -> Mapping[str, ToolSpec]:
-        """The tools on offer, by name."""
+        """The available tools, by name."""
         return SPECS
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
-        """Run one call, whose arguments fit the schema.
+        """Run one call, with arguments that match the schema.
 
         Raises:
-            ToolError: it may not or cannot be done.
-            ToolTimeoutError: it took too long, and was cancelled.
+            ToolError: the action is forbidden or not possible.
+            ToolTimeoutError: it took too long and was cancelled.
         """
         tool = TOOL_REGISTRY[call.name]
         self.check(call.name, turn)
-        seconds = _limit(tool.spec, call)
+        seconds = _timeout_of(tool.spec, call)
         given = {"turn": turn} if tool.takes_turn else {}
         with as_ordered(self.character, turn):
             outcome = tool.execute(self.character, **fitted(tool.spec, call.arguments), **given)
             if inspect.iscoroutine(outcome):
                 outcome = Deferred.fromCoroutine(outcome)
             if isinstance(outcome, Deferred):
-                outcome = await _within(seconds, outcome, self.clock, tool.name)
+                outcome = await _with_timeout(seconds, outcome, self.clock, tool.name)
         return as_result(outcome)
 
     def check(self, name: str, turn: Turn) -> None:
-        """Refuse a tool that this character, or whoever gave it the order, may not use.
+        """Check that the character, and everybody who gave the order, may use a tool.
 
         Raises:
-            ToolError: it may not.
+            ToolError: they may not.
         """
-        if self.character.is_superuser:  # every lock would open for it
+        if self.character.is_superuser:  # bypasses every lock
             raise ToolError("an assistant does not act while a superuser is in its body")
         if not may(self.character, self.character, f"tool_{name}", turn, default=True):
             raise ToolError(f"you are not allowed to {name}")
 
 
-def _limit(spec: ToolSpec, call: ToolCall) -> float:
+def _timeout_of(spec: ToolSpec, call: ToolCall) -> float:
     if call.deadline_seconds is None:
         return spec.timeout_seconds
     if call.deadline_seconds <= 0:
@@ -83,15 +83,18 @@ def _limit(spec: ToolSpec, call: ToolCall) -> float:
     return min(spec.timeout_seconds, call.deadline_seconds)
 
 
-def _within(seconds: float, outcome: Deferred[object], clock: Clock, name: str) -> Deferred[Any]:
-    """The outcome of a tool that waits, within so many seconds.
+def _with_timeout(
+    seconds: float, outcome: Deferred[object], clock: Clock, name: str
+) -> Deferred[Any]:
+    """The outcome of an asynchronous tool, with a timeout.
 
-    A tool that does not end even when it is cancelled is left behind: its result reaches nobody.
-    Cancelling what is returned here cancels the tool.
+    A tool that does not end when it is cancelled is abandoned, and its result dropped. Cancelling
+    the returned Deferred cancels the tool.
     """
 
-    def leave(_: Deferred[object]) -> None:
-        # First, so that what the cancelled tool still gives reaches nobody.
+    # Not `addTimeout`, which would wait for a tool that ignores its cancellation.
+    def cancel(_: Deferred[object]) -> None:
+        # The timer first: without it `pass_on` drops whatever the cancelled tool returns.
         timer.cancel()
         outcome.cancel()
 
@@ -99,13 +102,13 @@ def _within(seconds: float, outcome: Deferred[object], clock: Clock, name: str) 
         outcome.cancel()
         waited.errback(ToolTimeoutError(f"{name} took longer than {seconds:g} s"))
 
-    # While the timer runs the outcome counts, and not a moment longer.
+    # The timer also serves as the flag for whether the outcome still counts.
     def pass_on(result: object) -> None:
         if timer.active():
             timer.cancel()
             waited.callback(result)
 
-    waited: Deferred[Any] = Deferred(leave)
+    waited: Deferred[Any] = Deferred(cancel)
     timer = clock.callLater(seconds, give_up)
     outcome.addBoth(pass_on)
     return waited
@@ -113,10 +116,10 @@ def _within(seconds: float, outcome: Deferred[object], clock: Clock, name: str) 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTools:
-    """Adds what the servers offer; a tool of the game goes before one of the same name.
+    """Adds the tools of MCP servers. The game's own tools take precedence on equal names.
 
     Args:
-        check: raises ToolError where the character may not use the tool of that name.
+        check: raises ToolError if the character may not use the tool of that name.
     """
 
     inner: Toolbox
@@ -124,15 +127,15 @@ class RemoteTools:
     check: Callable[[str, Turn], None]
 
     def specs(self) -> Specs:
-        """The tools on offer, by name."""
+        """The available tools, by name."""
         return self.servers.beside(self.inner.specs())
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
         """Run one call.
 
         Raises:
-            ToolError: the tool says that it could not, or took too long.
-            CircuitOpenError: its server is not being asked now.
+            ToolError: the tool failed or took too long.
+            CircuitOpenError: the circuit breaker of its server is open.
         """
         if call.name in self.inner.specs() or call.name not in self.servers.specs():
             return await self.inner.run(call, turn)
@@ -141,19 +144,20 @@ class RemoteTools:
             given = fitted(self.servers.specs()[call.name], call.arguments)
             text = await self.servers.call(call.name, given, call.deadline_seconds)
         except ConnectionError as error:
+            # The server is away: a fault of its own kind, which the model can tell from a failure.
             return ToolResult(False, str(error), Fault.UNAVAILABLE, error)
         return ToolResult(True, text)
 
 
 def bounded(text: str) -> str:
-    """Text of a length that leaves room for others: a tool may give a whole book."""
+    """Truncate a result, because a tool may return a whole book."""
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[:MOST_CHARACTERS]}… (the first {MOST_CHARACTERS:,} of {len(text):,} characters)"
 
 
 def _plain(value: object) -> Any:
-    """A plain form for JSON: containers, such as Evennia's own, as such; all else by its name."""
+    """Convert containers, such as Evennia's _SaverDict, for JSON; other objects become text."""
     if isinstance(value, Mapping):
         return dict(value.items())
     if isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes)):
@@ -164,6 +168,7 @@ def _plain(value: object) -> Any:
 def _as_text(value: object) -> str:
     if value is None:
         return "done"
+    # Before json.dumps, so that an object that becomes text is returned without JSON's quotes.
     if not isinstance(value, (dict, list, tuple, int, float)):
         value = _plain(value)
     if isinstance(value, str):
@@ -174,13 +179,13 @@ def _as_text(value: object) -> str:
         return str(value)
 
 
-def _only(rest: Mapping[str, object], *names: str) -> Any:
-    """The first of these members that is there, else all of them."""
+def _first_of(rest: Mapping[str, object], *names: str) -> Any:
+    """The first of the named members that is not empty, or else all members."""
     return next((rest[name] for name in names if rest.get(name)), rest or None)
 
 
 def as_result(value: object) -> ToolResult:
-    """The result of a call: text as it is, data as JSON; what says it has failed has failed.
+    """Convert what a tool returned to a result: text unchanged, data as JSON.
 
     Args:
         value: text, plain data, None, a result, or a mapping with "success" and more.
@@ -193,6 +198,6 @@ def as_result(value: object) -> ToolResult:
     if value["success"]:
         told = rest["result"] if rest.keys() == {"result"} else rest or None
         return ToolResult(True, bounded(_as_text(told)))
-    reason = _only(rest, "error", "message")
+    reason = _first_of(rest, "error", "message")
     text = "it did not work" if reason is None else _as_text(reason)
     return ToolResult(False, bounded(text), Fault.FAILED)

@@ -1,4 +1,4 @@
-"""The check of arguments against a tool's JSON schema, in words for the model."""
+"""Validation of arguments against a tool's JSON schema, with messages for the model."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.tools.validator import BIGGEST_WHOLE, find_error, takes_null, validator_of
 
+# Characters: of a message, and of all texts in the arguments together.
 LONGEST_PROBLEM = 300
 LONGEST_TEXT = 20_000
 MOST_VALUES = 1_000
@@ -29,12 +30,13 @@ _KINDS = {
     "object": "an object",
     "null": "null",
 }
+# Looked up by exact type: bool is a subclass of int.
 _PLAIN_KINDS = {str: "string", bool: "boolean", int: "integer"}
-_SAYS_TYPE = frozenset(("type", "title", "description", "default"))
-_SAYS_TYPES = frozenset(
+_TYPE_KEYWORDS = frozenset(("type", "title", "description", "default"))
+_OBJECT_KEYWORDS = frozenset(
     ("type", "title", "description", "properties", "required", "additionalProperties")
 )
-# What each keyword asks for, with its value.
+# Messages for keywords, with their value.
 _WANTS = {
     "const": "{}",
     "minimum": "at least {}",
@@ -55,7 +57,7 @@ _WANTS = {
 
 
 def _value_problem(value: object) -> str:
-    """The fault of a value that is not text and holds no others, or "": no tool takes it."""
+    """The problem of a scalar that is not text, or ""."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number that can be used"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= BIGGEST_WHOLE:
@@ -66,7 +68,7 @@ def _value_problem(value: object) -> str:
 
 
 def _size_problem(arguments: Mapping[str, object]) -> str:
-    """The first value of the arguments that is too much or no JSON, or ""."""
+    """The first problem with the size, depth or types of the arguments, or ""."""
     level: list[Any] = [arguments]
     count = length = depth = 0
     while level:
@@ -104,7 +106,7 @@ def _listed(values: Sequence[object], between: str) -> str:
 
 
 def _path(error: ValidationError) -> str:
-    """A path into the arguments: `places[2].name`."""
+    """A path into the arguments, such as `places[2].name`."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     return one_line("".join(steps).lstrip("."), 80) or "the arguments"
 
@@ -114,8 +116,8 @@ def _kinds(value: str | Sequence[str]) -> str:
     return " or ".join(_KINDS.get(name, str(name)) for name in named)
 
 
-def _wanted(error: ValidationError) -> str:
-    """The right form of a value, or "" where only the library knows."""
+def _expected(error: ValidationError) -> str:
+    """The expected form of a value, or "" if only the library's message says it."""
     value, keyword = error.validator_value, error.validator
     if keyword == "type":
         return _kinds(value)
@@ -135,7 +137,7 @@ def _in_words(error: ValidationError) -> str:
         return f"{path} needs {', '.join(missing)}"
     if error.validator == "additionalProperties":
         return f"{path} may only have {', '.join(schema.get('properties', {})) or 'nothing'}"
-    wanted = _wanted(error)
+    wanted = _expected(error)
     if wanted:
         return f"{path} must be {wanted}, not {_shown(error.instance)}"
     return f"{path}: {error.message}"
@@ -150,7 +152,7 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """All that is missing at once; then what is too much."""
+    """All missing arguments together, or else the first unknown one, or ""."""
     missing = [str(name) for name in schema.get("required", ()) if name not in given]
     if missing:
         return f"{spec.name} needs {', '.join(missing)}"
@@ -164,16 +166,16 @@ def _top_problem(spec: ToolSpec, schema: Mapping[str, Any], given: Mapping[str, 
 
 
 def _fits_plainly(schema: Mapping[str, object], given: Mapping[str, object]) -> bool:
-    """True for arguments without a problem so far, of a schema that wants their types, no more.
+    """True if a schema only declares plain types and all arguments have them.
 
-    False says nothing. Most calls of most tools are such, and the library takes long for them.
+    False means nothing. This spares most calls the library's slow validation.
     """
-    if not _SAYS_TYPES.issuperset(schema):
+    if not _OBJECT_KEYWORDS.issuperset(schema):
         return False
     known = _properties(schema)
     for name, value in given.items():
         own = known.get(name)
-        if not isinstance(own, dict) or not _SAYS_TYPE.issuperset(own):
+        if not isinstance(own, dict) or not _TYPE_KEYWORDS.issuperset(own):
             return False
         if own.get("type") != _PLAIN_KINDS.get(type(value), ""):
             return False
@@ -181,9 +183,9 @@ def _fits_plainly(schema: Mapping[str, object], given: Mapping[str, object]) -> 
 
 
 def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
-    """The fault of these arguments, in words for the model, or "". Never raises.
+    """The problem of the arguments, in words for the model, or "". Never raises.
 
-    A null for an argument that may be left out counts as left out.
+    A null for an optional argument counts as left out.
     """
     validator = validator_of(spec.parameters)
     if isinstance(validator, str):
@@ -192,34 +194,34 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
     if problem:
         return f"{spec.name}: {problem}"
     try:
-        given = _present(validator, arguments)
+        given = _without_nulls(validator, arguments)
         schema = validator.schema
         problem = _top_problem(spec, schema, given)
         is_open = not problem and not _fits_plainly(schema, given)
         if is_open and (error := find_error(validator, given)):
             problem = f"{spec.name}: {_in_words(error)}"
     except Exception:
-        # Such as a reference that leads nowhere, or in a circle.
+        # Such as a reference that cannot be resolved, or is circular.
         return f"{spec.name} cannot be used, its arguments cannot be checked; do something else"
     return one_line(problem, LONGEST_PROBLEM)
 
 
 def fitted(spec: ToolSpec, arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Arguments without a problem, as the tool is given them.
+    """Convert valid arguments for the tool.
 
-    A null that only says "left out" is left out, so that the tool's default holds; a whole number
-    that was written as 3.0 is 3.
+    Nulls that mean "left out" are removed, so that the tool's defaults apply, and integers written
+    as 3.0 become 3.
     """
     validator = validator_of(spec.parameters)
     known = _properties(validator.schema)
     return {
-        name: _whole(known.get(name), value)
-        for name, value in _present(validator, arguments).items()
+        name: _integers(known.get(name), value)
+        for name, value in _without_nulls(validator, arguments).items()
     }
 
 
-def _present(validator: Validator, arguments: Mapping[str, object]) -> dict[str, Any]:
-    """The arguments without a null where the schema knows none and needs none."""
+def _without_nulls(validator: Validator, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """The arguments without nulls for optional ones whose schema does not allow null."""
     known, required = _properties(validator.schema), validator.schema.get("required", ())
     return {
         name: value
@@ -231,14 +233,14 @@ def _present(validator: Validator, arguments: Mapping[str, object]) -> dict[str,
     }
 
 
-def _whole(schema: object, value: object) -> Any:
+def _integers(schema: object, value: object) -> Any:
     if not isinstance(schema, dict) or isinstance(value, str):
         return value
     if isinstance(value, float) and schema.get("type") == "integer":
         return int(value)
     if isinstance(value, list):
-        return [_whole(schema.get("items"), item) for item in value]
+        return [_integers(schema.get("items"), item) for item in value]
     if isinstance(value, dict):
         known, other = _properties(schema), schema.get("additionalProperties")
-        return {name: _whole(known.get(name, other), item) for name, item in value.items()}
+        return {name: _integers(known.get(name, other), item) for name, item in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""A tool by which the assistant sees how it stands: its prompt, budget, errors, and what waits."""
+"""The tool that shows the assistant its own state: prompt size, budget, errors and queue."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ FOR_STAFF = "only whoever may run you is told how you stand"
 
 
 def _may_know(character: Character, turn: Turn) -> bool:
-    """True in a turn of its own, and where each who began the turn may run it."""
-    return all(event.kind == OWN or _runs(event.person, character) for event in turn.events)
+    """True if everybody who began the turn may run the assistant; its own turns count as well."""
+    return all(
+        event.kind == OWN or _person_may_run(event.person, character) for event in turn.events
+    )
 
 
-def _runs(person: str, character: Character) -> bool:
+def _person_may_run(person: str, character: Character) -> bool:
     being = find_being(person) if person else None
     return being is not None and lets(character, being, Right.CONTROL)
 
@@ -29,6 +31,7 @@ def _runs(person: str, character: Character) -> bool:
 @tool(category="safe_chain", group=STATE, useful_when=_may_know, only_reads=True)
 def my_state(character: Character, turn: Turn) -> str:
     """See how you stand: your prompt's size, today's budget, errors, and what waits for you."""
+    # Again: the model may call tools that it is not shown.
     if not _may_know(character, turn):
         raise ToolDeniedError(FOR_STAFF)
     script = character.assistant_script

@@ -1,4 +1,4 @@
-"""An assistant's senses: finding things by name, and looking at them."""
+"""Finding things by the names that the assistant sees, and looking at them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from evennia_ai.runtime import names
 from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.registry import tool
 
+# Characters of a description, and names in a list.
 MOST_SEEN = 1500
 MOST_NAMED = 20
-# What a body with a builder's rights sees beside names.
+# Builders see "(#12)" after names; the model must not.
 _NUMBER = re.compile(r"\(#\d+\)")
 _BY_NUMBER = attrgetter("id")
 
 
 def names_of(thing: GameObject, character: Character) -> list[str]:
-    """A character's names for a thing, as one compares names; the name it sees comes first."""
+    """A character's names for a thing, case-folded; the one it sees comes first."""
     return [name.casefold() for name in names.called(thing, character)]
 
 
-def told(thing: GameObject, character: Character) -> str:
-    """The name of a thing, as the character sees it, for the model."""
+def label_of(thing: GameObject, character: Character) -> str:
+    """The name of a thing as the character sees it, safe for a prompt."""
     return place_as_data(names.name_of(thing, character))
 
 
@@ -39,7 +40,7 @@ def room_of(character: Character) -> GameObject:
     """The character's room.
 
     Raises:
-        ToolError: it is nowhere.
+        ToolError: the character has no location.
     """
     room: GameObject | None = character.location
     if room is None:
@@ -48,7 +49,7 @@ def room_of(character: Character) -> GameObject:
 
 
 def holders(character: Character) -> list[GameObject]:
-    """The containers of the character: a room, or a bag and then whoever carries it."""
+    """The containers of the character: a room, or a bag and then the character that carries it."""
     found = [character.location]
     while found[-1].location is not None and not isinstance(found[-1], DefaultCharacter):
         found.append(found[-1].location)
@@ -56,33 +57,31 @@ def holders(character: Character) -> list[GameObject]:
 
 
 def seen_in(place: GameObject, character: Character) -> list[GameObject]:
-    """The contents of a place that the character can see, as the place itself decides.
-
-    By their numbers: after a restart PostgreSQL gives them in another order each time.
-    """
+    """The visible contents of a place, ordered by id."""
+    # Evennia's contents cache has the order of the query, which varies on PostgreSQL.
     return sorted(place.filter_visible(place.contents, character), key=_BY_NUMBER)
 
 
 def seen_around(character: Character) -> list[GameObject]:
-    """All that the character can see, itself included: the room, what is there, what it carries."""
+    """Everything the character can see: the room, its contents, its own inventory, and itself."""
     here = sorted((*seen_in(room_of(character), character), character), key=_BY_NUMBER)
     around = [
         thing for thing in holders(character) if thing.access(character, "view", default=True)
     ]
-    # By their numbers: to compare and to hash a model of Django's takes a dozen calls each time.
+    # Keyed by id: comparing and hashing Django models takes a dozen calls each time.
     found = {thing.id: thing for thing in (*here, *seen_in(character, character), *around)}
     return list(found.values())
 
 
 def name_list(things: Iterable[GameObject], character: Character) -> str:
     """Names as one line for the model."""
-    found = [told(thing, character) for thing in things]
+    found = [label_of(thing, character) for thing in things]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(found[:MOST_NAMED]) + more
 
 
 def _wanted(name: str) -> str:
-    """A name that somebody wrote, as one compares names."""
+    """Normalise a written name for comparison."""
     return name.strip().lstrip("@").casefold()
 
 
@@ -94,17 +93,17 @@ def find_among(
     character: Character,
     preferred_id: str = "",
 ) -> GameObject:
-    """The one thing of a name: one that is seen as that, else one that is also called so.
+    """Find a thing by the name that is seen, or else by its other names.
 
-    Where people are known by descriptions, what the game's own search finds counts last.
+    In games where people are known by descriptions, the game's own search is tried last.
 
     Args:
-        character: whoever names it, and sees things by names of its own.
-        missing: what is said when none is, after the name.
-        preferred_id: of several with that name, the one with this id ("#12") is meant.
+        character: the assistant's character, which sees names of its own.
+        missing: end of the error message if nothing is found, after the name.
+        preferred_id: the id ("#12") to prefer among several of that name.
 
     Raises:
-        ToolError: there is no such thing, or several.
+        ToolError: there is no such thing, or more than one.
     """
     wanted = _wanted(name)
     found = [thing for thing in things if names_of(thing, character)[0] == wanted]
@@ -118,18 +117,18 @@ def find_among(
 
 
 def find_here(character: Character, name: str, *, preferred_id: str = "") -> GameObject:
-    """Somebody or something the character can see: the room, what is in it, what it carries.
+    """Find something that the character can see: the room, its contents, or its inventory.
 
     Args:
-        preferred_id: of several with that name, the one with this id ("#12") is meant.
+        preferred_id: the id ("#12") to prefer among several of that name.
 
     Raises:
-        ToolError: there is no such thing, or several.
+        ToolError: there is no such thing, or more than one.
     """
     room = room_of(character)
     if name.strip().casefold() in ("here", "room", "the room"):
         return room
-    # Whoever spoke is there, also when the place does not show them, and is mostly who is meant.
+    # The speaker is the most likely target, and is here even if invisible, as in a dark room.
     asking: list[GameObject] = [being for being in room.contents if f"#{being.id}" == preferred_id]
     if asking and names_of(asking[0], character)[0] == _wanted(name):
         return asking[0]
@@ -144,13 +143,13 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
 
 
 def find_listener(character: Character, name: str, turn: Turn) -> GameObject:
-    """Whoever a turn means by a name, of those who are here.
+    """Find the person that a turn means by a name, among those who are here.
 
-    Who is answered also goes by the name they had when they spoke: it may be another by now, and
-    somebody else may have taken theirs. That does not hold for who puts on a mask, or takes it off.
+    A speaker is also found by the name at the time of speaking, as it may have changed, and
+    somebody else may have taken it. A speaker whose mask was put on or taken off since is not.
 
     Raises:
-        ToolError: there is no such being, or several.
+        ToolError: there is no such being, or more than one.
     """
     wanted = _wanted(name)
     being: GameObject
@@ -171,7 +170,7 @@ def look(character: Character, target: str | None = None) -> str:
     """
     seen = find_here(character, target) if target else find_here(character, "here")
     text = _NUMBER.sub("", str(strip_ansi(str(character.at_look(seen)))))
-    # A game of descriptions shows one's own key to oneself; what was seen is told to others too.
+    # Games with descriptions for names show a character its own key, which others must not learn.
     if seen is character and names.hides_key(character, None):
         text = text.replace(str(character.key), names.name_of(character, None))
     return cut_at_sentence(text.strip(), MOST_SEEN)

@@ -1,6 +1,6 @@
-"""The tools a model is shown at a step: those that the message calls for, and that are of use.
+"""Selection of the tools shown to the model: those that the message calls for and are of use now.
 
-What is not shown can be called all the same, and is judged as ever; `find_tools` tells of it.
+Other tools can still be called, under the same checks, and found with `find_tools`.
 """
 
 from __future__ import annotations
@@ -24,32 +24,33 @@ from evennia_ai.runtime.assistant import Character
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 
-# How far back in the talk a call keeps its tools at hand, and a message is of the same matter.
+# How far back tool calls keep their tools shown, and messages of people count for the choice.
 MESSAGES_BACK = 20
 QUESTIONS_BACK = 2
 MOST_THINGS = 200
+# In characters: shorter names occur inside too many words.
 SHORTEST_NAME = 3
 
 
 def is_by_need(turn: Turn, specs: Specs) -> bool:
-    """True where the tools of a turn are shown as its message calls for them.
+    """True if the tools of a turn are selected by its message.
 
-    All of them are shown where none could be looked up, where nobody spoke, and in a task: there
-    the words of the moment do not tell what the work will need.
+    All are shown if `find_tools` is not available, in the assistant's own turns, and in tasks,
+    whose message does not say what the work will need.
     """
     is_talk = turn.event.kind not in (OWN, TASK)
     return is_talk and FIND_TOOLS in specs and services.tools_by_need()
 
 
 def shown(character: Character, turn: Turn, specs: Specs) -> Specs:
-    """The tools that the model is shown at this step, of those on offer."""
+    """The tools to show the model at this step, out of those available."""
     if is_by_need(turn, specs):
-        specs = _needed(character, turn, specs)
-    return _useful(character, turn, specs)
+        specs = _by_need(character, turn, specs)
+    return _drop_useless(character, turn, specs)
 
 
-def _useful(character: Character, turn: Turn, specs: Specs) -> Specs:
-    """Those of some tools that the model is to be shown now; a tool that cannot tell is shown."""
+def _drop_useless(character: Character, turn: Turn, specs: Specs) -> Specs:
+    """Leave out tools that are of no use now. If a tool's own check fails, it is shown."""
     idle = set()
     for name in specs:
         tool = TOOL_REGISTRY.get(name)
@@ -57,17 +58,18 @@ def _useful(character: Character, turn: Turn, specs: Specs) -> Specs:
             if not (tool is None or tool.is_always_useful or tool.is_useful(character, turn)):
                 idle.add(name)
         except Exception:
+            # A game's own tool may raise anything, which must not cost the turn.
             logger.log_trace(f"[assistant] tool {name} could not say whether it is of use")
     return {name: spec for name, spec in specs.items() if name not in idle}
 
 
-def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:
+def _by_need(character: Character, turn: Turn, specs: Specs) -> Specs:
     text = _text_of(turn)
     chosen = needed(
         specs,
         text,
         most=services.most_tools(),
-        called=_called(turn),
+        called=_recently_called(turn),
         found={*turn.found, answered_by(turn.event)},
         groups=set(_groups_of_things(character, text.casefold())),
     )
@@ -77,27 +79,26 @@ def _needed(character: Character, turn: Turn, specs: Specs) -> Specs:
 
 @lru_cache(maxsize=64)
 def _finder(grouped: tuple[tuple[str, str], ...]) -> ToolSpec:
-    """The tool that finds others, with what there is to find; the same object for the same tools.
-
-    What a model is shown of a spec, and its size, are made once for each object.
+    """`find_tools` with a description that lists the groups.
 
     Args:
-        grouped: as of `told_groups`.
+        grouped: see `told_groups`.
     """
+    # Cached, because the wire format and size of a spec are cached by its identity.
     spec = SPECS[FIND_TOOLS]
     told = f" There are: {told_groups(grouped)}." if grouped else ""
     return replace(spec, description=spec.description + told)
 
 
 def _text_of(turn: Turn) -> str:
-    """The message to answer, and the last words before it in the same talk."""
+    """The message to answer, and the last messages of people before it."""
     before = [each["content"] for each in reversed(turn.history) if each["role"] == "user"]
     texts = [event.body for event in turn.events] + before[:QUESTIONS_BACK]
     return "\n".join(map(str, texts))
 
 
-def _called(turn: Turn) -> set[str]:
-    """The tools that were called lately, in this turn and before it."""
+def _recently_called(turn: Turn) -> set[str]:
+    """Names of the tools called recently, in this turn and before."""
     return {
         call["function"]["name"]
         for message in (*turn.history[-MESSAGES_BACK:], *turn.said)
@@ -106,9 +107,9 @@ def _called(turn: Turn) -> set[str]:
 
 
 def _groups_of_things(character: Character, text: str) -> Iterator[str]:
-    """The groups that the name of a thing or a way calls for, in whatever language it is spoken of.
+    """Groups for things and exits named in the text, which works in any language.
 
-    Beings do not count: a thing is handled, and somebody is spoken to.
+    Characters do not count: naming them does not mean handling them.
     """
     room = character.location
     here = room.contents if room is not None else ()

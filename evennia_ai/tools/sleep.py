@@ -1,4 +1,4 @@
-"""The tool by which an assistant goes to sleep when its day is done."""
+"""The tool by which an assistant goes to sleep."""
 
 from __future__ import annotations
 

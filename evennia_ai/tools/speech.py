@@ -1,4 +1,4 @@
-"""Tools that are heard: say, whisper, page, emote. Each ends the turn."""
+"""Tools that speak: say, whisper, page, channel, emote. Each ends the turn."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ def say(character: Character, message: str, *, turn: Turn) -> str:
 
 
 def _may_emote(character: Character, turn: Turn) -> bool:
-    """True where stage directions may be done: the tool `emote` is on offer and allowed."""
+    """True if stage directions in a text may be posed: `emote` is available and allowed."""
     try:
         return turn.may_emote and may(character, character, "tool_emote", turn, default=True)
     except ToolDeniedError:
+        # Whoever gave the order may not pose: the words are still said, without the pose.
         return False
 
 
@@ -58,10 +59,10 @@ def whisper(character: Character, target: str, message: str, *, turn: Turn) -> s
 
 
 def find_online(name: str, asker_id: str, character: Character) -> Account:
-    """The account of an online player, by account name or by the name of the played character.
+    """Find the account of an online player by its name or the name of its character.
 
-    Whoever is being answered goes before others of that name, an account before a character. A
-    player whose character is known by a description is found by that alone.
+    The person being answered takes precedence over others of that name, and accounts over
+    characters. A character known by a description is only found by that.
     """
     wanted = name.strip().casefold()
     online = [
@@ -84,7 +85,7 @@ def find_online(name: str, asker_id: str, character: Character) -> Account:
     found = by_account or by_puppet
     if not found:
         raise ToolError(f"nobody named {name} is online")
-    # One account may be there several times, by several clients.
+    # An account with several sessions is in the list several times.
     if len(set(found)) > 1:
         raise ToolError(f"several players are named {name}; use the name of the account")
     return found[0]
@@ -105,6 +106,7 @@ def page(character: Character, target: str, message: str, *, turn: Turn) -> str:
         message: the words to send, in plain text.
     """
     account = find_online(target, turn.event.person, character)
+    # The lock of Evennia's own page command: `cmd:not pperm(page_banned)`.
     banned = character.permissions.check("page_banned")
     if banned or not may(character, account, "msg", turn, default=True):
         raise ToolError(f"you are not allowed to page {target}")

@@ -1,8 +1,8 @@
-"""A JSON schema validator that costs little, whoever wrote the schema and the values.
+"""A JSON schema validator with bounded cost for untrusted schemas and values.
 
-A schema may come from somebody else's server and arguments from a model that a player leads: a
-check may take so many steps and no more, a reference to another address is not followed, and a
-`pattern` is tried only when it cannot run for long.
+A schema may come from a remote server, and arguments from a model that a player manipulates. So a
+check has a limited number of steps, remote references are not followed, and a `pattern` is only
+tried if it cannot run for long.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import is_deep
 from evennia_ai.llm.offers import IdentityCache
 
+# Lengths in characters.
 LONGEST_SCHEMA = 20_000
 LONGEST_PATTERN = 100
 LONGEST_MATCHED = 200
+# A step is one keyword of the schema applied to one value.
 MOST_STEPS = 5_000
 MOST_LEVELS = 60
 DEEPEST_SCHEMA = 30
+# The first integer that does not fit into a signed 64-bit one, as databases have them.
 BIGGEST_WHOLE = 2**63
 _QUANTIFIERS = "*+?{"
 
@@ -36,35 +39,36 @@ Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
 class TooManyStepsError(Exception):
-    """A schema asks for more work than any honest one."""
+    """A schema needs more steps than any reasonable one."""
 
 
 class _Budget:
-    """Steps that the check under way may still take, and how deep it is."""
+    """The remaining steps of the current check, and its depth."""
 
     left = MOST_STEPS
     level = 0
 
     def renew(self) -> None:
-        """Another check begins."""
+        """Start a new check."""
         self.left, self.level = MOST_STEPS, 0
 
     def enter(self) -> None:
-        """Take one step, down."""
+        """Take one step, one level deeper."""
         self.left -= 1
         self.level += 1
         if self.left < 0 or self.level > MOST_LEVELS:
             raise TooManyStepsError
 
     def leave(self) -> None:
-        """Come up again."""
+        """Go back up one level."""
         self.level -= 1
 
 
+# Global, because jsonschema gives keyword functions no context of their own.
 _budget = _Budget()
 
 
-def _counted(keyword: Keyword) -> Keyword:
+def _metered(keyword: Keyword) -> Keyword:
     def check(
         validator: Validator, value: object, instance: object, schema: object
     ) -> Iterator[ValidationError]:
@@ -78,11 +82,12 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def contained(work: Callable[[], Made]) -> Made:
-    """The result of `work`; the library panics, outside of `Exception`, where the stack ends.
+    """The result of `work`, which calls the library.
 
     Raises:
-        TooManyStepsError: it did.
+        TooManyStepsError: the library ran out of stack.
     """
+    # Its Rust parts panic then, with an error that is no Exception.
     try:
         return work()
     except (Exception, GeneratorExit, KeyboardInterrupt, SystemExit):
@@ -91,8 +96,8 @@ def contained(work: Callable[[], Made]) -> Made:
         raise TooManyStepsError(type(panic).__name__) from None
 
 
-def _is_tame(pattern: str, text: str) -> bool:
-    """True for a pattern that is matched in a moment: short, no groups, little repetition."""
+def _is_cheap(pattern: str, text: str) -> bool:
+    """True for a pattern that cannot backtrack for long: short, no groups, few quantifiers."""
     is_short = len(pattern) <= LONGEST_PATTERN and len(text) <= LONGEST_MATCHED
     repeats = sum(pattern.count(sign) for sign in _QUANTIFIERS)
     return is_short and repeats <= 2 and not {*"(|"} & {*pattern}
@@ -101,8 +106,8 @@ def _is_tame(pattern: str, text: str) -> bool:
 def _pattern(
     validator: Validator, pattern: str, instance: object, schema: object
 ) -> Iterator[ValidationError]:
-    """Patterns that could run for long, or are of another dialect, are left to the tool."""
-    if isinstance(instance, str) and _is_tame(pattern, instance):
+    """Check cheap patterns. Others, and those of another dialect, are left to the tool."""
+    if isinstance(instance, str) and _is_cheap(pattern, instance):
         try:
             is_found = re.search(pattern, instance)
         except re.error:
@@ -111,18 +116,19 @@ def _pattern(
             yield ValidationError("does not match")
 
 
-def _nothing(validator: Validator, value: object, instance: object, schema: object) -> None:
-    """These keywords look for keys by patterns, or go round by references that nobody counts."""
+def _unsupported(validator: Validator, value: object, instance: object, schema: object) -> None:
+    """Ignore keywords that match keys by patterns, or follow references without counted steps."""
 
 
 def _additional(validator: Validator, value: object, instance: object, schema: object) -> Any:
+    # With patternProperties, which is ignored here, nearly any property may be allowed.
     known = Draft202012Validator.VALIDATORS["additionalProperties"]
     is_open = isinstance(schema, Mapping) and "patternProperties" in schema
     return () if is_open else known(validator, value, instance, schema)
 
 
 def _is_whole(checker: object, value: object) -> bool:
-    """A whole number, also one written as 3.0, but not one that only a float can hold."""
+    """True for an integer, also if written as 3.0, unless it is too large to be exact."""
     if isinstance(value, float):
         return value.is_integer() and abs(value) < BIGGEST_WHOLE
     return isinstance(value, int) and not isinstance(value, bool)
@@ -132,11 +138,13 @@ _KEYWORDS = {
     **Draft202012Validator.VALIDATORS,
     "pattern": _pattern,
     "additionalProperties": _additional,
-    **dict.fromkeys(("patternProperties", "unevaluatedItems", "unevaluatedProperties"), _nothing),
+    **dict.fromkeys(
+        ("patternProperties", "unevaluatedItems", "unevaluatedProperties"), _unsupported
+    ),
 }
 _Validator = validators.extend(
     Draft202012Validator,
-    {name: _counted(check) for name, check in _KEYWORDS.items()},
+    {name: _metered(check) for name, check in _KEYWORDS.items()},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_whole),
 )
 
@@ -153,7 +161,7 @@ def _compiled(text: str) -> Any:
             f"it must be an object of at most {LONGEST_SCHEMA:,} characters and "
             f"{DEEPEST_SCHEMA} levels"
         )
-    # A pattern may be of another dialect than Python's.
+    # Without checking formats, as "regex" would reject patterns of another dialect than Python's.
     anything = FormatChecker(formats=())
     try:
         contained(lambda: Draft202012Validator.check_schema(schema, format_checker=anything))
@@ -171,12 +179,12 @@ def _validator_of(schema: object) -> Any:
         return "it is nested too deeply"
 
 
-# For the same schema the same one: a validator for it, or why it cannot be used, as a text.
+# Returns a cached validator for a schema object, or a text with the reason why there is none.
 validator_of: IdentityCache[object, Any] = IdentityCache(_validator_of)
 
 
 def schema_problem(schema: object) -> str:
-    """The fault of a tool's schema, for whoever made the tool, or ""."""
+    """The problem of a tool's schema, for the tool's author, or ""."""
     made = validator_of(schema)
     if isinstance(made, str):
         return made
@@ -185,16 +193,16 @@ def schema_problem(schema: object) -> str:
 
 
 def find_error(validator: Validator, value: object) -> ValidationError | None:
-    """The worst fault of a value, or None.
+    """The most relevant error of a value, or None.
 
     Raises:
-        Exception: it cannot be checked: a reference leads nowhere, or there is no end to it.
+        Exception: the schema has a reference that cannot be resolved, or is circular.
     """
     _budget.renew()
     return contained(lambda: best_match(validator.iter_errors(value)))
 
 
 def takes_null(validator: Validator, schema: object) -> bool:
-    """True where null is a value of its own to this part of the validator's schema."""
+    """True if this part of the validator's schema allows null."""
     _budget.renew()
     return contained(lambda: bool(validator.evolve(schema=schema).is_valid(None)))
