@@ -1,4 +1,4 @@
-"""Commands for people.
+"""Commands for players and staff.
 
 Add `AssistantCmdSet` to the character command set, and `AssistantAccountCmdSet` to the account's.
 """

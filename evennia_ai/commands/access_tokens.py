@@ -1,4 +1,4 @@
-"""The words `assistant token`: tokens of programs, one's own and, for owners, all."""
+"""The subcommand `assistant token`: access tokens for programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OF_OTHERS = "tokens of others"
 
 
 class TokenWords(WordCommand):
-    """Making, seeing and revoking tokens."""
+    """The subcommand that lists, creates and revokes tokens."""
 
     def _token(self, rest: str) -> None:
         """`token`, `token new backup = read`, `token revoke 3`, `token revoke all of Tom`."""
@@ -26,18 +26,18 @@ class TokenWords(WordCommand):
         elif word == REVOKE:
             self._revoke(more)
         elif not word or (word == OF and more):
-            account = self._account(more)
+            account = self._token_owner(more)
             if account is not None:
                 self.show_long(operations.list_tokens(account).message)
         else:
-            self.show_how(f"A token knows no {rest!r}.")
+            self.show_usage(f"A token knows no {rest!r}.")
 
     def _new(self, rest: str) -> None:
         name, has_scope, scope = (part.strip() for part in rest.partition("="))
-        account = self._account("")
-        # What is shown is for the eyes of whoever typed it; a line that was forced is nobody's.
+        account = self._token_owner("")
+        # The token is shown once, so it must not go to a command that was forced on somebody.
         if account is not None and self.session is None:
-            self.show_how("A token is made only for who types it.")
+            self.show_usage("A token is made only for who types it.")
         elif account is not None:
             given = {"scope": scope.casefold()} if has_scope else {}
             self.show(operations.make_token(account, name, **given))
@@ -45,28 +45,30 @@ class TokenWords(WordCommand):
     def _revoke(self, rest: str) -> None:
         which, of, name = rest.partition(f" {OF} ")
         which = which.strip().casefold()
-        account = self._account(name.strip()) if bool(of) == bool(name.strip()) else None
+        # "revoke 3 of" without a name must not mean the caller's own token.
+        account = self._token_owner(name.strip()) if bool(of) == bool(name.strip()) else None
         if which == ALL and account is not None:
             self.show(operations.revoke_tokens(account, by=self.by))
         elif (number := number_of(which)) is not None and account is not None:
             self.show(operations.revoke_token(account, number, by=self.by))
         elif account is not None:
-            self.show_how(f"There is no token to revoke by {rest!r}.")
+            self.show_usage(f"There is no token to revoke by {rest!r}.")
 
-    def _account(self, name: str) -> Any:
-        """The account of that name, if the caller may; the caller's own without one."""
+    def _token_owner(self, name: str) -> Any:
+        """The account with a name, if the caller may manage it; without a name, the caller's."""
+        # The caller is a character, or an account that is out of character.
         own = self.caller
         if not isinstance(own, DefaultAccount):
             own = getattr(own, "account", None)
         if not name:
             if own is None:
-                self.show_how("Only accounts have tokens.")
+                self.show_usage("Only accounts have tokens.")
             return own
         if not self.may(OF_OTHERS):
             return None
         account = AccountDB.objects.filter(username__iexact=name).first()
         if account is None:
-            self.show_how(f"There is no account named {name}.")
+            self.show_usage(f"There is no account named {name}.")
         return account
 
 

@@ -1,4 +1,4 @@
-"""A whole line that begins with @name is said aloud, where no command has that name."""
+"""Lines that begin with @name are said aloud, unless a command has that name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from evennia_ai.operations.naming import called
 
 
 class CmdAddress(Command):
-    """Take a line that is not a command: `@ada hello` is said, anything else is an error.
+    """Handle lines that match no command: say `@ada hello`, and report an error for all others.
 
-    A game with such a command of its own calls `say_to_assistant` in it and leaves this one out.
+    A game with its own command for unmatched lines calls `say_to_assistant` from that one.
     """
 
     key = CMD_NOMATCH
@@ -23,16 +23,16 @@ class CmdAddress(Command):
     auto_help = False
 
     def func(self) -> None:
-        """Say it, or tell that there is no such command."""
+        """Say the line, or report that there is no such command."""
         if not say_to_assistant(self.caller, self.args, self.session):
             self.msg(self._complaint(self.args.strip()))
 
     def _complaint(self, line: str) -> str:
-        """The words of Evennia where a game has no command for unmatched lines."""
+        """Evennia's own message, which this command replaces."""
         text = gettext("Command '{command}' is not available.").format(command=line)
-        told = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
-        known = [key for each in told for key in (each.key, *each.aliases)]
-        near = string_suggestions(line, known, cutoff=0.7, maxnum=3)
+        listed = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
+        names = [key for each in listed for key in (each.key, *each.aliases)]
+        near = string_suggestions(line, names, cutoff=0.7, maxnum=3)
         if not near:
             return str(text + gettext(' Type "help" for help.'))
         choices = list_to_string(near, endsep=gettext("or"), addquote=True)
@@ -40,10 +40,10 @@ class CmdAddress(Command):
 
 
 def say_to_assistant(caller: Being, line: str, session: object = None) -> bool:
-    """Say a line that begins with @ and the name of an assistant in the room.
+    """Say a line if it begins with @ and the name of an assistant in the room.
 
     Returns:
-        Whether it was one.
+        Whether it was said.
     """
     room, words = getattr(caller, "location", None), line.strip()
     if room is None or not words.startswith("@"):
@@ -51,5 +51,6 @@ def say_to_assistant(caller: Being, line: str, session: object = None) -> bool:
     bodies = [being for being in room.contents if getattr(being, "assistant_script", None)]
     if not any(begins_with_address(words, called(body, caller)) for body in bodies):
         return False
+    # By the game's own `say`, so that its locks and hooks apply.
     caller.execute_cmd(f"say {words}", session=session)
     return True

@@ -1,4 +1,4 @@
-"""The command `aiaudit`: the record of what an assistant did, and what it was like before."""
+"""The command `aiaudit`: an assistant's audit log, and its state at earlier times."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class CmdAiAudit(StaffCommand):
     )
 
     def act(self) -> None:
-        """Do what is typed."""
+        """Run the command."""
+        # Words that take no arguments, with the act to check and the operation.
         alone: dict[str, tuple[str, Callable[[Any], Result]]] = {
             "check": ("audit", log.check_audit),
             "export": ("export audit", exports.export_audit),
@@ -68,7 +69,7 @@ class CmdAiAudit(StaffCommand):
             self._diff(script, more)
         elif word not in alone:
             self._list(script, rest)
-        elif self.nothing_more(more) and self.may(alone[word][0], script):
+        elif self.expect_nothing(more) and self.may(alone[word][0], script):
             self.show_long(alone[word][1](script).message)
 
     def _list(self, script: AssistantScript, rest: str) -> None:
@@ -78,7 +79,7 @@ class CmdAiAudit(StaffCommand):
             before = number_of(words[-1])
             words = words[:-2] if before is not None else words
         if len(words) > 1:
-            self.show_how(f"aiaudit knows no {rest!r}.")
+            self.show_usage(f"aiaudit knows no {rest!r}.")
             return
         if not self.may("audit", script):
             return
@@ -95,7 +96,7 @@ class CmdAiAudit(StaffCommand):
 
     def _at(self, script: AssistantScript, text: str) -> None:
         if not text:
-            self.show_how("Which moment? A version such as 120, or a time such as 2026-03-01.")
+            self.show_usage("Which moment? A version such as 120, or a time such as 2026-03-01.")
         elif self.may("audit", script):
             version = number_of(text)
             if version is not None:
@@ -110,13 +111,13 @@ class CmdAiAudit(StaffCommand):
             return
         data = found.data
         head = f"{script.key} at version {data.version}, {shown_time(data.at)}"
-        self.show_long("\n".join([head, *_told(data.state)]))
+        self.show_long("\n".join([head, *_state_lines(data.state)]))
 
     def _diff(self, script: AssistantScript, text: str) -> None:
         words = text.split()
         numbers = [number for word in words if (number := number_of(word)) is not None]
         if len(words) != 2 or len(numbers) != 2:
-            self.show_how("Two versions are compared, such as: diff 100 120")
+            self.show_usage("Two versions are compared, such as: diff 100 120")
         elif self.may("audit", script):
             self.show_long(log.audit_difference(script, numbers[0], numbers[1]).message)
 
@@ -124,23 +125,23 @@ class CmdAiAudit(StaffCommand):
 def _row(entry: FactEntry, reader: Being) -> tuple[Any, ...]:
     by = entry["details"].get("by", "")
     words = log.words_of(entry, reader)
-    told = f"{entry['event']}: {words}" if words else entry["event"]
-    return entry["version"], shown_time(entry["at"]), told, by
+    text = f"{entry['event']}: {words}" if words else entry["event"]
+    return entry["version"], shown_time(entry["at"]), text, by
 
 
-def _told(state: Mapping[str, object]) -> list[str]:
-    """A state, a line for each thing in it; a mapping has its own below it."""
+def _state_lines(state: Mapping[str, object]) -> list[str]:
+    """A state as lines; entries of a mapping are indented below its name."""
     lines = []
     for name, value in state.items():
         if isinstance(value, Mapping) and value:
             lines.append(f"  {name}")
-            lines += [f"    {key:<26} {_plain(item)}" for key, item in value.items()]
+            lines += [f"    {key:<26} {_as_text(item)}" for key, item in value.items()]
         else:
-            lines.append(f"  {name:<28} {_plain(value)}")
+            lines.append(f"  {name:<28} {_as_text(value)}")
     return lines
 
 
-def _plain(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, (Mapping, list, tuple)):
         text = json.dumps(value, ensure_ascii=False, default=str) if value else "none"
     else:

@@ -1,4 +1,4 @@
-"""The command `aiexec`: tools, run by hand."""
+"""The command `aiexec`, which runs an assistant's tools by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evennia_ai.operations.result import Result
 from evennia_ai.operations.tools import running as tools
 from evennia_ai.operations.tools.running import ToolRow
 
-LOG, HOW = "log", "?"
+LOG, EXPLAIN = "log", "?"
 
 
 class CmdAiExec(StaffCommand):
@@ -31,8 +31,8 @@ class CmdAiExec(StaffCommand):
       aiexec <name> log                     - the last calls, and how often each
 
     What a tool does happens in the game, by it, under its limits. To run one
-    needs its lock `ai_control`. What holds the name of an argument with a = after
-    it is typed as JSON.
+    needs its lock `ai_control`. If a value itself contains the name of an
+    argument and =, use JSON.
 
     Examples:
       aiexec ada say Good evening, all.
@@ -43,7 +43,7 @@ class CmdAiExec(StaffCommand):
     how = 'aiexec <name> [<tool> [? | <key> = <value> ... | {"key": "value"}] | log]'
 
     def act(self) -> None:
-        """Do what is typed."""
+        """Run the command."""
         script, rest = self.whose(self.line(), (LOG,))
         if script is None:
             return
@@ -53,7 +53,7 @@ class CmdAiExec(StaffCommand):
         elif name.casefold() == LOG and not more.strip():
             self._log(script)
         else:
-            self._one(script, name, more.strip())
+            self._explain_or_run(script, name, more.strip())
 
     def _list(self, script: AssistantScript) -> None:
         if not self.may("show tools", script):
@@ -70,7 +70,7 @@ class CmdAiExec(StaffCommand):
         if not self.may("usage", script):
             return
         used = caps.usage(script).data
-        rows = [_called(entry) for entry in reversed(used.executions)]
+        rows = [_call_row(entry) for entry in reversed(used.executions)]
         foot = "\n".join(
             f"  {name}: {counted(counts['calls'], 'calls')}, {counted(counts['errors'], 'errors')}"
             for name, counts in used.tools.items()
@@ -79,13 +79,13 @@ class CmdAiExec(StaffCommand):
         title = f"{script.key}, tools called last" if rows else f"{script.key} called no tool yet"
         self.show_table(title, head, rows, foot, wide=2)
 
-    def _one(self, script: AssistantScript, name: str, more: str) -> None:
+    def _explain_or_run(self, script: AssistantScript, name: str, more: str) -> None:
         found = tools.find_tool(script, name)
         if not found.ok:
-            self.show_how(found.message)
+            self.show_usage(found.message)
             return
         tool = found.data
-        if more == HOW:
+        if more == EXPLAIN:
             if self.may("show tools", script):
                 self.show(Result(True, "\n".join(_described(tool))))
             return
@@ -93,8 +93,9 @@ class CmdAiExec(StaffCommand):
             return
         arguments = tools.parse_arguments(script, tool["name"], more)
         if isinstance(arguments, Result):
-            self.show_how(arguments.message)
+            self.show_usage(arguments.message)
             return
+        # A tool may wait for a service or a person, so the result is shown when it comes.
         running = tools.execute_tool(script, tool["name"], arguments, person=self.caller)
         self.show_later(running)
 
@@ -106,7 +107,7 @@ def _described(tool: ToolRow) -> list[str]:
     return [head, *explain(tool["parameters"])]
 
 
-def _called(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+def _call_row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
     given = ", ".join(f"{key} = {value}" for key, value in (entry["parameters"] or {}).items())
     came = "done" if entry["success"] else f"failed: {entry.get('error', '')}"
     when, ms = shown_time(entry["timestamp"]), entry["duration_ms"]

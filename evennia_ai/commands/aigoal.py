@@ -1,4 +1,4 @@
-"""The command `aigoal`, and the word `assistant goal`: what an assistant is after by itself."""
+"""The command `aigoal`, also as `assistant goal`: the goals an assistant pursues by itself."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ UNDER = "under"
 
 
 def do_goal(command: AssistantCommand, line: str) -> None:
-    """Do what is typed: `ada`, `ada [under 3] [8] [at dusk] = <text>`, `ada done|drop <number>`.
+    """Handle `ada`, `ada [under 3] [8] [at dusk] = <text>` and `ada done|drop <number>`.
 
     Args:
-        command: whose caller is meant and told; its `how` says how it is typed.
-        line: all after the command's word, the switches among it in front.
+        command: provides the caller, and the usage for error messages.
+        line: everything after the command's name, with switches in front.
     """
     head, is_new, text = line.partition("=")
     script, rest = command.whose(head.strip(), (*ENDS, UNDER))
@@ -30,7 +30,8 @@ def do_goal(command: AssistantCommand, line: str) -> None:
             is_completed = ENDS[words[0]]
             command.show(operations.close_goal(script, number, is_completed=is_completed))
     elif words:
-        command.show_how(f"That is not a goal of {script.key}, and nothing to do with one: {rest}")
+        problem = f"That is not a goal of {script.key}, and nothing to do with one: {rest}"
+        command.show_usage(problem)
     elif command.may("status", script):
         command.show(operations.list_goals(script))
 
@@ -40,14 +41,15 @@ def _add(command: AssistantCommand, script: AssistantScript, words: list[str], t
     if words[:1] == [UNDER]:
         parent = number_of(words[1]) if len(words) > 1 else None
         if parent is None:
-            command.show_how("After `under` stands the number of the goal that it is a part of.")
+            command.show_usage("After `under` stands the number of the goal that it is a part of.")
             return
         words = words[2:]
     priority = number_of(words[0]) if words else None
+    # What is left in front of the = is a time, checked by the operation.
     when = " ".join(words if priority is None else words[1:])
     if command.may("goal", script):
         wanted = USUAL_PRIORITY if priority is None else priority
-        command.show_or_how(operations.add_goal(script, text, wanted, parent, when))
+        command.show_or_usage(operations.add_goal(script, text, wanted, parent, when))
 
 
 class CmdAiGoal(StaffCommand):
@@ -84,5 +86,5 @@ class CmdAiGoal(StaffCommand):
     )
 
     def act(self) -> None:
-        """Do what is typed."""
+        """Run the command."""
         do_goal(self, self.line())

@@ -1,4 +1,4 @@
-"""The command `aiinteract`: whom an assistant hears, and how."""
+"""The command `aiinteract`: which messages an assistant hears."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CmdAiInteract(StaffCommand):
     how = "aiinteract [<name>], aiinteract <name> on | off, aiinteract <name> test <message>"
 
     def act(self) -> None:
-        """Do what is typed."""
+        """Run the command."""
         script, rest = self.whose(self.line(), (*SWITCHES, TEST))
         if script is None:
             return
@@ -52,7 +52,7 @@ class CmdAiInteract(StaffCommand):
         elif word in SWITCHES and not more:
             self._switch(script, SWITCHES[word])
         elif word:
-            self.show_how(f"aiinteract knows no {rest!r}.")
+            self.show_usage(f"aiinteract knows no {rest!r}.")
         else:
             self._show(script)
 
@@ -60,6 +60,7 @@ class CmdAiInteract(StaffCommand):
         if not self.may("events", script):
             return
         first, _, rest = words.partition(" ")
+        # "say" alone is a message of one word, not a way of speaking.
         if first.casefold() in hearing.LINES and rest.strip():
             result = hearing.judge(script, self.caller, rest.strip(), first.casefold())
         else:
@@ -111,13 +112,13 @@ def _plain(value: object) -> str:
 
 
 def _waiting(row: Mapping[str, object]) -> str:
-    told = f"{row.get('sender', '')}, {row.get('source', '')}: {row.get('text', '')}"
-    return f"    {one_line(told, 120)}"
+    text = f"{row.get('sender', '')}, {row.get('source', '')}: {row.get('text', '')}"
+    return f"    {one_line(text, 120)}"
 
 
 def _record(row: Mapping[str, object]) -> str:
-    told = (
+    text = (
         f"{row['number']:>4}  {shown_time(row['at'])}  {row['sender']}, {row['source']} "
         f"{row['text']!r}: {row['outcome']}, {row['rule']}"
     )
-    return f"  {one_line(told, 160)}"
+    return f"  {one_line(text, 160)}"

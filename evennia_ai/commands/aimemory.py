@@ -1,4 +1,4 @@
-"""The command `aimemory`: what an assistant remembers, for staff."""
+"""The command `aimemory`: an assistant's memories, for staff."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class CmdAiMemory(StaffCommand):
     look: Look
 
     def act(self) -> Steps | None:
-        """Do what is typed."""
+        """Run the command."""
         line, self.look = self.look_of(self.line())
         first, _, rest = line.partition(" ")
         if first.casefold() == LORE:
@@ -88,7 +88,7 @@ class CmdAiMemory(StaffCommand):
         word, _, rest = line.partition(" ")
         verb = VERBS.get(word.casefold())
         if verb is None:
-            self.show_how(f"aimemory knows no {line!r}.")
+            self.show_usage(f"aimemory knows no {line!r}.")
         elif self.may(verb.right, script):
             return verb.act(self, script, rest.strip())
         return None
@@ -108,11 +108,12 @@ class CmdAiMemory(StaffCommand):
                 return
         page = number_of(words[0]) if words else 1
         if len(words) > 1 or not page:
-            self.show_how(f"{rest!r} is neither a kind nor a page; pages are numbers from 1 up.")
+            self.show_usage(f"{rest!r} is neither a kind nor a page; pages are numbers from 1 up.")
         else:
             self._show_page(script, kind, page)
 
     def _show_page(self, script: AssistantScript, kind: str, page: int) -> None:
+        # Pages follow a cursor (`before`), so reaching page n means reading those before it.
         before, found = None, None
         for _ in range(page):
             if found is not None and before is None:
@@ -126,11 +127,11 @@ class CmdAiMemory(StaffCommand):
             self.show_long(f"{found.message if found else ''}{more}")
             return
         pages = max(1, -(-(found.data.count if found else 0) // PAGE))
-        self.show_how(f"There is no page {page}, only {pages}.")
+        self.show_usage(f"There is no page {page}, only {pages}.")
 
     def _search(self, script: AssistantScript, rest: str) -> None:
         if not rest:
-            self.show_how("Search for what?")
+            self.show_usage("Search for what?")
             return
         self.show_later(operations.search_memories(script, rest, look=self.look))
 
@@ -141,11 +142,12 @@ class CmdAiMemory(StaffCommand):
             self.show_long(known.message)
 
     def _who(self, script: AssistantScript, name: str) -> str:
-        """The person of a name or an id; "" after telling the caller."""
+        """The person with a name or an id; "" after an error message to the caller."""
         person = operations.find_person(script, name) if name else ""
         if not person:
-            told = f"There is nobody {script.key} could know by {name!r}." if name else "Of whom?"
-            self.show_how(f"{told} Give a name, or #12, or *#3 of an account.")
+            unknown = f"There is nobody {script.key} could know by {name!r}."
+            problem = unknown if name else "Of whom?"
+            self.show_usage(f"{problem} Give a name, or #12, or *#3 of an account.")
         return str(person)
 
     def _show(self, script: AssistantScript, rest: str) -> None:
@@ -161,7 +163,7 @@ class CmdAiMemory(StaffCommand):
             self.show_long(operations.show_profile(script, person, look=self.look).message)
 
     def _notes(self, script: AssistantScript, rest: str) -> None:
-        if self.nothing_more(rest):
+        if self.expect_nothing(rest):
             self.show_long(show_notes(script, self.caller).message)
 
     # ---- changing ------------------------------------------------------------------------------
@@ -172,7 +174,7 @@ class CmdAiMemory(StaffCommand):
     def _correct(self, script: AssistantScript, rest: str) -> None:
         number, is_there, text = rest.partition("=")
         if not (number.strip() and is_there and text.strip()):
-            self.show_how("Give a number and what is right: correct 12 = <text>")
+            self.show_usage("Give a number and what is right: correct 12 = <text>")
             return
         self.show(operations.correct_memory(script, number.strip(), text, by=self.by))
 
@@ -182,31 +184,33 @@ class CmdAiMemory(StaffCommand):
             person = self._who(script, who.strip())
             return self._forget_person(script, person, who.strip()) if person else None
         if not first or who:
-            self.show_how("Give a number, or: forget person <who>")
+            self.show_usage("Give a number, or: forget person <who>")
         else:
             self.show(operations.forget_memory(script, first, by=self.by))
         return None
 
     def _forget_person(self, script: AssistantScript, person: str, who: str) -> Steps:
         question = ASKED.replace("{name}", str(script.key)).replace("{who}", who)
-        if not (yield from self.confirmed(question)):
+        if not (yield from self.confirm(question)):
             self.msg(literal(f"{script.key} forgets nothing."))
+        # During the question the assistant may have been deleted, or the right taken away.
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.forget_everything(script, person, by=self.by))
 
     def _export(self, script: AssistantScript, rest: str) -> None:
         first, _, who = rest.partition(" ")
         if first.casefold() != PERSON:
-            self.show_how("Of whom? export person <who>")
+            self.show_usage("Of whom? export person <who>")
         elif person := self._who(script, who.strip()):
             self.show(save_known(script, person, by=self.by, look=self.look))
 
     def _reindex(self, script: AssistantScript, rest: str) -> None:
-        if not self.nothing_more(rest):
+        if not self.expect_nothing(rest):
             return
         shown = [0]
 
         def report(done: int, total: int) -> None:
+            # Every tenth: reports come for each batch of 16 memories.
             tenth = done * 10 // max(1, total)
             if shown[0] < tenth < 10:
                 shown[0] = tenth
@@ -218,22 +222,22 @@ class CmdAiMemory(StaffCommand):
         try:
             hours = float(rest) if rest else None
         except ValueError:
-            self.show_how(f"{rest!r} is not a number of hours.")
+            self.show_usage(f"{rest!r} is not a number of hours.")
             return
         self.show(operations.put_to_sleep(script, hours=hours, by=self.by))
 
     def _wake(self, script: AssistantScript, rest: str) -> None:
-        if self.nothing_more(rest):
+        if self.expect_nothing(rest):
             self.show(operations.wake_up(script, by=self.by))
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """The words that may follow the name.
+    """A word that may follow the assistant's name.
 
     Attributes:
-        right: a name in `operations.rights.acts.ACTS`.
-        act: does it, given the command, the assistant, and what follows.
+        right: name of the required right, in `operations.rights.acts.ACTS`.
+        act: called with the command, the assistant, and the rest of the line.
     """
 
     right: str

@@ -1,4 +1,4 @@
-"""The words of `assistant` to ask one, to give it a goal, and to tell it what to do."""
+"""The subcommands of `assistant` for questions to people, instructions and goals."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from evennia_ai.operations.conversation import tell
 
 
 class AskingWords(WordCommand):
-    """The words for questions, goals and instructions."""
+    """The subcommands for questions, instructions and goals."""
 
     def _questions(self, rest: str) -> None:
-        if self.nothing_more(rest):
+        if self.expect_nothing(rest):
             self.show(operations.questions(self.caller, is_staff=self.is_staff))
 
     def _answer(self, rest: str) -> None:
         first, _, last = rest.partition(" ")
         number = number_of(first)
         if number is None or not last.strip():
-            self.show_how()
+            self.show_usage()
             return
         self.show_later(operations.answer(number, self.caller, last, is_staff=self.is_staff))
 
@@ -29,13 +29,15 @@ class AskingWords(WordCommand):
         script, instruction = self.split_name(rest)
         if script is None and rest:
             first, _, instruction = rest.partition(" ")
+            # No name matched: `pick` says which assistants there are, or takes the only one.
             if instruction and (script := self.pick(first)) is None:
                 return
         instruction = instruction.strip().removeprefix("=").strip()
         if script is None or not instruction:
-            self.show_how()
+            self.show_usage()
         elif self.may("tell", script):
             running = tell(script, self.caller, instruction)
+            # Without a message, a turn that takes seconds looks like a command that did nothing.
             if not running.called:
                 self.msg(literal(f"{script.key} is told; what comes back is shown here."))
             self.show_later(running)

@@ -1,4 +1,4 @@
-"""The command `assistant`: all its words, and its help."""
+"""The command `assistant`, with all its subcommands and its help."""
 
 from __future__ import annotations
 
@@ -134,6 +134,6 @@ class CmdAssistant(
     }
 
     def get_help(self, caller: Being, cmdset: object) -> str:
-        """The help, without the part for staff where the reader may use nothing of it."""
+        """The help, without the part for staff if the reader can use nothing of it."""
         text = str(super().get_help(caller, cmdset))
         return text if self.serves(caller) else STAFF_HELP.split(text)[0].rstrip()

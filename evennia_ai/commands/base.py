@@ -1,4 +1,4 @@
-"""The base of all commands: in whose name they act, whom they mean, rights, and showing results."""
+"""The base of all commands: attribution, finding assistants, rights, and showing results."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ LEAST_WIDTH = 60
 MOST_DIGITS = 9
 YES = ("yes", "y")
 REVEAL = "reveal"
-# Between two looks whether something is over.
+# Polling interval in `wait_for`.
 LOOK_SECONDS = 0.1
 BROKE = "That went wrong"
 
-# Questions, and seconds to wait, as Evennia takes them; what comes back is an answer.
+# A generator that yields questions to the caller, or seconds to wait, and is sent the answers.
 Steps = Generator[str | float, str, None]
 T = TypeVar("T")
 
 
 def number_of(text: str) -> int | None:
-    """A whole number as it was typed, or None."""
+    """Parse a whole number, or return None."""
     return whole_number(text, MOST_DIGITS)
 
 
 def first_word(line: str) -> tuple[str, str]:
-    """The first word of a line, in lower case, and what follows."""
+    """The first word of a line, in lower case, and the rest."""
     word, _, rest = line.strip().partition(" ")
     return word.casefold(), rest.strip()
 
 
 class AssistantCommand(default_cmds.MuxCommand):
-    """Base of the commands here: each says in `act` what it does.
+    """The base of the commands, which implement `act`.
 
     Attributes:
-        how: how the line that is being done is typed, told to whoever typed it wrongly.
+        how: usage of the current command or subcommand, for error messages.
     """
 
     help_category = "AI assistant"
@@ -59,118 +59,118 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     @property
     def by(self) -> str:
-        """The caller's name, for the record."""
+        """The caller's name, for the audit log."""
         return str(self.caller.key)
 
     @property
     def width(self) -> int:
-        """The most characters of a line of a table, as the caller's client says."""
+        """The width of tables in characters, according to the caller's client."""
         return max(LEAST_WIDTH, int(self.client_width()))
 
     def act(self) -> Steps | None:
-        """Do what the command is for; a generator asks by `yield` and gets what is answered."""
+        """Run the command. A generator can ask questions with `yield`, which returns the answer."""
         raise NotImplementedError
 
     def func(self) -> Steps | None:
-        """Do it. The record says of everything that comes of it who did it, in the game."""
-        with self._acting():
+        """Run `act`, and attribute its audit events to the caller."""
+        with self._attributed():
             steps = self.act()
-        return self._each(steps) if isinstance(steps, Generator) else None
+        return self._run_steps(steps) if isinstance(steps, Generator) else None
 
-    def _acting(self) -> Any:
+    def _attributed(self) -> Any:
         return audit.acting(by=self.by, via="game")
 
-    def _each(self, steps: Steps) -> Steps:
-        """The steps of a command that asks; between two of them others act.
-
-        Evennia tells whoever typed a line only of what breaks at its first step.
-        """
+    def _run_steps(self, steps: Steps) -> Steps:
+        # The attribution is a context variable, so it is set for each step and not across a
+        # `yield`, where other commands run.
         answer: Any = None
         is_first = True
         while True:
-            with self._acting():
+            with self._attributed():
                 try:
                     question = steps.send(answer)
                 except StopIteration:
                     return
                 except Exception as error:
+                    # Evennia only reports errors of the first step to the caller.
                     if not is_first:
                         self.msg(literal(f"{BROKE}: {error}"))
                     raise
             is_first = False
             answer = yield question
 
-    def waited(self, running: Deferred[T]) -> Generator[float, str, T]:
-        """The outcome of something; use it by `yield from`. Meanwhile others act.
+    def wait_for(self, running: Deferred[T]) -> Generator[float, str, T]:
+        """Wait for a Deferred without blocking the game. Use with `yield from`.
 
         Raises:
-            Exception: it broke, as it did.
+            Exception: the Deferred's failure.
         """
         outcomes: list[T | Failure] = []
         running.addBoth(outcomes.append)
         while not outcomes:
-            # Evennia lets a command wait for seconds or for a line, and for no Deferred.
+            # A command of Evennia's can yield seconds or a prompt, but not a Deferred.
             yield LOOK_SECONDS
         (outcome,) = outcomes
         if isinstance(outcome, Failure):
             outcome.raiseException()
         return outcome
 
-    def confirmed(self, question: str) -> Generator[str, str, bool]:
-        """True where the caller answers yes; use it by `yield from`."""
+    def confirm(self, question: str) -> Generator[str, str, bool]:
+        """Ask the caller a yes-or-no question. Use with `yield from`."""
         answer = yield f"{literal(question)} yes | no"
         return str(answer or "").strip().casefold() in YES
 
-    def confirmed_of(
+    def confirm_about(
         self, script: AssistantScript, name: str, question: str
     ) -> Generator[str, str, bool]:
-        """The same of a question about an assistant, with its name and its pronouns put in."""
-        return self.confirmed(wording(script).fill(question).replace("{name}", name))
+        """Ask a question about an assistant, after filling in its name and pronouns."""
+        return self.confirm(wording(script).fill(question).replace("{name}", name))
 
     def word_and_rest(self) -> tuple[str, str]:
-        """The first word, in lower case, and what follows. Switches count as the first words."""
+        """The first word, in lower case, and the rest. Switches count as the first words."""
         return first_word(" ".join([*self.switches, self.args.strip()]))
 
     def show(self, result: Result) -> None:
-        """Tell the caller how it went."""
+        """Show a result's message to the caller."""
         self.msg(literal(result.message))
 
     def show_long(self, text: str) -> None:
-        """Show a text page by page, if it is longer than a page."""
+        """Show a text, page by page if it is longer than a page."""
+        # EvMore asks for keys, which needs a session of the caller's.
         if self.session is None or not self.caller.sessions.count():
             self.msg(literal(text))
         else:
             EvMore(self.caller, literal(text), session=self.session, exit_on_lastpage=True)
 
     def show_later(self, running: Deferred[Result]) -> None:
-        """Tell the caller how it went as soon as it is known, and what broke."""
+        """Show the message of a result, or of an error, once it is there."""
         running.addCallback(self.show).addErrback(self.show_fault)
 
-    def show_fault(self, failure: Failure, told: str = BROKE) -> None:
-        """Tell the caller what broke, and let it be logged."""
-        self.msg(literal(f"{told}: {failure.getErrorMessage()}"))
+    def show_fault(self, failure: Failure, message: str = BROKE) -> None:
+        """Show an error to the caller, and raise it again so that it is logged."""
+        self.msg(literal(f"{message}: {failure.getErrorMessage()}"))
         failure.raiseException()
 
-    def show_how(self, problem: str = "") -> None:
-        """Tell the caller what is wrong with a line, and how it is typed."""
+    def show_usage(self, problem: str = "") -> None:
+        """Show the problem with a line and the usage."""
         how = f"Usage: {self.how}" if self.how else ""
         self.msg(literal("\n".join(filter(None, (problem, how)))))
 
-    def show_or_how(self, result: Result) -> None:
-        """Tell the caller how it went, and where it did not also how it is typed."""
+    def show_or_usage(self, result: Result) -> None:
+        """Show a result's message; after a failure with the usage."""
         if result.ok:
             self.show(result)
         else:
-            self.show_how(result.message)
+            self.show_usage(result.message)
 
-    def nothing_more(self, rest: str) -> bool:
-        """True where nothing follows, as it should; what does is answered with how it is typed."""
+    def expect_nothing(self, rest: str) -> bool:
+        """True if the rest of the line is empty; otherwise show the usage."""
         if rest:
-            self.show_how(f"Nothing can follow here, but there is: {rest}")
+            self.show_usage(f"Nothing can follow here, but there is: {rest}")
         return not rest
 
     def look_of(self, line: str) -> tuple[str, Look]:
-        """A line without the word `reveal` at its end, and the look that it asks for."""
+        """Remove the word `reveal` from the end of a line; also returns the look it asks for."""
         rest, _, last = line.rpartition(" ")
         is_revealing = last.casefold() == REVEAL
         look = Look.of(self.caller, is_revealing=is_revealing)
@@ -178,13 +178,13 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     @property
     def is_staff(self) -> bool:
-        """True where the caller may do what is for staff."""
+        """True if the caller counts as staff."""
         return self.counts_as_staff(self.caller)
 
     def counts_as_staff(self, person: Being) -> bool:
-        """True where a person may do what is for staff.
+        """True if a person counts as staff.
 
-        A lock `staff` on the command, which a game may add, goes before the game's setting.
+        A lock `staff` on the command, which a game may add, takes precedence over the setting.
         """
         if self._own_staff_lock:
             return bool(self.access(seen(person), "staff"))
@@ -197,61 +197,62 @@ class AssistantCommand(default_cmds.MuxCommand):
     def refusal(
         self, act: str, script: AssistantScript | None = None, *, is_staff: bool | None = None
     ) -> Result | None:
-        """None where the caller may do an act; else what is missing.
+        """None if the caller has the right to an act; otherwise a result that says what is missing.
 
         Args:
-            act: a name in `operations.rights.acts.ACTS`.
-            is_staff: the caller is, where that is known; Evennia reads the lock anew each time.
+            act: name of the act, in `operations.rights.acts.ACTS`.
+            is_staff: whether the caller is staff, if known; Evennia parses the lock at each check.
         """
+        # The operations only know the setting, not a lock on the command.
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
-            told = f"You may not do that: {act} needs the lock {lock}."
-            return None if self.is_staff else Result.forbidden(told)
+            message = f"You may not do that: {act} needs the lock {lock}."
+            return None if self.is_staff else Result.forbidden(message)
         counts = self.is_staff if is_staff is None and self._own_staff_lock else is_staff
         return refusal(act, self.caller, script, counts_as_staff=counts)
 
     def may(self, act: str, script: AssistantScript | None = None) -> bool:
-        """True where the caller may do an act; else the caller is told what is missing."""
+        """True if the caller has the right to an act; otherwise tell the caller what is missing."""
         refused = self.refusal(act, script)
         if refused is not None:
             self.show(refused)
         return refused is None
 
     def is_here(self, script: AssistantScript) -> bool:
-        """True where an assistant is where the caller is."""
+        """True if an assistant is in the caller's room."""
         room = getattr(self.caller, "location", None)
         return room is not None and script.obj is not None and script.obj.location == room
 
     def pick(self, name: str) -> Any:
-        """The assistant of that name; without one the only one there is, or the one in the room.
+        """Find an assistant by name; without a name, the only one in the game or in the room.
 
         Returns:
-            The script, or None after telling the caller what to type instead.
+            The script, or None after an error message to the caller.
         """
         if name.strip():
             script = operations.assistant_for(name, self.caller, operations.find_assistant)
             if script is None:
-                told = f"There is no assistant named {name.strip()}.{self._near(name)}"
-                self.show_how(f"{told} {self._choices()}")
+                message = f"There is no assistant named {name.strip()}.{self._suggestions(name)}"
+                self.show_usage(f"{message} {self._choices()}")
             return script
         scripts = operations.list_assistants()
         candidates = scripts if len(scripts) == 1 else [s for s in scripts if self.is_here(s)]
         if len(candidates) == 1:
             return candidates[0]
-        self.show_how(f"Which assistant? {self._choices()}" if scripts else self._choices())
+        self.show_usage(f"Which assistant? {self._choices()}" if scripts else self._choices())
         return None
 
     def pick_for(self, name: str, act: str) -> Any:
-        """The assistant that `pick` finds, if the caller may do that act to it."""
+        """Find an assistant with `pick`, and check the right to an act on it."""
         script = self.pick(name)
         return script if script is not None and self.may(act, script) else None
 
     def for_all(self, act: str, do: Callable[[list[AssistantScript]], Deferred[Result]]) -> None:
-        """Do an act to all assistants that the caller may do it to; the others are named."""
+        """Run an operation on all assistants that the caller has the right to; name the others."""
         scripts = operations.list_assistants()
         if not scripts:
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
             return
-        is_staff = self.is_staff
+        is_staff = self.is_staff  # once, as the lock is the same for all of them
         refused = {script: self.refusal(act, script, is_staff=is_staff) for script in scripts}
         mine = [script for script, result in refused.items() if result is None]
         if mine:
@@ -260,13 +261,13 @@ class AssistantCommand(default_cmds.MuxCommand):
             self.show(result)
 
     def split_name(self, line: str) -> tuple[Any, str]:
-        """The assistant whose name, of however many words, a line begins with, and the rest.
+        """The assistant whose name a line begins with, and the rest of the line.
 
         Returns:
-            None and the whole line where it begins with no assistant's name.
+            None and the whole line if it does not begin with an assistant's name.
         """
-        names = self._named()
-        # The longest first: Ada must not take a line that begins with Ada Smith.
+        names = self._by_name()
+        # The longest names first: "Ada Smith" must not match an assistant called Ada.
         for count in range(max((name.count(" ") + 1 for name in names), default=0), 0, -1):
             words = line.split(None, count)
             script = names.get(" ".join(words[:count]).casefold())
@@ -277,14 +278,14 @@ class AssistantCommand(default_cmds.MuxCommand):
     def whose(self, line: str, verbs: tuple[str, ...]) -> tuple[Any, str]:
         """The assistant that a line names, and the line without the name.
 
-        It stands first, or after the first word, where that was typed as a switch. Without any
-        name the only assistant is meant, or the one in the room.
+        The name comes first, or second if the first word was typed as a switch. Without a name, it
+        is the only assistant in the game or in the room.
 
         Args:
-            verbs: what may stand where a name could.
+            verbs: words that may come first instead of a name.
 
         Returns:
-            None and the line after telling the caller what to type instead.
+            None and the line, after an error message to the caller.
         """
         script, rest = self.split_name(line)
         if script is not None:
@@ -296,11 +297,11 @@ class AssistantCommand(default_cmds.MuxCommand):
         return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
 
     def name_of(self, script: AssistantScript) -> str:
-        """The name of an assistant before the caller."""
+        """The name by which the caller sees an assistant."""
         return name_before(script, self.caller)
 
-    def _named(self) -> dict[str, AssistantScript]:
-        """The assistants by all that the caller may call them in front of a line."""
+    def _by_name(self) -> dict[str, AssistantScript]:
+        """The assistants by each name that the caller may use."""
         found: dict[str, AssistantScript] = {}
         for script in operations.list_assistants():
             known = [str(script.key)] if knows_key(script, self.caller) else []
@@ -308,18 +309,19 @@ class AssistantCommand(default_cmds.MuxCommand):
                 found.setdefault(name.casefold(), script)
         return found
 
-    def _near(self, name: str) -> str:
-        keys = {known.casefold(): known for known in map(self.name_of, self._shown())}
+    def _suggestions(self, name: str) -> str:
+        keys = {known.casefold(): known for known in map(self.name_of, self._visible())}
         near = get_close_matches(name.strip().casefold(), keys, n=3)
         return f" Did you mean {' or '.join(keys[key] for key in near)}?" if near else ""
 
-    def _shown(self) -> list[Any]:
-        """The assistants that the caller is told of: those that it sees, and those it knows."""
+    def _visible(self) -> list[Any]:
+        """The assistants to name in messages: those in the room, and those the caller knows."""
+        # Others may be hidden behind a description; a message must not give them away.
         listed = self._listed()
         return [each for each in listed if knows_key(each, self.caller) or self.is_here(each)]
 
     def _choices(self) -> str:
-        names = list(map(self.name_of, self._shown()))
+        names = list(map(self.name_of, self._visible()))
         if not names and self._listed():
             return "None is here."
         if not names:
@@ -332,16 +334,16 @@ class AssistantCommand(default_cmds.MuxCommand):
 
 
 class StaffCommand(AssistantCommand):
-    """Base of the commands that only staff have: for others they are neither there nor in help."""
+    """The base of commands for staff, which others neither have nor find in help."""
 
     locks = "cmd:all()"
 
     def access(self, srcobj: Being, *args: Any, **kwargs: Any) -> bool:
-        """True where somebody has the command: EVENNIA_AI_STAFF_LOCK says who is staff."""
+        """True if a person has the command, as EVENNIA_AI_STAFF_LOCK says."""
         return bool(super().access(srcobj, *args, **kwargs)) and is_staff(srcobj)
 
     def line(self) -> str:
-        """All that was typed; switches count as the first words."""
+        """The whole line; switches count as the first words."""
         return " ".join([*self.switches, self.args.strip()]).strip()
 
     def show_table(
@@ -353,10 +355,10 @@ class StaffCommand(AssistantCommand):
         *,
         wide: int,
     ) -> None:
-        """Show rows of plain cells, a screen at a time.
+        """Show a table, a screen at a time.
 
         Args:
-            wide: the column whose cells are broken where a row is too long for the client.
+            wide: index of the column to wrap if a row is too long for the client.
         """
         shown = broken_rows(head, rows, wide, self.client_width())
         self.show_long("\n".join(filter(None, (title, shown, foot))))

@@ -1,4 +1,4 @@
-"""The command sets: for characters, and for accounts that play none."""
+"""The command sets for characters and for accounts out of character."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMMANDS = (
     CmdPage,
     CmdAddress,
 )
-# What makes sense without a body.
+# Commands that also work for an account without a character.
 WITHOUT_BODY = (
     *(CmdAssistant, CmdHistory, CmdAiAudit, CmdAiExec),
     *(CmdAiGoal, CmdAiMemory, CmdAiInteract),
@@ -36,29 +36,30 @@ WITHOUT_BODY = (
 
 
 class AssistantCmdSet(CmdSet):
-    """Everything people can type about assistants, beside what the game has itself."""
+    """All commands about assistants, for the character command set."""
 
     key = "AssistantCmdSet"
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        if theirs.is_looking():
+        # While `theirs` instantiates the game's sets to see its own commands, ours stay out.
+        if theirs.is_inspecting():
             return
         for command in (*fitting.fitted(COMMANDS), *(kind() for kind in theirs.commands())):
             self.add(command)
 
 
 class AssistantAccountCmdSet(CmdSet):
-    """Commands about assistants for people who are out of character.
+    """Commands about assistants for accounts out of character.
 
-    In character those of the character's set go before these, which do the same.
+    In character, the character's set has the same commands and takes precedence.
     """
 
     key = "AssistantAccountCmdSet"
 
     def at_cmdset_creation(self) -> None:
         """Fill the set."""
-        if theirs.is_looking():
+        if theirs.is_inspecting():
             return
         for command in fitting.fitted(COMMANDS):
             if isinstance(command, WITHOUT_BODY):

@@ -1,4 +1,4 @@
-"""The words `assistant config`: looking at settings and changing them."""
+"""The subcommand `assistant config`, which shows and changes settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, gr
 
 VERBS = ("list", "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
-# In the docs the help of a setting links to another page; in the game that page is named.
+# The help of settings has Markdown links, as it is also used for the docs.
 _LINK = re.compile(r"\[\w+\]\((\w+\.md)\)")
 
 
@@ -25,11 +25,12 @@ def _value(value: object) -> str:
 
 def _line(row: SettingRow, width: int = VALUE_WIDTH) -> str:
     mark = " " if row["is_default"] else "*"
-    return f" {mark} {row['name']:<36} {cropped(_value(row['value']).replace(chr(10), ' '), width)}"
+    value = _value(row["value"]).replace("\n", " ")
+    return f" {mark} {row['name']:<36} {cropped(value, width)}"
 
 
 def listed(rows: Iterable[SettingRow]) -> list[str]:
-    """Settings under their headings."""
+    """Settings as lines under their headings."""
     kept = list(rows)
     lines = []
     for group in (*HEADINGS, OTHERS):
@@ -40,7 +41,7 @@ def listed(rows: Iterable[SettingRow]) -> list[str]:
 
 
 def explained(row: SettingRow) -> list[str]:
-    """One setting: what it is, what it is without anybody's doing, and what it does."""
+    """One setting as lines: value, default, type and help."""
     default = "" if row["is_default"] else f"   (default {_value(row['default'])})"
     value = f"{row['name']} = {_value(row['value'])}{default}"
     kind = f"  type      {row['type']}"
@@ -49,7 +50,7 @@ def explained(row: SettingRow) -> list[str]:
 
 
 class ConfiguringWords(WordCommand):
-    """The word about settings."""
+    """The subcommand about settings."""
 
     def _config(self, rest: str) -> None:
         script, rest = self.whose(rest, VERBS)
@@ -66,17 +67,18 @@ class ConfiguringWords(WordCommand):
             self._change(script, path, value)
         else:
             problem = f"{verb} is none of: {', '.join(VERBS)}." if verb not in ("", *VERBS) else ""
-            self.show_how(problem)
+            self.show_usage(problem)
 
     def _change(self, script: AssistantScript, path: str, value: str) -> None:
-        """Set it, or without a value unset it; what cannot be is answered with how it is typed."""
+        """Set a setting, or restore its default if no value is given."""
+        # Some settings need more than the right to configure.
         if not self.may(settings_of.act_to_configure([path]), script):
             return
         if value:
             result = settings_of.set_setting(script, path, value, by=self.by)
         else:
             result = settings_of.unset_setting(script, path, by=self.by)
-        self.show_or_how(result)
+        self.show_or_usage(result)
 
     def _show_settings(self, script: AssistantScript, path: str) -> None:
         if not path:
@@ -87,7 +89,7 @@ class ConfiguringWords(WordCommand):
             return
         result = settings_of.show_setting(script, path)
         if not result.ok:
-            self.show_how(result.message)
+            self.show_usage(result.message)
             return
         row = result.data
         start = f"{row['name']}."

@@ -1,6 +1,6 @@
-"""The menu that makes an assistant in a minute; nothing is made before its last step.
+"""The menu that creates an assistant step by step. Nothing is stored before its last step.
 
-It lives in memory, and ends with a reload of the game or when whoever opened it leaves; it says so.
+The menu is only in memory: a reload ends it, and so does the caller's leaving the game. It says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from evennia_ai.operations.models.choosing import Report
 from evennia_ai.operations.rights import refusal
 
 LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
-# Not SIGNAL_ACCOUNT_POST_LOGOUT: while anything listens to it, no guest can leave.
+# Not SIGNAL_ACCOUNT_POST_LOGOUT: in Evennia, guests cannot log out while it has a receiver.
 LEFT = (SIGNAL_OBJECT_POST_UNPUPPET, SIGNAL_ACCOUNT_POST_LAST_LOGOUT)
 STEPS = ("name", "body", "look", "character", "place", "listening", "model", "summary")
 TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
@@ -40,12 +40,12 @@ Node = tuple[str, list[dict[str, Any]] | None]
 
 
 class CreationMenu(EvMenu):
-    """The menu; `draft` holds what was chosen. It ends when whoever opened it leaves."""
+    """The menu, with the choices so far in `draft`. It ends when the caller leaves the game."""
 
     draft: Draft
 
     def watch(self) -> None:
-        """End with the body that is left, or the account whose last session ends."""
+        """Connect signals that end the menu when the caller unpuppets or logs out."""
         for signal in LEFT:
             signal.connect(self._on_left)
 
@@ -54,14 +54,15 @@ class CreationMenu(EvMenu):
             self.close_menu()
 
     def close_menu(self) -> None:
-        """End it."""
+        """End the menu."""
+        # Otherwise the signals would keep the menu alive.
         for signal in LEFT:
             signal.disconnect(self._on_left)
         super().close_menu()
 
 
 def open_creation(caller: Being, session: object = None) -> None:
-    """Open the menu for somebody who may make assistants; others are told what is missing."""
+    """Open the menu if the caller may create assistants; otherwise say what is missing."""
     refused = refusal("create", caller)
     if refused is not None:
         caller.msg(literal(refused.message))
@@ -99,7 +100,7 @@ def _tell(caller: Being, text: str) -> None:
 
 
 def _node(step: str, text: str, *options: dict[str, Any], default: object = None) -> Node:
-    """A step: its title, its text, what can be chosen, and the way back."""
+    """Build a step from its title, text and options, and add the option to go back."""
     number = TITLES[step]
     shown = [*options]
     if number > 1:
@@ -111,7 +112,7 @@ def _node(step: str, text: str, *options: dict[str, Any], default: object = None
 
 
 def _typed(raw: str) -> str:
-    """The text that was typed, on one line: no command gives more."""
+    """Clean an input to a single line, as all other commands give it."""
     return " ".join(strip_control(raw).split())
 
 
@@ -154,6 +155,7 @@ def _body(caller: Being) -> Node:
 def _take_body(caller: Being, raw_string: str, **kwargs: Any) -> str:
     draft, typed = _draft(caller), kwargs.get("typeclass", _typed(raw_string))
     if not typed:
+        # The option "own" resets the class; an empty line keeps what was chosen before.
         draft.typeclass = typed if "typeclass" in kwargs else draft.typeclass
         return "look"
     checked = check_body(typed)
@@ -170,8 +172,9 @@ def _text_node(step: str, question: str, now: str, empty: str, default: object) 
 
 
 def _take_text(field: str, longest: int, following: str) -> Callable[[Any, str], str | None]:
-    """The reader of a step: it takes the text and tells which step comes next."""
+    """The handler of a step with a text: stores it and returns the next step."""
 
+    # Returning None makes EvMenu repeat the step.
     def take(caller: Being, raw_string: str) -> str | None:
         typed = _typed(raw_string)
         if len(typed) > longest:
@@ -299,6 +302,7 @@ def _type_model(caller: Being, raw_string: str) -> str:
     chosen = choosing.choose_model(typed)
     problem = chosen.message
     if chosen.ok:
+        # With a provider in front, it is surely meant as a model.
         judge = doubt if chosen.data.provider else doubt_model
         problem = judge(_draft(caller), typed)
     if problem:
@@ -308,7 +312,7 @@ def _type_model(caller: Being, raw_string: str) -> str:
 
 
 def _test(caller: Being) -> str:
-    """Try the model; the menu goes on meanwhile, and what comes of it is shown in between."""
+    """Test the model in the background. The menu goes on, and shows the report when it comes."""
     draft = _draft(caller)
     if draft.is_testing:
         _tell(caller, "The model is being asked already.")
@@ -323,6 +327,7 @@ def _test(caller: Being) -> str:
 
     def done(outcome: object) -> Any:
         draft.is_testing = False
+        # Another model may have been chosen during the test.
         is_same = tried == (draft.provider, draft.model)
         draft.is_tried = is_same and isinstance(outcome, Report) and outcome.ok
         return outcome

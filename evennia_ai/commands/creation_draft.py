@@ -1,4 +1,4 @@
-"""The draft of an assistant: the choices made in the menu, lines that are none, and the making."""
+"""The draft of the creation menu: its choices, a check for stray commands, and the creation."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Draft:
     """The choices so far.
 
     Attributes:
-        typeclass: path of its body's class; "": the game's own.
-        permission: its holders need not say its name; "": nobody but whoever calls it.
-        provider, model: of its own; both empty for the game's.
-        is_tried: whether that model has answered a test.
-        doubted: the line that was asked about last, and is taken when it is typed once more.
-        is_made: whether it exists.
+        typeclass: path of the body's class; "" for the game's own.
+        permission: people with it are answered without saying the name; "" for none.
+        provider, model: of the assistant; both empty for the game's.
+        is_tried: True if the model has passed a test.
+        doubted: the last input that was questioned; it is accepted if it is typed again.
+        is_made: True if the assistant has been created.
     """
 
     OWN_CLASS: ClassVar[str] = "the game's own character class"
@@ -53,24 +53,24 @@ class Draft:
 
     @property
     def has_room(self) -> bool:
-        """True where the room that was chosen is there still."""
+        """True if a room was chosen and has not been deleted."""
         return self.room is not None and self.room.pk is not None
 
     @property
     def body(self) -> str:
-        """The class of its body."""
+        """The class of the body, for display."""
         return self.typeclass or self.OWN_CLASS
 
     @property
     def listening(self) -> str:
-        """The people whom it answers, in words."""
+        """The people it answers, for display."""
         called = CALLED.format(name=self.name)
         if self.answers_all:
             return "everybody, whatever is said in the room"
         return f"{called}; {self.permission} without the @" if self.permission else called
 
     def summary(self) -> str:
-        """All of it, a line each."""
+        """All choices, one per line."""
         rows = (
             ("name", self.name),
             ("body", self.body),
@@ -83,7 +83,7 @@ class Draft:
         return "\n".join(f"{name:<10} {value}" for name, value in rows)
 
     def settings(self) -> dict[str, Any]:
-        """The settings it stands for, beside those that an assistant is made with."""
+        """The settings that differ from the defaults of a new assistant."""
         chosen = {
             "room_messages": "trigger" if self.answers_all else "",
             "trigger_permissions": [self.permission] if self.permission else [],
@@ -94,7 +94,7 @@ class Draft:
 
 
 def _next_to(draft: Draft) -> str:
-    """The sentence that says it is made, and what can be typed next."""
+    """The text after the creation, with commands to type next."""
     name = draft.name
     return (
         f"Its body is {draft.body}; it thinks with {draft.model_text}.\n"
@@ -104,11 +104,12 @@ def _next_to(draft: Draft) -> str:
 
 
 def make(caller: Being, draft: Draft) -> tuple[Result, str]:
-    """Make the assistant, if the caller still may, its name is still free and its room still there.
+    """Create the assistant.
 
     Returns:
-        How it went, and which step has to be done again; "" for none.
+        The result, and the step to repeat after a failure; "" for none.
     """
+    # Everything is checked again, because the menu may have been open for hours.
     refused = refusal("create", caller)
     if refused is not None:
         return refused, ""
@@ -133,7 +134,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
     return made, SUMMARY if made.errors else NAME
 
 
-# What people type who want to be out of it; Evennia's menus know quit, q and exit.
+# Words by which people may try to leave the menu, beside EvMenu's own quit, q and exit.
 LEAVING = frozenset(("abort", "bye", "cancel", "close", "done", "end", "leave", "logout", "stop"))
 LONGEST_QUOTED = 40
 # A model's name has a number, or a sign between its words: gpt-4.1-mini, llama3.2, org/model.
@@ -143,23 +144,23 @@ AGAIN = "If it is your answer, type it once more."
 
 
 def doubt(draft: Draft, typed: str) -> str:
-    """The reason why a line may not be meant as an answer, with what to do; "" where it is one."""
-    return _once(draft, typed, _problem(typed))
+    """The reason why an input is probably no answer, with advice; "" if it is accepted."""
+    return _unless_repeated(draft, typed, _problem(typed))
 
 
 def doubt_model(draft: Draft, typed: str) -> str:
-    """The same of a model of the game's provider: a word that looks like none is asked about."""
+    """Like `doubt`, for the name of a model; words that do not look like one are questioned."""
     word = one_line(typed, LONGEST_QUOTED)
     unlikely = (
         f"'{word}' looks like no model's name, such as gpt-4.1-mini, or a provider and a name, as "
         f"in: ollama llama3.2. {AGAIN} To keep what is chosen: next"
     )
     is_likely = bool(_MODEL.search(typed))
-    return _once(draft, typed, _problem(typed) or ("" if is_likely else unlikely))
+    return _unless_repeated(draft, typed, _problem(typed) or ("" if is_likely else unlikely))
 
 
-def _once(draft: Draft, typed: str, problem: str) -> str:
-    """A problem that was not told of this line just now."""
+def _unless_repeated(draft: Draft, typed: str, problem: str) -> str:
+    """The problem, or "" if the same input was questioned just before."""
     is_meant = typed == draft.doubted
     draft.doubted = "" if is_meant or not problem else typed
     return draft.doubted and problem

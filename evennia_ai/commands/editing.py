@@ -1,6 +1,6 @@
-"""Editing the longer texts of an assistant in Evennia's line editor.
+"""Editing an assistant's longer texts in Evennia's line editor.
 
-The editor outlives a reload of the game; rights are asked again at each save.
+The editor survives a reload of the game. Rights are checked again at each save.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ from evennia_ai.operations.rights import refusal
 
 ACT = "configure"
 KEPT = "Your text is still in the editor: correct it, or leave by :q! without saving."
-# What is edited: the number of the assistant's script, which text, and its key.
+# Id of the assistant's script, kind of text, and key of the text. Picklable, unlike a script.
 Target = tuple[int, str, str]
 
 
 class PersistingEditor(EvEditor):
-    """An editor that stays open when what it would save on its way out is refused."""
+    """An editor that stays open if `:wq` cannot save."""
 
     is_refused = False
 
     def get_buffer(self) -> str:
-        """The text. Every command of the editor begins by asking for it, so no refusal lasts."""
+        """The text. Also forgets an earlier refusal."""
+        # Every command of the editor starts by reading the buffer.
         self.is_refused = False
         return str(super().get_buffer())
 
     def save_buffer(self) -> None:
-        """Save the text, and keep in mind whether that was refused."""
+        """Save the text, and note whether that was refused."""
         super().save_buffer()
         self.is_refused = bool(self._unsaved)
 
     def quit(self) -> None:
-        """Leave, unless the same command tried to save and could not."""
+        """Leave, unless the same command failed to save."""
         if not self.is_refused:
             super().quit()
 
@@ -49,7 +50,7 @@ def open_editor(caller: Being, script: AssistantScript, what: str, key: str | No
     """Open an editor for a text of an assistant, or tell the caller why not.
 
     Args:
-        what, key: as `operations.models.texts.text_of` knows them.
+        what, key: see `operations.models.texts.text_of`.
 
     Returns:
         Whether it is open.
@@ -65,6 +66,7 @@ def open_editor(caller: Being, script: AssistantScript, what: str, key: str | No
         savefunc=partial(_save, target),
         quitfunc=_quit,
         key=literal(found.message),
+        # Evennia pickles the functions, so they are module-level ones and partials of them.
         persistent=True,
     )
     return True
@@ -75,7 +77,7 @@ def _script_of(target: Target) -> Any:
 
 
 def _load(target: Target, caller: Being) -> str:
-    # After a reload Evennia makes an editor of its own kind.
+    # After a reload, Evennia restores a persistent editor with its own class.
     caller.ndb._eveditor.__class__ = PersistingEditor
     script = _script_of(target)
     if script is None:
@@ -85,15 +87,15 @@ def _load(target: Target, caller: Being) -> str:
 
 
 def _save(target: Target, caller: Being, text: str) -> bool:
-    """Save the text if the caller still may. Returns whether it is saved."""
+    """Save the text if the caller still has the right. Returns whether it was saved."""
     script = _script_of(target)
     gone = Result.missing("That assistant is gone; nothing is saved.")
-    result = _saved(script, target, caller, text) if script is not None else gone
+    result = _save_text(script, target, caller, text) if script is not None else gone
     caller.msg(literal(result.message if result.ok else f"{result.message} {KEPT}"))
     return result.ok
 
 
-def _saved(script: AssistantScript, target: Target, caller: Being, text: str) -> Result:
+def _save_text(script: AssistantScript, target: Target, caller: Being, text: str) -> Result:
     refused = refusal(ACT, caller, script)
     if refused is not None:
         return refused

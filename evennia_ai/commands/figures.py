@@ -1,4 +1,4 @@
-"""Figures, times, findings of a check and arguments of tools, as lines show them."""
+"""Formatting of numbers, times, check reports and tool arguments for output."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ CHECK_FAILED = "The check itself failed"
 
 
 def short(number: float) -> str:
-    """A number in few characters: 950, 41.2k, 2M."""
+    """A short form of a number, such as 950, 41.2k or 2M."""
     for size, mark in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if abs(number) >= size:
             text = f"{number / size:.3g}"
+            # `g` switches to exponents from 1,000 of the largest unit on.
             return f"{text}{mark}" if "e" not in text else f"{number / size:,.0f}{mark}"
     return f"{number:g}"
 
 
 def dollars(amount: float) -> str:
-    """Money; whole dollars without cents."""
+    """An amount of money; whole dollars without cents."""
     return f"${amount:,.0f}" if amount == int(amount) and amount else f"${amount:,.2f}"
 
 
 def span(seconds: float) -> str:
-    """A span of time as a clock shows it, 00:02:10; from a day on in days and hours."""
+    """A duration such as 00:02:10; from one day on in days and hours."""
     minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     days, part = divmod(hours, 24)
@@ -35,15 +36,15 @@ def span(seconds: float) -> str:
 
 
 def shown_time(at: object) -> str:
-    """A point in time as staff read it, from what an operation gives."""
+    """A time from an operation, a datetime or ISO text, for display."""
     return f"{at:%Y-%m-%d %H:%M:%S}" if isinstance(at, datetime) else str(at)[:19].replace("T", " ")
 
 
 def report_lines(report: Report, wrong: str) -> list[str]:
-    """The findings of a check of a model, and what they mean.
+    """The report of a model check as lines.
 
     Args:
-        wrong: what is to be done where something is not well.
+        wrong: advice for a failed check.
     """
     found = [
         f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}" for line in report.lines
@@ -52,7 +53,7 @@ def report_lines(report: Report, wrong: str) -> list[str]:
 
 
 def allowed(tool: ToolRow) -> str:
-    """A word or two on whether a tool may be used: "after yes" where a person is asked first."""
+    """A tool's permission in words: "yes", "no", or "after yes" if a person has to approve."""
     if not tool["is_allowed"]:
         return "no"
     return "after yes" if tool["needs_yes"] else "yes"
@@ -69,14 +70,14 @@ TYPES = {
 
 
 def takes(schema: Mapping[str, Any]) -> str:
-    """The arguments of a tool, in a few words: the optional ones in brackets."""
+    """The names of a tool's arguments, with optional ones in brackets."""
     required = schema.get("required", ())
     names = [name if name in required else f"[{name}]" for name in schema.get("properties", {})]
     return ", ".join(names) or "nothing"
 
 
 def explain(schema: Mapping[str, Any]) -> list[str]:
-    """The arguments of a tool, a line each."""
+    """A tool's arguments, one line each."""
     required = schema.get("required", ())
     return [
         f"  {name:<14} {_explain_one(one, name in required)}"

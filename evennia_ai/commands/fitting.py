@@ -1,7 +1,7 @@
-"""Room for the commands beside those of the game: no word that the game has is taken from it.
+"""Fits the commands' names in with the game's own, so that no command of the game is replaced.
 
-A command of the game that is not Evennia's stock one keeps its words; ours then goes by another of
-its names or is not added, the log says so, and what it does is typed after `assistant`.
+A custom command of the game, other than Evennia's default, keeps its names. Ours then uses another
+of its names, or is not added. This is logged, and ours can still be typed after `assistant`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.naming import SETTING, WORDS, command_names
 
 PAGE = "page"
-# Aliases under which a command does all that it does under its key.
+# Aliases that can replace the key, as they do the same. Others, such as `unhush`, do not.
 SYNONYMS = frozenset(("aisetup", "aihistory"))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One command and the words that it has in this game.
+    """A command with the names it has in this game.
 
     Attributes:
-        help: its help, and `how` how a line of it is typed, with these words.
+        help, how: its help and usage with these names; "" for the original ones.
     """
 
     kind: type[Command]
@@ -39,13 +39,13 @@ class Place:
     how: str = ""
 
     def command(self) -> Command:
-        """A new command with these words."""
+        """Create the command with these names."""
         made = self.kind()
         made.set_key(self.key)
         made.set_aliases(self.aliases)
         if self.help:
             made.__doc__, made.how = self.help, self.how
-            # Evennia makes it of the class: help would not be found by another name.
+            # Evennia builds the index entry from the class, so help would list the old name.
             made.search_index_entry = {
                 **made.search_index_entry,
                 "key": self.key,
@@ -55,8 +55,8 @@ class Place:
         return made
 
 
-class _Newest:
-    """The command sets that were looked at last, and what was found."""
+class _LastFit:
+    """The result of the last fitting, and what it was computed from."""
 
     asked: tuple[object, ...] = ()
     places: tuple[Place, ...] = ()
@@ -64,23 +64,23 @@ class _Newest:
 
 
 def fitted(kinds: Iterable[type[Command]]) -> list[Command]:
-    """New commands of these kinds, under words that the game does not use itself."""
+    """Create commands of these classes, under names that the game does not use itself."""
     names = _names()
     asked = (theirs.paths(), tuple(names.items()))
-    # Evennia makes the set for each character anew; the game's words stay the same.
-    if _Newest.asked != asked:
+    # Evennia creates the set for each character, but the game's commands do not change.
+    if _LastFit.asked != asked:
         clashes: list[str] = []
         places = (_place(kind, names, clashes) for kind in kinds)
-        _Newest.places = _with_help([place for place in places if place is not None])
-        _Newest.clashes = (*clashes, *theirs.left_alone())
-        _Newest.asked = asked
-        for line in _Newest.clashes:
+        _LastFit.places = _with_help([place for place in places if place is not None])
+        _LastFit.clashes = (*clashes, *theirs.left_alone())
+        _LastFit.asked = asked
+        for line in _LastFit.clashes:
             logger.log_warn(f"[assistant] {line}")
-    return [place.command() for place in _Newest.places]
+    return [place.command() for place in _LastFit.places]
 
 
 def _with_help(places: Iterable[Place]) -> tuple[Place, ...]:
-    """The places, each with a help that names commands as this game does."""
+    """Adapt the help texts of all commands to their names in this game."""
     found = tuple(places)
     words = {place.kind.key: place.key for place in found if place.kind.key != place.key}
     if not words:
@@ -96,9 +96,12 @@ def _with_help(places: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def in_words_of(text: str, words: Mapping[str, str]) -> str:
-    """A text of help with other words for commands, by the usual ones.
+    """Replace the names of commands in a help text.
 
-    A command is named where a line to type begins, after `help`, and in backticks.
+    Names are only recognised at the start of a usage line, after `help`, and in backticks.
+
+    Args:
+        words: new names by the usual ones.
     """
     usual = "|".join(map(re.escape, words))
     typed = rf"(^ {{6}}|\A|, |: |`|\bhelp\s+)({usual})(?= [\[<a-z{{]|$|[,;`])"
@@ -106,8 +109,8 @@ def in_words_of(text: str, words: Mapping[str, str]) -> str:
 
 
 def clashes() -> tuple[str, ...]:
-    """The words that the game has itself, a sentence each."""
-    return _Newest.clashes
+    """Sentences about names that the game uses itself."""
+    return _LastFit.clashes
 
 
 def _names() -> dict[str, str]:
@@ -119,7 +122,7 @@ def _names() -> dict[str, str]:
 
 
 def _place(kind: type[Command], names: dict[str, str], clashes: list[str]) -> Place | None:
-    """The words of one command, or None where it has none."""
+    """The names for one command, or None if it gets none."""
     wanted = names.get(kind.key, kind.key)
     if not wanted:
         return None
@@ -128,13 +131,14 @@ def _place(kind: type[Command], names: dict[str, str], clashes: list[str]) -> Pl
     free = [word for word, owner in owners.items() if owner is None]
     key = next((word for word in free if word == wanted or word in SYNONYMS), "")
     for word, owner in owners.items():
+        # Without any free name one sentence is enough.
         if owner is not None and (key or word == wanted):
-            clashes.append(_line(word, owner, wanted, key))
+            clashes.append(_clash_text(word, owner, wanted, key))
     return Place(kind, key, tuple(word for word in free if word != key)) if key else None
 
 
 def _words_of_stock_page() -> tuple[str, ...]:
-    """The aliases of Evennia's own page, which ours passes on to."""
+    """The aliases of Evennia's own `page`, to which ours delegates."""
     return tuple(
         alias
         for command in theirs.all_commands()
@@ -148,7 +152,7 @@ def _is_stock_page(command: Command) -> bool:
 
 
 def _owner(word: str, kind: type[Command]) -> Command | None:
-    """The game's command that answers to a word, unless it is one of ours."""
+    """The game's own command with this name, or None."""
     for command in theirs.all_commands():
         is_ours = isinstance(command, kind) or (kind.key == PAGE and _is_stock_page(command))
         if not is_ours and bare(word) in map(bare, (command.key, *command.aliases)):
@@ -157,11 +161,11 @@ def _owner(word: str, kind: type[Command]) -> Command | None:
 
 
 def bare(word: str) -> str:
-    """A word without signs in front that Evennia lets people leave out."""
+    """A name without a prefix such as @ that Evennia treats as optional."""
     return word.casefold().lstrip(settings.CMD_IGNORE_PREFIXES) or word
 
 
-def _line(word: str, owner: Command, wanted: str, key: str) -> str:
+def _clash_text(word: str, owner: Command, wanted: str, key: str) -> str:
     own = f"{type(owner).__module__}.{type(owner).__name__}"
     if word == CMD_NOMATCH:
         return (

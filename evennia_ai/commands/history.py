@@ -1,4 +1,4 @@
-"""The command `history`: what an assistant has in its conversation."""
+"""The command `history`: an assistant's conversation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CmdHistory(StaffCommand):
     )
 
     def act(self) -> Steps | None:
-        """Do what is typed."""
+        """Run the command."""
         line, look = self.look_of(self.line())
         script, rest = self.whose(line, WORDS)
         if script is None:
@@ -64,13 +64,14 @@ class CmdHistory(StaffCommand):
         elif word in ("", "show"):
             self._show(script, more.strip(), look)
         elif word not in WORDS or more:
-            self.show_how(f"history knows no {rest!r}.")
+            self.show_usage(f"history knows no {rest!r}.")
         return None
 
     def _reset_all(self, script: AssistantScript) -> Steps:
         name = str(script.key)
-        if not (yield from self.confirmed_of(script, name, ASKED)):
+        if not (yield from self.confirm_about(script, name, ASKED)):
             self.msg(literal(f"{name} forgets nothing, and goes on with the conversation."))
+        # During the question the assistant may have been deleted, or the right taken away.
         elif script.pk is not None and self.may("change memories", script):
             self.show(operations.reset_history(script, by=self.by))
             self.show(operations.forget_all(script, by=self.by))
@@ -78,15 +79,16 @@ class CmdHistory(StaffCommand):
     def _show(self, script: AssistantScript, page: str, look: Look) -> None:
         number = number_of(page) if page else 1
         if not number:
-            self.show_how(f"{page!r} is not a page; pages are numbers from 1 up.")
+            self.show_usage(f"{page!r} is not a page; pages are numbers from 1 up.")
         elif self.may("show history", script):
             self._show_page(script, number, look)
 
     def _show_page(self, script: AssistantScript, page: int, look: Look) -> None:
         count = talk.show_history(script, limit=1).data["count"]
-        pages = max(1, -(-count // MOST_SHOWN))
+        pages = max(1, -(-count // MOST_SHOWN))  # rounded up
         if page > pages:
-            self.show_how(f"There is no page {page} of {script.key}'s conversation, only {pages}.")
+            problem = f"There is no page {page} of {script.key}'s conversation, only {pages}."
+            self.show_usage(problem)
             return
         before = count - (page - 1) * MOST_SHOWN + 1
         found = talk.show_history(script, before=before, limit=MOST_SHOWN, look=look)

@@ -1,4 +1,4 @@
-"""The command `hush`."""
+"""The command `hush`, by which players silence an assistant in a room for a while."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CmdHush(AssistantCommand):
     locks = "cmd:all()"
 
     def func(self) -> None:
-        """Find who is meant, and for how long."""
+        """Find the assistant and the duration, and hush or unhush it."""
         here = [script for script in operations.list_assistants() if self.is_here(script)]
         name, last = self._parts(here)
         script = self._who(here, name)
@@ -48,11 +48,12 @@ class CmdHush(AssistantCommand):
             result = operations.unhush(script, self.caller)
         else:
             result = operations.hush(script, self.caller, int(last) if last else MINUTES)
+        # A success is shown to the whole room, the caller included.
         if not result.ok:
             self.show(result)
 
     def _parts(self, here: Sequence[AssistantScript]) -> tuple[str, str]:
-        """The name, and what follows it: minutes, "off", or nothing."""
+        """Split the name from minutes or "off", unless that is the end of an assistant's name."""
         name = " ".join(self.args.split()).casefold()
         head, _, last = name.rpartition(" ")
         is_name = any(name in _names(script, self.caller) for script in here)
@@ -61,7 +62,7 @@ class CmdHush(AssistantCommand):
         return name, ""
 
     def _who(self, here: Sequence[AssistantScript], name: str) -> Any:
-        """The one of that name, or the only one; None after telling what to type instead."""
+        """The assistant with this name, or the only one; None after an error message."""
         found = [script for script in here if not name or name in _names(script, self.caller)]
         if not found:
             seen = found_by_game(self.caller, name, [script.obj for script in here])

@@ -1,4 +1,4 @@
-"""The words of `assistant` that bring in and give out what people carry: cards, lore, itself."""
+"""The subcommands of `assistant` that import and export cards, lore packs and assistants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALIKE = (
     "{name} has an account of the same name here. Is that the same person as in {game}? What "
     "{name} told there in private, that account may hear here."
 )
-# More than anybody answers with care, one by one.
+# Nobody answers more questions than this with care.
 MOST_ASKED = 20
 MANY_ALIKE = (
     "{count} of them have accounts of the same name here, too many to be asked about. Say who is "
@@ -33,11 +33,9 @@ LOOK, CHANGE = "show memories", "change lore"
 REPLACED = "Who {name} is, and what it has of a card before, is replaced."
 
 
-def _order(rest: str) -> tuple[str, str, str | None]:
-    """The file, a new name, and an assistant that there is; "", "" and None for what is not said.
-
-    No regular expression: one with as many blanks around its words takes hours over a long line.
-    """
+def _parse_order(rest: str) -> tuple[str, str, str | None]:
+    """Parse `<file> [as <new name> | = <name>]`; missing parts are "", "" and None."""
+    # Not by a regular expression, which can backtrack for hours on a line of many blanks.
     file, sign, given = rest.partition("=")
     if sign:
         return file.strip(), "", given.strip()
@@ -45,14 +43,17 @@ def _order(rest: str) -> tuple[str, str, str | None]:
     return (file.strip(), new.strip(), None) if word else (rest.strip(), "", None)
 
 
-def _bundle_order(rest: str) -> tuple[str, str, dict[str, str]]:
-    """The file, a new name, and who is whom: "ada.zip as Bea where Tom is Thomas, Mo is Mo".
+def _parse_bundle_order(rest: str) -> tuple[str, str, dict[str, str]]:
+    """Parse a line such as "ada.zip as Bea where Tom is Thomas, Mo is Mo".
+
+    Returns:
+        The file, a new name, and the account here by each player there.
 
     Raises:
-        ImportFileError: it is not written so.
+        ImportFileError: the part after "where" is malformed.
     """
     head, word, tail = f"{rest} ".partition(" where ")
-    file, new, _ = _order(head.strip())
+    file, new, _ = _parse_order(head.strip())
     pairs = dict[str, str]()
     for each in tail.split(",") if word else ():
         there, verb, here = each.partition(" is ")
@@ -63,23 +64,24 @@ def _bundle_order(rest: str) -> tuple[str, str, dict[str, str]]:
 
 
 class ImportingWords(WordCommand):
-    """The words about character cards, lore packs and whole assistants."""
+    """The subcommands about character cards, lore packs and whole assistants."""
 
-    def _take(self, rest: str) -> Steps | None:
+    def _import_file(self, rest: str) -> Steps | None:
+        # A .zip is a whole assistant; anything else is a card.
         if f"{rest} ".partition(" where ")[0].split(" as ")[0].strip().endswith(f".{ENDING}"):
-            return self._take_bundle(rest) if self.may(IMPORT_ALL) else None
-        return self._take_card(rest)
+            return self._import_bundle(rest) if self.may(IMPORT_ALL) else None
+        return self._import_card(rest)
 
-    def _take_bundle(self, rest: str) -> Steps:
+    def _import_bundle(self, rest: str) -> Steps:
         try:
-            file, new, people = _bundle_order(rest)
+            file, new, people = _parse_bundle_order(rest)
             raw = read_import(file, MOST_PACKED)
-            found: Result[Bundle] = yield from self.waited(reading.read(raw))
+            found: Result[Bundle] = yield from self.wait_for(reading.read(raw))
         except ImportFileError as error:
-            self.show_how(f"{error}.")
+            self.show_usage(f"{error}.")
             return
         if not found.ok:
-            self.show_how(found.message)
+            self.show_usage(found.message)
             return
         shown = reading.show_bundle(found.data, new, people)
         self.show_long(shown.message)
@@ -87,9 +89,9 @@ class ImportingWords(WordCommand):
             return
         if not people and (people := (yield from self._same_people(shown.data))):
             self.show_long(reading.show_bundle(found.data, new, people).message)
-        if not (yield from self.confirmed("Store it?")):
+        if not (yield from self.confirm("Store it?")):
             self.msg("Nothing is stored.")
-        elif self.may(IMPORT_ALL):  # meanwhile the right may have been taken away
+        elif self.may(IMPORT_ALL):  # again: it may have been taken away during the question
             where, me = getattr(self.caller, "location", None), self.caller
             coming = reading.import_bundle(
                 found.data, key=new, location=where, people=people, maker=me
@@ -97,58 +99,58 @@ class ImportingWords(WordCommand):
             self.show_later(coming)
 
     def _same_people(self, shown: BundleShown) -> Generator[str, str, dict[str, str]]:
-        """Those who are the account of the same name here, asked one by one."""
+        """Ask for each player with an account of the same name here if it is the same person."""
         if len(shown.alike) > MOST_ASKED:
             self.msg(literal(MANY_ALIKE.format(count=len(shown.alike))))
             return {}
         same = dict[str, str]()
         for name in shown.alike:
-            if (yield from self.confirmed(ALIKE.format(name=name, game=shown.game))):
+            if (yield from self.confirm(ALIKE.format(name=name, game=shown.game))):
                 same[name] = name
         return same
 
-    def _take_card(self, rest: str) -> Steps:
+    def _import_card(self, rest: str) -> Steps:
         try:
             raw, rest = typed_and_rest(rest)
-            file, new, given = _order(rest)
+            file, new, given = _parse_order(rest)
             if given == "" or "=" in (given or "") or bool(raw) is bool(file):
-                self.show_how("Which card, and for whom? Name its file, or paste its JSON.")
+                self.show_usage("Which card, and for whom? Name its file, or paste its JSON.")
                 return
-            if (wanted := self._wanted(given)) is None:
+            if (wanted := self._target(given)) is None:
                 return
             found = cards.read(raw or read_import(file))
         except ImportFileError as error:
-            self.show_how(f"{error}.")
+            self.show_usage(f"{error}.")
             return
         if not found.ok:
-            self.show_how(found.message)
+            self.show_usage(found.message)
             return
         (script,) = wanted
         shown = cards.show_card(found.data, str(script.key) if script is not None else new)
         self.show_long(shown.message)
         if script is not None:
             self.msg(literal(REPLACED.format(name=script.key)))
-        if not (yield from self.confirmed("Store it?")):
+        if not (yield from self.confirm("Store it?")):
             self.msg("Nothing is stored.")
-        elif self._wanted(given) == wanted:  # nobody deleted it, nor changed who may
+        elif self._target(given) == wanted:  # again: it may be gone, or the right taken away
             where, me = getattr(self.caller, "location", None), self.caller
             self.show(cards.import_card(found.data, script, key=new, location=where, maker=me))
 
-    def _wanted(self, given: str | None) -> tuple[AssistantScript | None] | None:
-        """The assistant a card is for, or a place for a new one; None where that may not be."""
+    def _target(self, given: str | None) -> tuple[AssistantScript | None] | None:
+        """The assistant for a card, as a 1-tuple; (None,) for a new one; None if not allowed."""
         if given is None:
             return (None,) if self.may("create") else None
         script = self.pick_for(given, "configure")
         return (script,) if script is not None else None
 
-    def _give(self, rest: str) -> None:
+    def _export_file(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")
         if last.casefold() != ALL:
-            self._give_card(rest)
+            self._export_card(rest)
         elif (script := self.pick(name)) is not None and self.may("export assistant", script):
             self.show_later(writing.save_assistant(script, by=str(self.caller.key)))
 
-    def _give_card(self, rest: str) -> None:
+    def _export_card(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")
         kind = last.casefold() if last.casefold() in cards.KINDS else ""
         script = self.pick(name if kind else rest)
@@ -163,7 +165,7 @@ class ImportingWords(WordCommand):
             if self.may(LOOK):
                 self.show(lore_packs.save_pack(rest or lore_packs.OWN))
         elif verb:
-            self.show_how()
+            self.show_usage()
         elif self.may(LOOK):
             self.show_long(lore_packs.list_packs().message)
         return None
@@ -175,21 +177,21 @@ class ImportingWords(WordCommand):
                 raise ImportFileError(f"nothing can follow the pack, but there is: {more[:60]}")
             found = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
         except ImportFileError as error:
-            self.show_how(f"{error}.")
+            self.show_usage(f"{error}.")
             return
         tried = lore_packs.import_pack(found.data, is_tried=True) if found.ok else found
         self.show(tried)
         if not tried.ok:
             return
-        if not (yield from self.confirmed("Store it?")):
+        if not (yield from self.confirm("Store it?")):
             self.msg("Nothing is stored.")
-        elif self.may(CHANGE):  # meanwhile the right may have been taken away
+        elif self.may(CHANGE):  # again: it may have been taken away during the question
             self.show(lore_packs.import_pack(found.data, by=str(self.caller.key)))
 
 
 WORDS = {
     "import": Subcommand(
-        ImportingWords._take,
+        ImportingWords._import_file,
         "assistant import <file> [as <new name> | = <name>], assistant import {...} [...], "
         "assistant import <file>.zip [as <new name>] [where <player there> is <account here>, ...]",
         "Imports a character card (SillyTavern, versions 1 to 3), as PNG or JSON: "
@@ -200,7 +202,7 @@ WORDS = {
         "you do not match with somebody here stay strangers to it.",
     ),
     "export": Subcommand(
-        ImportingWords._give,
+        ImportingWords._export_file,
         "assistant export [<name>] [png | json | all]",
         "Its card as a file, as it was imported, with later changes; an assistant "
         "that never had a card gets one made of its persona. With `all` it is the "

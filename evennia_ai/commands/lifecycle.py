@@ -1,4 +1,4 @@
-"""The words of `assistant` that make, copy, adopt, silence, stop and delete one, or remove all."""
+"""The subcommands of `assistant` that create, clone, adopt, start, stop and delete assistants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RELEASED = (
 
 
 class LifecycleWords(WordCommand):
-    """The words about which assistants there are, and which of them answer, act or end."""
+    """The subcommands about the life cycle of assistants."""
 
     def _create(self, rest: str) -> None:
         if not self.may("create"):
@@ -39,7 +39,7 @@ class LifecycleWords(WordCommand):
             return
         name, _, persona = rest.partition("=")
         if not name.strip():
-            self.show_how("An assistant needs a name.")
+            self.show_usage("An assistant needs a name.")
             return
         name, _, typeclass = name.partition(":")
         location = getattr(self.caller, "location", None)
@@ -55,7 +55,7 @@ class LifecycleWords(WordCommand):
     def _clone(self, rest: str) -> None:
         name, _, new = rest.partition("=")
         if not (name.strip() and new.strip()):
-            self.show_how()
+            self.show_usage()
             return
         script = self.pick_for(name, "clone")
         if script is not None and self.may("create"):
@@ -66,34 +66,35 @@ class LifecycleWords(WordCommand):
             self.show(made)
 
     def _delete(self, name: str) -> Steps:
-        script = self._to_end(name, "delete")
+        script = self._pick_to_end(name, "delete")
         if script is not None:
-            yield from self._end(script, "delete", DELETED, lifecycle.delete_assistant)
+            yield from self._confirm_and_end(script, "delete", DELETED, lifecycle.delete_assistant)
 
     def _release(self, name: str) -> Steps:
-        script = self._to_end(name, "release")
+        script = self._pick_to_end(name, "release")
         if script is None:
             return
+        # Before asking, so that nobody confirms what cannot be done.
         if refused := operations.refuse_release(script):
             self.show(refused)
         else:
             question = RELEASED.replace("{body}", str(script.obj.key))
-            yield from self._end(script, "release", question, operations.release)
+            yield from self._confirm_and_end(script, "release", question, operations.release)
 
-    def _to_end(self, name: str, act: str) -> Any:
-        """The assistant that is to end; without a name the only one there is may not be meant."""
+    def _pick_to_end(self, name: str, act: str) -> Any:
+        """The assistant to delete or release. A name is required, even if there is only one."""
         if name.strip():
             return self.pick_for(name, act)
-        self.show_how(f"Which assistant is to be {act}d?")
+        self.show_usage(f"Which assistant is to be {act}d?")
         return None
 
-    def _end(
+    def _confirm_and_end(
         self, script: AssistantScript, act: str, question: str, end: Callable[..., Result]
     ) -> Steps:
         key = str(script.key)
-        if not (yield from self.confirmed_of(script, key, question)):
-            self.show_how(f"{key} stays as before.")
-        # Meanwhile somebody may have ended it, or changed who may.
+        if not (yield from self.confirm_about(script, key, question)):
+            self.show_usage(f"{key} stays as before.")
+        # Found again: during the question it may have been deleted, or the right taken away.
         elif self.pick_for(key, act) == script:
             self.show(end(script, by=self.by))
 
@@ -102,7 +103,7 @@ class LifecycleWords(WordCommand):
             return
         being, _, name = rest.partition("=")
         if not being.strip():
-            self.show_how("Which character or thing of the game is to have a mind?")
+            self.show_usage("Which character or thing of the game is to have a mind?")
             return
         found = operations.find_npc(self.caller, being)
         if found.ok:
@@ -121,7 +122,7 @@ class LifecycleWords(WordCommand):
             return
         words = " ".join(rest.casefold().split())
         if words not in (ALL, AND_RECORDS):
-            self.show_how(
+            self.show_usage(
                 "This is for all assistants at once. One of them: assistant delete <name>, or "
                 "assistant release <name> for a being of the game."
             )
@@ -131,17 +132,17 @@ class LifecycleWords(WordCommand):
             self.show(refused)
             return
         question = removing.describe_removal(found, and_records=and_records)
-        if not (yield from self.confirmed(question)):
+        if not (yield from self.confirm(question)):
             self.msg("Nothing is removed.")
             return
-        # Meanwhile the right may have been taken away.
+        # Again: the right may have been taken away during the question.
         if self.may("remove all"):
             self.show(removing.remove_all(by=self.by, and_records=and_records))
 
     def _emergency(self, rest: str) -> None:
         word, name = first_word(rest)
         if word not in (STOP, CLEAR):
-            self.show_how()
+            self.show_usage()
         elif name.casefold() == ALL:
             self._all_at_once(word)
         elif (script := self.pick_for(name, f"emergency {word}")) is not None:

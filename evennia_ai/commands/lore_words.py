@@ -1,4 +1,4 @@
-"""The words `aimemory lore`."""
+"""The subcommands `aimemory lore`, which list and edit lore."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LOOK, CHANGE = "show memories", "change lore"
 
 
 def do_lore(command: AssistantCommand, line: str) -> None:
-    """Do what is typed about lore.
+    """Run `aimemory lore`.
 
     Args:
-        command: whose caller is meant and told.
-        line: all after the word `lore`.
+        command: the command that was typed.
+        line: everything after the word `lore`.
     """
     command.how = HOW
     head, is_text, text = line.partition("=")
@@ -28,12 +28,13 @@ def do_lore(command: AssistantCommand, line: str) -> None:
     if not word and not is_text:
         if command.may(LOOK):
             command.show_long(operations.list_lore().message)
+    # Only `remove` has no text, and only `add` has more than a number in front of the =.
     elif (
         word not in VERBS
         or (word == "remove") == bool(is_text)
         or not (rest and (word == "add" or " " not in rest))
     ):
-        command.show_how(f"aimemory lore knows no {line!r}.")
+        command.show_usage(f"aimemory lore knows no {line!r}.")
     elif not command.may(CHANGE):
         return
     elif word == "add":
@@ -52,10 +53,8 @@ def _add(command: AssistantCommand, head: str, text: str) -> None:
 
 
 def _audience(head: str) -> tuple[str, str]:
-    """The audience, and the keywords that follow: `room #2 lamp,light`.
-
-    The name of a faction is one word here; by the API it may have several.
-    """
+    """Split an audience from the keywords after it, as in `room #2 lamp,light`."""
+    # A faction's name must be one word here; over the API it can have several.
     first, _, rest = head.partition(" ")
     kind = first.casefold()
     if kind == WORLD and rest:

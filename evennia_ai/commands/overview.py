@@ -1,4 +1,4 @@
-"""The words `assistant` alone, `assistant list` and `assistant status`."""
+"""The command `assistant` without a word, `assistant list` and `assistant status`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from evennia_ai.operations.monitoring.workers import in_words
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.tools.running import broken_modules
 
+# Maximum widths in characters; 0 for the column that gets the rest of the line.
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
 LINE = 100
 
 
-def _locked(data: Status) -> str:
-    """The reason why an assistant may not act, since when, and what clears that."""
+def _lockout_text(data: Status) -> str:
+    """The reason and time of an emergency stop, and the command that clears it."""
     lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
     if lockout is not None and lockout["cause"] == Cause.BODY:
@@ -43,37 +44,37 @@ def _locked(data: Status) -> str:
 
 
 def _context(tokens: int | None, most: int) -> str:
-    """The share of the model's context that the last call filled."""
+    """The size of the last prompt, compared with the model's context."""
     tokens = tokens or 0
     percent = calculate_utilization(tokens, most)
     return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
 
 
-def _memory(memory: MemorySummary) -> str:
-    """A line for staff about its memory, or ""."""
+def _memory_text(memory: MemorySummary) -> str:
+    """Problems and state of the memory as one line, or ""."""
     if memory["state"] == FAILED:
         return f"cannot be searched: {memory['problem']}"
     waits = f"{memory['waiting']} wait for the index" if memory["waiting"] else ""
     return "; ".join(filter(None, (memory["problem"], memory["notice"], waits)))
 
 
-def _server(server: Mapping[str, Any]) -> str:
-    """An MCP server: how it is, and with how many tools."""
+def _server_text(server: Mapping[str, Any]) -> str:
+    """The state and number of tools of an MCP server."""
     problem = f", {server['problem']}" if server["problem"] else ""
     count = len(server["held"])
     held = f", {count} held back (assistant tools held)" if count else ""
     return f"{server['name']}: {server['state']}, {server['tools']} tools{held}{problem}"
 
 
-def _degraded(breaker: Mapping[str, object]) -> str:
-    """A service that is not asked now, until when, and what went wrong last."""
+def _breaker_text(breaker: Mapping[str, object]) -> str:
+    """A circuit breaker that is not closed, with its last error."""
     wait = breaker["retry_after"]
     until = f", asked again in {wait:.0f} s" if wait else ""
     return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
 
 
-def _idle(script: AssistantScript) -> str:
-    """The time since it heard something that it kept, as a clock shows it."""
+def _idle_time(script: AssistantScript) -> str:
+    """The time since the last recorded message."""
     records = script.work.decisions.newest() if script.work is not None else []
     if not records:
         return "-"
@@ -81,12 +82,12 @@ def _idle(script: AssistantScript) -> str:
 
 
 def _model(data: Status) -> str:
-    """A model in few words: what follows a colon explains, and is cut off."""
+    """The model's name, without the explanation after a colon."""
     return data.brain.partition(":")[0] if data.has_brain else data.brain
 
 
 def _spent(script: AssistantScript) -> tuple[str, str]:
-    """Tokens and money of today, and of how much."""
+    """Today's tokens and money, with their caps."""
     budget = budget_of(script)
     if not budget.ok:
         return "?", "?"
@@ -100,21 +101,20 @@ def _spent(script: AssistantScript) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def _breakers(degraded: Sequence[Mapping[str, object]]) -> str:
-    """The services that are not asked now."""
+def _breakers_cell(degraded: Sequence[Mapping[str, object]]) -> str:
     return ", ".join(f"{each['name']} {each['state']}" for each in degraded) or "ok"
 
 
 def _row(script: AssistantScript, data: Status) -> tuple[object, ...]:
     tokens, money = _spent(script)
-    about = (data.key, data.mood, _idle(script), _model(data), tokens, money)
-    return (*about, _breakers(data.degraded), data.questions)
+    about = (data.key, data.mood, _idle_time(script), _model(data), tokens, money)
+    return (*about, _breakers_cell(data.degraded), data.questions)
 
 
-def _wrong(data: Status) -> list[str]:
-    """Lines that staff have to know beside the row, and what mends it."""
+def _problem_lines(data: Status) -> list[str]:
+    """Problems that staff have to know about, with the commands that fix them."""
     key = data.key
-    lines = [_locked(data)] if data.emergency_stop else []
+    lines = [_lockout_text(data)] if data.emergency_stop else []
     if not (data.enabled or data.emergency_stop):
         lines.append(f"{key} is silent, until: assistant start {key}")
     if data.wrong_settings:
@@ -127,12 +127,12 @@ def _wrong(data: Status) -> list[str]:
     if data.location is None:
         lines.append(f"{key} is nowhere, and needs a room.")
     if data.memory["state"] == FAILED:
-        lines.append(f"{key}'s memory {_memory(data.memory)}. Look: aimemory {key}")
+        lines.append(f"{key}'s memory {_memory_text(data.memory)}. Look: aimemory {key}")
     return lines
 
 
 def _place_of(problem: str, key: str) -> str:
-    """The place where wrong settings are mended: the game's files, the assistant's own, or both."""
+    """Advice on where wrong settings are: in the game's files, the assistant's own, or both."""
     own = "" if problem.startswith("EVENNIA_AI_") else f"Look: assistant config {key}"
     if "EVENNIA_AI_" not in problem:
         return own
@@ -142,7 +142,7 @@ def _place_of(problem: str, key: str) -> str:
 
 
 def _sentence(data: Status) -> str:
-    """One line on how an assistant is, and what to type where it cannot answer."""
+    """One line about the assistant's state, with the command to type if it cannot answer."""
     where = f"It stands in {data.location}" if data.location else "It is nowhere"
     waits = data.pending_events
     waiting = "nobody waits for an answer" if not waits else f"{waits} wait for an answer"
@@ -155,7 +155,7 @@ def _sentence(data: Status) -> str:
 
 
 def status_lines(data: Status) -> list[str]:
-    """An assistant in detail."""
+    """The status of one assistant in detail."""
     lines = [
         _sentence(data),
         f"  where     {data.location or 'nowhere'}",
@@ -167,7 +167,7 @@ def status_lines(data: Status) -> list[str]:
         f"{data.max_consecutive_errors}",
     ]
     if data.emergency_stop:
-        lines.insert(1, f"  stopped   {_locked(data)}")
+        lines.insert(1, f"  stopped   {_lockout_text(data)}")
     if data.wrong_settings:
         lines.insert(1, f"  wrong     {data.wrong_settings}")
     if data.ignored_settings:
@@ -177,19 +177,19 @@ def status_lines(data: Status) -> list[str]:
     lines += [f"  cooling   {waiting}" for waiting in data.cooling]
     lines += [f"  breaker   {each['name']} {each['state']}" for each in data.breakers.values()]
     lines += [f"  endpoint  {use.base_url} {use.state}: {use.told()}" for use in data.endpoints]
-    if memory := _memory(data.memory):
+    if memory := _memory_text(data.memory):
         lines.append(f"  memory    {memory}")
     if workers := in_words(data.workers):
         lines.append(f"  workers   {workers}")
-    lines += [f"  mcp       {_server(server)}" for server in data.mcp]
-    return [*lines, *(f"  degraded  {_degraded(breaker)}" for breaker in data.degraded)]
+    lines += [f"  mcp       {_server_text(server)}" for server in data.mcp]
+    return [*lines, *(f"  degraded  {_breaker_text(breaker)}" for breaker in data.degraded)]
 
 
 class OverviewWords(WordCommand):
-    """The words that show how assistants are."""
+    """The subcommands that show the state of assistants."""
 
-    def _start(self, _rest: str) -> None:
-        """`assistant` alone."""
+    def _overview(self, _rest: str) -> None:
+        """Run `assistant` without a word."""
         if self.is_staff:
             self._list("")
         else:
@@ -205,7 +205,7 @@ class OverviewWords(WordCommand):
             )
 
     def _list(self, rest: str) -> None:
-        if not (self.may("list") and self.nothing_more(rest)):
+        if not (self.may("list") and self.expect_nothing(rest)):
             return
         scripts = operations.list_assistants()
         if not scripts:
@@ -213,7 +213,7 @@ class OverviewWords(WordCommand):
             return
         shown = [(script, operations.status(script).data) for script in scripts]
         table = cropped_rows(HEAD, [_row(*each) for each in shown], WIDEST, LINE)
-        wrong = [line for _, data in shown for line in _wrong(data)]
+        wrong = [line for _, data in shown for line in _problem_lines(data)]
         self.show_long("\n".join([table, *wrong, *broken_modules()]))
 
     def _status(self, name: str) -> None:
@@ -225,7 +225,7 @@ class OverviewWords(WordCommand):
 
 
 WORDS = {
-    "": Subcommand(OverviewWords._start, "assistant", is_for_all=True, is_told=False),
+    "": Subcommand(OverviewWords._overview, "assistant", is_for_all=True, is_told=False),
     "list": Subcommand(
         OverviewWords._list,
         "assistant list",

@@ -1,4 +1,4 @@
-"""The command `page`, so that pages reach assistants too, who have no account."""
+"""The command `page`, extended so that pages reach assistants, which have no account."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.naming import called, name_before
 
-# What marks an account in Evennia's own commands.
+# The prefix of accounts in Evennia's own commands.
 PLAYER = "*"
 
 
@@ -33,22 +33,25 @@ class CmdPage(default_cmds.MuxCommand):
       page <message>                    - to whom you paged last
       page *<player> = <message>        - the player, if an assistant has it
 
-    Everything else about pages works as ever; see also: page/last, page/list.
+    Everything else works as in the game's own command; see also: page/last,
+    page/list.
     """
 
     key = "page"
     locks = "cmd:not pperm(page_banned)"
     help_category = "Comms"
+    # `caller` is the account, also in character, as in Evennia's own command.
     account_caller = True
 
     def func(self) -> None:
-        """Page the assistants that are named; the game's own command does the rest."""
+        """Page the named assistants, and leave the rest to the game's own command."""
         names, message = self._split()
         meant = {name: self._find(name) for name in names}
         others = [name.removeprefix(PLAYER) for name, script in meant.items() if script is None]
         if not names or not message:
             self._pass_on(self._rest())
             return
+        # `page <message>` then goes to whom the game's own command remembers.
         if len(others) == len(names):
             self.caller.ndb.paged_assistant = None
         for name, script in meant.items():
@@ -59,13 +62,13 @@ class CmdPage(default_cmds.MuxCommand):
             self._pass_on(f"{', '.join(others)} = {message}")
 
     def _split(self) -> tuple[list[str], str]:
-        """The person to page, and the words."""
+        """The names to page, and the message."""
         if self.switches or not self.args or self.args.strip().isnumeric():
             return [], ""
         if self.rhs is not None:
             return [name for name in self.lhslist if name], self.rhs
         line = self.args.strip()
-        for count in range(self._most_words(), 0, -1):  # the longest name that it begins with
+        for count in range(self._most_words(), 0, -1):  # longest name first
             *begun, message = line.split(None, count)
             name = " ".join(begun)
             if len(begun) == count and self._find(name):
@@ -77,18 +80,18 @@ class CmdPage(default_cmds.MuxCommand):
         return ([last] if last else []), self.args.strip()
 
     def _most_words(self) -> int:
-        """The most words that a name of an assistant has, as the caller may call it."""
+        """The number of words in the longest name by which the caller may call an assistant."""
         bodies = [each.obj for each in operations.list_assistants() if each.obj is not None]
         names = [name for body in bodies for name in (str(body.key), *called(body, self.caller))]
         return max((len(name.split()) for name in names), default=1)
 
     def _find(self, name: str) -> Any:
-        """The assistant of that name, also where a player's account has it too."""
+        """The assistant with this name, which takes precedence over a player of the same name."""
         script = None if name.startswith(PLAYER) else operations.assistant_for(name, self.caller)
         return script if script is not None and script.obj is not None else None
 
     def _tell_of_player(self, name: str, script: AssistantScript) -> None:
-        """Say how to reach the player of the same name, if there is one."""
+        """Tell the caller how to page a player of the same name, if there is one."""
         account = _account_called(name)
         if account is not None and account.db.assistant_body != script.obj:
             shown = literal(account.key)
@@ -112,17 +115,18 @@ class CmdPage(default_cmds.MuxCommand):
         return f"{switches} {self.args}".strip()
 
     def _pass_on(self, args: str) -> None:
-        """Let the game's own page command, the account's, do it."""
+        """Run the game's own `page`, from the account's command set."""
         theirs = self.caller.cmdset.current.get("page")
         if theirs is None:
             self.msg("There is nobody of that name to page.")
             return
         cmdhandler(
             self.caller,
-            # Evennia looks for switches right behind the command's name.
+            # Evennia only parses switches directly after the command's name.
             args if args.startswith("/") else f" {args}",
             callertype="account",
             session=self.session,
+            # A copy: the command in the set is shared by all who use it at the same time.
             cmdobj=copy(theirs),
             cmdobj_key="page",
         )

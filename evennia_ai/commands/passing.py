@@ -1,4 +1,4 @@
-"""The other commands as words of `assistant`, for games that use their words themselves."""
+"""The other commands as subcommands of `assistant`, for games that use their names themselves."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from evennia_ai.commands.words import Subcommand, WordCommand
 STAFF = (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiMemory, CmdAiInteract)
 
 
-def _passes_on(kind: type[Command], word: str) -> Callable[[Any, str], None]:
+def _forwarding_to(kind: type[Command], word: str) -> Callable[[Any, str], None]:
     def act(command: WordCommand, rest: str) -> None:
         made = kind()
+        # cmdhandler skips this check for a command that is passed as `cmdobj`.
         if not made.access(command.caller, "cmd"):
-            command.show_how(f"You may not do that: {word} is for staff.")
+            command.show_usage(f"You may not do that: {word} is for staff.")
             return
         if isinstance(made, AssistantCommand):
-            # The word alone may be one of the game's own.
+            # Without `assistant` in front, the usage may name a command of the game.
             made.how = re.sub(rf"\b{kind.key} ", f"{command.key} {kind.key} ", made.how)
         cmdhandler(
             command.caller,
@@ -46,30 +47,32 @@ def _passes_on(kind: type[Command], word: str) -> Callable[[Any, str], None]:
 
 WORDS = {
     "page": Subcommand(
-        _passes_on(CmdPage, "page"),
+        _forwarding_to(CmdPage, "page"),
         "assistant page <name> = <message>",
         "Our command page, if the game has another one of that name.",
         is_for_all=True,
     ),
     "hush": Subcommand(
-        _passes_on(CmdHush, "hush"),
+        _forwarding_to(CmdHush, "hush"),
         "assistant hush [<name>] [<minutes> | off]",
         "It is quiet in this room for a while. More: help hush",
         is_for_all=True,
     ),
     "unhush": Subcommand(
-        _passes_on(CmdHush, "unhush"),
+        _forwarding_to(CmdHush, "unhush"),
         "assistant unhush [<name>]",
         "It may speak in this room again.",
         is_for_all=True,
     ),
     "history": Subcommand(
-        _passes_on(CmdHistory, "history"),
+        _forwarding_to(CmdHistory, "history"),
         f"assistant {CmdHistory.how.replace(', ', ', assistant ')}",
         "Its conversation: see it, export it into a file, or reset it. More: help history",
     ),
     **{
-        kind.key: Subcommand(_passes_on(kind, kind.key), f"assistant {kind.key} ...", is_told=False)
+        kind.key: Subcommand(
+            _forwarding_to(kind, kind.key), f"assistant {kind.key} ...", is_told=False
+        )
         for kind in STAFF
     },
 }

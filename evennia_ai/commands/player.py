@@ -1,4 +1,4 @@
-"""The words of `assistant` for anybody: help, not to be heard, and what is remembered of them."""
+"""The subcommands of `assistant` for all players: help, mute, and their own memories."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from evennia_ai.commands.base import Steps
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.operations import AssistantScript
 
+# In characters: more would flood a client.
 LONGEST_EXPORT = 20_000
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
 VERBS = (CORRECT, EXPORT, OFF, ON)
@@ -22,20 +23,21 @@ ASKED = (
 )
 
 
-def _is_attribute(word: str) -> bool:
+# "a" and eight hexadecimal digits, as `assistant memory` numbers attributes of a profile.
+def _is_attribute_id(word: str) -> bool:
     return len(word) == 9 and word[0] in "aA" and all(c in "0123456789abcdefABCDEF" for c in word)
 
 
 class PlayerWords(WordCommand):
-    """The words for everybody."""
+    """The subcommands for everybody."""
 
-    def _part(self, name: str, *, is_muted: bool) -> None:
+    def _mute(self, name: str, *, is_muted: bool) -> None:
         script = self.pick(name)
         if script is not None:
             self.show(operations.set_muted(script, self.caller, is_muted))
 
     def _memory(self, rest: str) -> None:
-        """`memory`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
+        """Run `memory`, `memory ada`, `memory correct 3 = I am a smith.`, `memory off ada`."""
         head, is_correction, text = rest.partition("=")
         script, line = self.whose(head.strip(), VERBS)
         if script is None:
@@ -45,7 +47,7 @@ class PlayerWords(WordCommand):
         if word == CORRECT and is_correction and number and " " not in number:
             self.show(operations.correct_known(script, self.caller, number, text.strip()))
         elif is_correction or number or word not in ALONE:
-            self.show_how(f"{self.name_of(script)}'s memory knows no {rest!r}.")
+            self.show_usage(f"{self.name_of(script)}'s memory knows no {rest!r}.")
         elif word in (OFF, ON):
             self.show(operations.set_remembered(script, self.caller, word == ON))
         elif word == EXPORT:
@@ -63,39 +65,40 @@ class PlayerWords(WordCommand):
         self.show_long(text)
 
     def _forget(self, rest: str) -> Steps | None:
-        """`forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
+        """Run `forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
         first = rest.partition(" ")[0]
-        is_number = first[:1].isdecimal() or _is_attribute(first)
+        # "forget 3" must not look for an assistant called 3.
+        is_number = first[:1].isdecimal() or _is_attribute_id(first)
         script, line = self.whose(rest, (*EVERYTHING, first) if is_number else EVERYTHING)
         if script is None:
             return None
         if line.casefold() in EVERYTHING:
             return self._forget_everything(script)
         if " " in line:
-            self.show_how(f"There is nothing to forget by {line!r}.")
+            self.show_usage(f"There is nothing to forget by {line!r}.")
         else:
             self.show(operations.forget_known(script, self.caller, line))
         return None
 
     def _forget_everything(self, script: AssistantScript) -> Steps:
         name = self.name_of(script)
-        if not (yield from self.confirmed_of(script, name, ASKED)):
-            self.show_how(f"{name} forgets nothing.")
-        elif script.pk is None:  # deleted while it was asked
-            self.show_how(f"There is no assistant named {name} any more.")
+        if not (yield from self.confirm_about(script, name, ASKED)):
+            self.show_usage(f"{name} forgets nothing.")
+        elif script.pk is None:  # deleted during the question
+            self.show_usage(f"There is no assistant named {name} any more.")
         else:
             self.show(operations.forget_everything(script, self.caller))
 
 
 WORDS = {
     "mute": Subcommand(
-        partial(PlayerWords._part, is_muted=True),
+        partial(PlayerWords._mute, is_muted=True),
         "assistant mute [<name>]",
         "It no longer hears you, nor you it, until: assistant unmute",
         is_for_all=True,
     ),
     "unmute": Subcommand(
-        partial(PlayerWords._part, is_muted=False),
+        partial(PlayerWords._mute, is_muted=False),
         "assistant unmute [<name>]",
         "You hear each other again.",
         is_for_all=True,

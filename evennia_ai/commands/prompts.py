@@ -1,4 +1,4 @@
-"""The words of `assistant` by which staff see and change what its model is told."""
+"""The subcommands of `assistant` that show and edit the model's prompts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.models import prompts, shown_prompts
 
 EDIT = "edit"
-# What may be typed where a name could stand.
+# Words that may come first instead of an assistant's name.
 VERBS = {
     "prompt": ("show", EDIT, *ContextType),
     "component": ("list", "set", EDIT, "on", "off", "delete"),
@@ -26,16 +26,17 @@ LOOKS = ("", "show", "list")
 
 
 def _changes(verb: str, rest: str) -> bool:
-    """True where the words after a name change something; a context is looked at by its name."""
+    """True if the words after the name change something, and need another right."""
     verb = verb.casefold()
+    # After a context's name the verb comes second; the name alone shows the context.
     return (rest if verb in tuple(ContextType) else verb).strip().casefold() not in LOOKS
 
 
 class PromptWords(WordCommand):
-    """The words of `assistant` about prompts."""
+    """The subcommands about prompts."""
 
-    def _do(self, rest: str, *, word: str) -> None:
-        """Find the assistant, do it, and show how it went; or how the word is used."""
+    def _dispatch(self, rest: str, *, word: str) -> None:
+        """Find the assistant, check the right, and run the subcommand or open the editor."""
         script, rest = self.whose(rest, VERBS[word])
         if script is None:
             return
@@ -48,14 +49,14 @@ class PromptWords(WordCommand):
             return
         result = ACTS[word](self, script, verb.casefold(), rest.strip())
         if result is None:
-            self.show_how()
+            self.show_usage()
         elif result.ok and not _changes(verb, rest):
             self.show_long(result.message)
         else:
-            self.show_or_how(result)
+            self.show_or_usage(result)
 
     def _edit(self, script: AssistantScript, word: str, verb: str, rest: str) -> None:
-        """Open the game's editor on a text; it says itself what it cannot find."""
+        """Open the line editor on a text. `open_editor` reports unknown texts."""
         if word == "prompt":
             open_editor(self.caller, script, rest.casefold() or "persona", "")
         elif word == "context" and verb.casefold() != EDIT:
@@ -64,7 +65,7 @@ class PromptWords(WordCommand):
         elif word != "context" and verb.casefold() == EDIT and rest:
             open_editor(self.caller, script, word, rest)
         else:
-            self.show_how()
+            self.show_usage()
 
     def _prompt(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         context, act = (verb, rest) if verb in tuple(ContextType) else ("", f"{verb} {rest}")
@@ -126,7 +127,7 @@ ACTS: dict[str, Callable[[Any, AssistantScript, str, str], Result | None]] = {
 }
 WORDS = {
     "prompt": Subcommand(
-        partial(PromptWords._do, word="prompt"),
+        partial(PromptWords._dispatch, word="prompt"),
         "assistant prompt <name> [<context>] [show | edit [<setting>]]",
         "What its model is sent when you whisper to it, or in another context, such "
         "as reflection, and the size of each part. Show prints all of it; edit opens "
@@ -134,19 +135,19 @@ WORDS = {
         "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
     ),
     "component": Subcommand(
-        partial(PromptWords._do, word="component"),
+        partial(PromptWords._dispatch, word="component"),
         "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
         "off <id> | delete <id>]",
         "The parts of its prompt, and your own parts.",
     ),
     "template": Subcommand(
-        partial(PromptWords._do, word="template"),
+        partial(PromptWords._dispatch, word="template"),
         "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
         "delete <key>]",
         "System prompts to choose from.",
     ),
     "context": Subcommand(
-        partial(PromptWords._do, word="context"),
+        partial(PromptWords._dispatch, word="context"),
         "assistant context <name> [list | <context> | <context> set <field> <value> | "
         "<context> edit <id> | <context> reset]",
         "How its prompt and its bounds differ while it answers, rests, or works for somebody else.",

@@ -1,4 +1,4 @@
-"""The words of `assistant` about how people reach one: messaging, channel, account."""
+"""The subcommands of `assistant` about reaching it: messaging, channel and account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evennia_ai.operations.conversation.listening import MODES
 from evennia_ai.operations.settings import changing
 
 ALL_MODES = " | ".join(MODES)
-# What may be typed after the name, and the setting it stands for.
+# Words after the name, and the settings they stand for.
 SWITCHES = {
     "hearing": "interaction_enabled",
     "addressing": "enable_addressing",
@@ -36,7 +36,7 @@ def _called(key: str, addressed_by: str) -> str:
 
 
 class ReachingWords(WordCommand):
-    """The words about how people reach an assistant."""
+    """The subcommands about how people reach an assistant."""
 
     def _messaging(self, rest: str) -> None:
         script, rest = self.whose(rest, VERBS)
@@ -53,11 +53,12 @@ class ReachingWords(WordCommand):
         elif verb == "account" and not value:
             self._give_account(script)
         else:
-            self.show_how()
+            self.show_usage()
 
     def _show_ways(self, script: AssistantScript) -> None:
         key, ears = str(script.key), settings_of(script)
         account = AccountDB.objects.filter(username__iexact=key).first()
+        # A player may have an account of the same name.
         is_own = account is not None and account.db.assistant_body == script.obj
         page = f"page {key} = ..., for all of the game's ways" if is_own else f"page {key} = ..."
         lines = [
@@ -71,26 +72,27 @@ class ReachingWords(WordCommand):
         ]
         channels = ears["channel_configs"]
         for name, config in channels.items():
+            # Not isinstance: Evennia's _SaverDict is no dict.
             mode = config.get("mode") if hasattr(config, "get") else config
             lines.append(f"  channel     {name}: {mode}")
         if not channels:
             lines.append("  channel     none")
-        self.show_how("\n".join(lines))
+        self.show_usage("\n".join(lines))
 
     def _set_way(self, script: AssistantScript, setting: str, value: str) -> None:
         if not self.may("configure", script):
             return
         word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
-        self.show_or_how(changing.set_setting(script, setting, word, by=self.by))
+        self.show_or_usage(changing.set_setting(script, setting, word, by=self.by))
 
     def _channel(self, rest: str) -> None:
-        """`channel <name> <channel> = <mode>`; both names may have several words."""
+        """Run `channel <name> <channel> = <mode>`; both names may have several words."""
         names, _, mode = rest.partition("=")
         script, channel = self.split_name(names.strip())
         if script is None:
             who, _, channel = names.strip().partition(" ")
         if not (mode.strip() and channel.strip()):
-            self.show_how()
+            self.show_usage()
             return
         script = script or self.pick(who)
         if script is not None:
@@ -99,7 +101,7 @@ class ReachingWords(WordCommand):
     def _set_channel(self, script: AssistantScript, line: str) -> None:
         channel, _, mode = line.partition("=")
         if not (channel.strip() and mode.strip()):
-            self.show_how()
+            self.show_usage()
         elif self.may("channel", script):
             name, word = channel.strip(), mode.strip().casefold()
             self.show(operations.set_channel(script, name, word, person=self.caller))

@@ -1,7 +1,4 @@
-"""Rows under a head, as lines show them: cells too wide are cropped, or broken into several lines.
-
-Cropped, a row is one line: for figures at a glance. Broken, nothing is lost: for what staff read.
-"""
+"""Text tables whose wide cells are cropped, for an overview, or wrapped, for reading in full."""
 
 from __future__ import annotations
 
@@ -16,27 +13,28 @@ from evennia.utils.utils import display_len
 from evennia_ai.core.text.cleaning import one_line
 
 GAP = "  "
+# In characters, as all widths here.
 LONGEST_CELL = 300
 PADDING, LEAST_WIDE = 2, 20
-# What stands for marks of markup while a table is made, which would take them for such, in one way
-# or another in each version of Evennia. `one_line` leaves none of these in a cell.
+# Placeholders for markup characters, which Evennia's text functions would interpret, differently in
+# each version. They are from the private use area, which `one_line` removes from cells.
 _MASKED = str.maketrans({"|": "\ue000", "{": "\ue001"})
 _UNMASKED = str.maketrans({"\ue000": "|", "\ue001": "{"})
 
 
 def cropped(text: str, width: int) -> str:
-    """A text that fits, with a mark where it was cut."""
+    """A text cut to a width, with ".." at the cut."""
     return text if len(text) <= width else f"{text[: width - 2]}.."
 
 
 def cropped_rows(
     head: Sequence[str], rows: Sequence[Sequence[object]], widest: Sequence[int], line: int
 ) -> str:
-    """Rows of one line each, each column as wide as it has to be and no wider than it may.
+    """A table with one line per row. Columns are as wide as needed, up to a maximum.
 
     Args:
-        widest: the most characters of each column; 0 for the one that gets what is left.
-        line: the most characters of a line.
+        widest: maximum width of each column; 0 for the one that gets the rest of the line.
+        line: maximum width of a line.
     """
     table = [tuple(map(str, row)) for row in (head, *rows)]
     needed = [max(map(display_len, column)) for column in zip(*table, strict=True)]
@@ -47,25 +45,25 @@ def cropped_rows(
         widths[rest] = min(widths[rest], max(len(head[rest]), line - others))
     return "\n".join(
         GAP.join(
-            _filled(cropped(cell, most), most) for cell, most in zip(row, widths, strict=True)
+            _padded(cropped(cell, most), most) for cell, most in zip(row, widths, strict=True)
         ).rstrip()
         for row in table
     )
 
 
-def _filled(cell: str, width: int) -> str:
-    """A cell with blanks behind it; signs of some scripts take two columns each."""
+def _padded(cell: str, width: int) -> str:
+    """Pad a cell with blanks, counting wide characters as two columns."""
     return f"{cell}{' ' * (width - display_len(cell))}"
 
 
 def broken_rows(head: Sequence[str], rows: Iterable[Sequence[object]], wide: int, line: int) -> str:
-    """Rows of plain cells, as Evennia's tables have them.
+    """A table in the style of Evennia's EvTable.
 
-    Those take a third of a second for all tools of an assistant, for which the game stands still.
+    EvTable itself blocks the game for a third of a second with all tools of an assistant.
 
     Args:
-        wide: the column whose cells are broken where a row is too long.
-        line: the most characters of a line.
+        wide: index of the column whose cells are wrapped if a row is too long.
+        line: maximum width of a line.
     """
     cells = [tuple(head), *(tuple(_cell(value) for value in row) for row in rows)]
     widths = [max(map(display_len, column)) for column in zip(*cells, strict=True)]
@@ -77,21 +75,22 @@ def broken_rows(head: Sequence[str], rows: Iterable[Sequence[object]], wide: int
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """The lines of a row, each cell in the middle of them."""
-    columns = [_broken(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    """The lines of a row, with its cells centred vertically."""
+    columns = [_wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(map(len, columns))
     for column in columns:
         excess = height - len(column)
+        # Like EvTable: an odd blank line goes on top in rows of odd height.
         column[:0] = [""] * (excess // 2 + excess % 2 * (height % 2))
     for parts in zip_longest(*columns, fillvalue=""):
         gaps = [w - display_len(part) for part, w in zip(parts, widths, strict=True)]
         yield "".join(f" {part}{' ' * gap} " for part, gap in zip(parts, gaps, strict=True))
 
 
-def _broken(text: str, width: int) -> list[str]:
-    """The lines of a cell. How wide signs are that are no letters of ours, Evennia knows."""
+def _wrapped(text: str, width: int) -> list[str]:
     if display_len(text) <= width:
         return [text]
+    # textwrap is faster, but only Evennia's `fill` knows the width of non-ASCII characters.
     if text.isascii():
         return textwrap.wrap(text, width, break_on_hyphens=False)
     return [line.rstrip() for line in strip_ansi(str(fill(text, width))).split("\n")]

@@ -1,6 +1,6 @@
-"""Commands of the game's own that do a little more where assistants are about.
+"""Extensions of the game's own commands: `whisper`, `@name`, `@alias` and `@scripts`.
 
-Each is a class on top of the game's, so that its aliases, locks, help and doings stay.
+Each is a subclass of the game's own class, so that its aliases, locks, help and behaviour stay.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from evennia_ai.operations.naming import is_called, name_of
 
 STOCK = "evennia.commands."
 SPEECH = ("say", "whisper", "pose")
-# Commands that pass along who speaks and how: Evennia's, its contribs', and ours on top of them.
+# Modules whose speech commands pass on the speaker and the kind of speech to those who hear it.
 KNOWN_SPEECH = ("evennia.", "evennia_ai.")
-# While the game's commands are looked at, ours stay out of its command set.
-_is_looking: ContextVar[bool] = ContextVar("is_looking", default=False)
+# True while the game's command sets are instantiated to inspect them; ours then stay out.
+_is_inspecting: ContextVar[bool] = ContextVar("is_inspecting", default=False)
 
 
 class PrefersAssistant:
-    """A `whisper` that reaches the assistant where somebody else is called the same."""
+    """A `whisper` that prefers the assistant among several people with the same name."""
 
     caller: Any
 
     def func(self) -> Any:
-        """Whisper to the assistant and say how to reach the others; else do as ever."""
+        """Whisper to the assistant and say how to reach the others. Otherwise run the original."""
         message = getattr(self, "rhs", None)
         names = [name.strip() for name in (getattr(self, "lhs", None) or "").split(",")]
         meant = {name: body for name in names if (body := self._assistant(name)) is not None}
@@ -43,6 +43,7 @@ class PrefersAssistant:
             return super().func()  # type: ignore[misc]
         found = [meant.get(name) or self.caller.search(name) for name in dict.fromkeys(names)]
         receivers = [being for being in found if being]
+        # The same hooks as in Evennia's CmdWhisper.
         speech = self.caller.at_pre_say(message, whisper=True, receivers=receivers)
         to_self = None if self.caller in receivers else True
         self.caller.at_say(speech, msg_self=to_self, receivers=receivers, whisper=True)
@@ -51,16 +52,17 @@ class PrefersAssistant:
         return None
 
     def _assistant(self, name: str) -> Any:
-        """The one assistant here of that name, where others have it too; else None."""
+        """The only assistant here with a name that others have too; otherwise None."""
         place = self.caller.location
         around = [*place.contents, *self.caller.contents] if place is not None else []
         called = [being for being in around if is_called(being, name, self.caller)]
         bodies = [being for being in called if getattr(being, "assistant_script", None)]
+        # Without an ambiguity, or with two assistants, the game's own search decides.
         is_needed = len(bodies) == 1 < len(called)
         return bodies[0] if is_needed and bodies[0].access(self.caller, "search", True) else None
 
     def _tell_of_others(self, name: str, body: GameObject) -> None:
-        """Say how to whisper to the others of that name."""
+        """Tell the caller how to whisper to the others with this name."""
         found = self.caller.search(name, quiet=True)
         ways = [
             settings.SEARCH_MULTIMATCH_TEMPLATE.format(
@@ -76,12 +78,12 @@ class PrefersAssistant:
 
 
 class TellsOfNames:
-    """A command that gives names, and says why one is refused."""
+    """A naming command that reports why a name is refused."""
 
     msg: Any
 
     def func(self) -> Any:
-        """Do as ever."""
+        """Run the original, and show the error if the name is taken."""
         try:
             return super().func()  # type: ignore[misc]
         except NameTakenError as error:
@@ -90,7 +92,7 @@ class TellsOfNames:
 
 
 class LeavesAssistants:
-    """A `scripts` that ends no assistant, since it asks no right and records nothing."""
+    """A `scripts` that refuses to stop assistants: it checks no right and records nothing."""
 
     ENDS = frozenset(("stop", "pause", "delete"))
     caller: Any
@@ -98,7 +100,7 @@ class LeavesAssistants:
     switches: Any
 
     def func(self) -> Any:
-        """Say what to type for an assistant; do as ever with other scripts."""
+        """Name the right command for an assistant. Run the original for other scripts."""
         named = self._assistants() if self.ENDS.intersection(self.switches) else []
         if not named:
             return super().func()  # type: ignore[misc]
@@ -108,7 +110,7 @@ class LeavesAssistants:
         return None
 
     def _assistants(self) -> list[str]:
-        """The names of those that the line would reach."""
+        """Keys of the assistants that the command would affect."""
         found: Any = ()
         if getattr(self, "typeclass_query", None):
             found = self._search_script() or ()  # type: ignore[attr-defined]
@@ -126,28 +128,28 @@ ADDED = {
 }
 
 
-def is_looking() -> bool:
-    """True where the game's command sets are only made to be looked at."""
-    return _is_looking.get()
+def is_inspecting() -> bool:
+    """True while the game's command sets are instantiated only to inspect them."""
+    return _is_inspecting.get()
 
 
 def paths() -> tuple[str, ...]:
-    """The game's sets of commands, that of characters first."""
+    """Paths of the game's command sets, the characters' first."""
     return settings.CMDSET_CHARACTER, settings.CMDSET_ACCOUNT, settings.CMDSET_SESSION
 
 
 def all_commands() -> tuple[Command, ...]:
-    """All commands of the game, without ours."""
+    """All commands of the game, without those of this package."""
     return tuple(command for path in paths() for command in _commands_in(path))
 
 
 def commands() -> tuple[type, ...]:
-    """The game's commands with what is added to them; those that it has not are left out."""
+    """The extended classes of the game's commands, without commands that it does not have."""
     return _commands_of(settings.CMDSET_CHARACTER)
 
 
 def left_alone() -> tuple[str, ...]:
-    """The commands that nothing is added to, since the game does them its own way."""
+    """Sentences about commands that are not extended, because the game has customised them."""
     found = _command_called("whisper", settings.CMDSET_CHARACTER)
     if found is None or _is_done_by_stock(found):
         return ()
@@ -159,7 +161,7 @@ def left_alone() -> tuple[str, ...]:
 
 
 def own_speech(commands: Iterable[Command]) -> dict[str, str]:
-    """Commands by which people speak, of the game's own: the path of each class, by its key."""
+    """The game's customised speech commands: path of the class by key."""
     found = {}
     for key in SPEECH:
         own = next((command for command in commands if command == key), None)
@@ -168,17 +170,19 @@ def own_speech(commands: Iterable[Command]) -> dict[str, str]:
     return found
 
 
+# Command sets are instantiated once for each path, and not for each character.
 @lru_cache(maxsize=12)
 def _commands_in(path: str) -> tuple[Command, ...]:
-    token = _is_looking.set(True)
+    token = _is_inspecting.set(True)
     try:
         made = class_from_module(path)()
         return (*made.commands, *made.system_commands)
     except Exception:
+        # A broken set of the game: Evennia reports it itself, and ours must still load.
         logger.log_trace(f"[assistant] the commands of {path} could not be looked at")
         return ()
     finally:
-        _is_looking.reset(token)
+        _is_inspecting.reset(token)
 
 
 def _command_called(key: str, path: str) -> Command | None:
@@ -192,6 +196,8 @@ def _is_done_by_stock(command: Command) -> bool:
 @lru_cache(maxsize=4)
 def _commands_of(path: str) -> tuple[type, ...]:
     found = ((added, _command_called(key, path)) for key, added in ADDED.items())
+    # A customised command may do anything, so replacing its `func` could break it. TellsOfNames
+    # only catches an error of the original, and is always safe.
     return tuple(
         _extended(added, type(command))
         for added, command in found
@@ -200,6 +206,7 @@ def _commands_of(path: str) -> tuple[type, ...]:
 
 
 def _extended(added: type, kind: type) -> type:
+    # Evennia takes help from the class's own docstring, and the module shows where it is from.
     namespace = {"__doc__": kind.__doc__, "__module__": kind.__module__}
     made: type = type(kind)(kind.__name__, (added, kind), namespace)
     return made

@@ -1,4 +1,4 @@
-"""The words of `assistant` that take an edit back, and make it again."""
+"""The subcommands `assistant undo` and `assistant redo`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ LIST = "list"
 
 
 class UndoingWords(WordCommand):
-    """The words about edits that somebody made."""
+    """The subcommands about earlier edits."""
 
     def _undo(self, rest: str) -> None:
         first = rest.partition(" ")[0]
+        # A number in front is an edit's, unless an assistant has it as a name.
         script, rest = self.whose(rest, (LIST, first) if number_of(first) is not None else (LIST,))
         if script is None:
             return
@@ -26,7 +27,7 @@ class UndoingWords(WordCommand):
             if self.may("show configuration", script):
                 self.show_long(edits_of.list_edits(script).message)
         elif word and number_of(word) is None:
-            self.show_how(f"{rest} is neither the number of an edit nor '{LIST}'.")
+            self.show_usage(f"{rest} is neither the number of an edit nor '{LIST}'.")
         elif self.may("undo", script):
             found = edits_of.find_undo(script, number_of(word))
             if self._may_change(found, script):
@@ -40,10 +41,11 @@ class UndoingWords(WordCommand):
                 self.show(edits_of.redo(script, found, by=self.by, person=self.caller))
 
     def _may_change(self, found: Edit | Result, script: AssistantScript) -> TypeGuard[Edit]:
-        """True where there is an edit, and the caller has its rights; else they are told why."""
+        """True if an edit was found and the caller has its rights; otherwise show why not."""
         if isinstance(found, Result):
             self.show(found)
             return False
+        # The right to undo is not enough: an edit may have needed others.
         return all(self.may(act, script) for act in edits_of.acts_of(found))
 
 

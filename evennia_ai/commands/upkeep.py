@@ -1,4 +1,4 @@
-"""The words of `assistant` to see that one works: check, usage, budget, breakers, tools."""
+"""The subcommands of `assistant` for maintenance: check, usage, budget, breakers, tools, peers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _breaker_row(breaker: BreakerRow) -> tuple[object, ...]:
 
 
 def usage_lines(usage: Result) -> list[str]:
-    """Lines on what was used: by span of time, by player, by tool; and the newest tool calls."""
+    """Usage as lines: by period, by player and by tool."""
     data = usage.data
     lines = [usage.message]
     for span, total in data.totals.items():
@@ -53,7 +53,7 @@ def usage_lines(usage: Result) -> list[str]:
 
 
 class UpkeepWords(WordCommand):
-    """The words that show whether an assistant works, and what it has worked with."""
+    """The subcommands about health, usage and budget."""
 
     def _check(self, name: str) -> None:
         script = None
@@ -69,6 +69,7 @@ class UpkeepWords(WordCommand):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
         for line in (*fitting.clashes(), *running.broken_modules()):
             self.msg(literal(line))
+        # What needs no model is shown while the test runs.
         self.msg("Asking the model; this takes a moment.")
         if loading:
             self.msg(literal(loading))
@@ -76,8 +77,9 @@ class UpkeepWords(WordCommand):
         checked.addCallback(self._show_report).addErrback(self.show_fault, CHECK_FAILED)
 
     def _show_hearing(self, script: AssistantScript | None) -> None:
-        """Tell if the one that is meant, or each here, hears people, and what it names in vain."""
+        """Show whether an assistant, or each one here, hears people, and doubtful settings."""
         listed = operations.list_assistants()
+        # With the caller's merged set, so that commands of the room and of objects count too.
         usable = self.cmdset.commands if self.cmdset is not None else theirs.all_commands()
         own = theirs.own_speech(usable)
         for each in [script] if script is not None else filter(self.is_here, listed):
@@ -93,11 +95,11 @@ class UpkeepWords(WordCommand):
         self.msg(literal("\n".join(lines)))
 
     def _peers(self, rest: str) -> None:
-        """`peers` alone, or of one account."""
+        """Run `peers` or `peers <account>`."""
         if self.may("peers"):
-            told = overview.list_peers(rest.strip()).message
+            message = overview.list_peers(rest.strip()).message
             more = "" if rest.strip() else f"\n\n{specialists.list_remotes().message}"
-            self.show_long(told + more)
+            self.show_long(message + more)
 
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
@@ -115,7 +117,7 @@ class UpkeepWords(WordCommand):
         elif verb.casefold() == RESET and name.strip():
             self._reset_breaker(script, name.strip())
         else:
-            self.show_how()
+            self.show_usage()
 
     def _show_breakers(self, script: AssistantScript) -> None:
         rows = control.breakers(script).data.breakers
@@ -132,10 +134,10 @@ class UpkeepWords(WordCommand):
         if found.ok:
             self.show(control.reset_breaker(script, name, by=self.by))
         else:
-            self.show_how(found.message)
+            self.show_usage(found.message)
 
     def _tools(self, rest: str) -> None:
-        """`tools ada`, `tools held`, `tools allow almanac__tide = <mark>`."""
+        """Run `tools ada`, `tools held`, `tools allow almanac__tide = <mark>`."""
         word, _, more = rest.partition(" ")
         if word.casefold() == HELD and not more:
             if self.may("show tools"):
@@ -159,15 +161,16 @@ class UpkeepWords(WordCommand):
         self.show_long(cropped_rows(head, rows, (28, 16, 9, 0), self.width))
 
     def _rag(self, name: str) -> None:
-        """Show the memory, which other packages set by hand."""
+        """Show the memory. People who know other packages look for this word."""
         script = self.pick(name) if self.may("show memories") else None
         if script is not None:
-            told = "More: help aimemory. What all may be told: aimemory lore"
-            self.show_long(f"{operations.memory_status(script).message}\n{told}")
+            more = "More: help aimemory. What all may be told: aimemory lore"
+            self.show_long(f"{operations.memory_status(script).message}\n{more}")
 
     def _budget(self, rest: str) -> None:
-        """`budget`, `budget ada`, `budget game`, `budget ada raise tokens_per_day 50000`."""
+        """Run `budget`, `budget ada`, `budget game`, `budget ada raise tokens_per_day 50000`."""
         words = rest.split()
+        # Not the first word, which is a name and may be "Raise".
         if "raise" in (word.casefold() for word in words[1:]):
             self._raise_budget(words)
         elif not self.may("usage"):
@@ -179,7 +182,7 @@ class UpkeepWords(WordCommand):
 
     def _raise_budget(self, words: list[str]) -> None:
         if len(words) < 4 or words[-3].casefold() != "raise":
-            self.show_how()
+            self.show_usage()
             return
         name, cap, amount = " ".join(words[:-3]), words[-2].casefold(), words[-1]
         is_of_game = name.casefold() == GAME

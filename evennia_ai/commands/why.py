@@ -1,4 +1,4 @@
-"""`assistant why`: of one message, of a day, or of words that were said publicly."""
+"""The subcommand `assistant why`, about one message, a day, or words that were said publicly."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ from evennia_ai.operations.rights.private_words import Look
 from evennia_ai.operations.times import WHEN, Span, span_of
 from evennia_ai.operations.turns import traces
 
+# Longer numbers are truncated: there are never so many messages.
 MOST_DIGITS = 12
 FULL = "full"
 BACKWARDS = f" {REVEAL} {FULL}"
 _QUOTED = re.compile(r'"([^"]*)"?')
+# At most 18 digits, which fit into 64 bits; ASCII, because \d matches digits of all scripts.
 _PAGE = re.compile(r"(?:^|\s)before (\d{1,18})$", re.ASCII)
 _AGO_WORDS, _DAY_WORDS = 3, 1
 
 
 @dataclass(frozen=True, slots=True)
 class WhyRequest:
-    """The request typed after `assistant why`.
+    """A parsed request.
 
     Attributes:
-        name: of an assistant, "" where none is named.
-        number: of a message, None where none is.
-        span: a time, None where none is named.
-        words: what was said; "" where none are.
-        before: where the page begins, None for the newest.
-        is_full: all of it is wanted.
+        name: name of an assistant, "" if none is given.
+        number: number of a message, None if none is given.
+        span: a period, None if none is given.
+        words: quoted words to search for; "" if none are given.
+        before: number of the message before which the page starts, None for the newest page.
+        is_full: True for all details.
     """
 
     name: str
@@ -46,12 +48,12 @@ class WhyRequest:
 
     @property
     def is_list(self) -> bool:
-        """True where several messages are asked for."""
+        """True if it asks for a list of messages."""
         return self.span is not None or bool(self.words)
 
 
 def read(line: str, now: float) -> WhyRequest:
-    """Take a line apart: name, number or time or quoted words, page, and `full`.
+    """Parse a line with a name, a number or time or quoted words, a page, and `full`.
 
     Args:
         now: seconds since 1970.
@@ -67,6 +69,7 @@ def read(line: str, now: float) -> WhyRequest:
         words = " ".join(found[1].split())[: traces.LONGEST_SEARCH]
         line = f"{line[: found.start()]} {line[found.end() :]}"
     line, span = _without_time(" ".join(line.split()), now)
+    # With a period, a number belongs to the name.
     name, _, number = line.rpartition(" ") if line[-1:].isdecimal() else (line, "", "")
     if span is not None or not (number.isascii() and number.isdecimal()):
         name, number = line, ""
@@ -75,19 +78,20 @@ def read(line: str, now: float) -> WhyRequest:
 
 
 def _without_time(line: str, now: float) -> tuple[str, Span | None]:
-    """A line without the time at its end, and that time."""
-    told = line.split()
+    """Split a time from the end of a line."""
+    words = line.split()
     for count in (_AGO_WORDS, _DAY_WORDS):
-        if len(told) >= count and (span := span_of(" ".join(told[-count:]), now)) is not None:
-            return " ".join(told[:-count]), span
+        if len(words) >= count and (span := span_of(" ".join(words[-count:]), now)) is not None:
+            return " ".join(words[:-count]), span
     return line, None
 
 
 class WhyWords(WordCommand):
-    """The word `why`."""
+    """The subcommand `why`."""
 
     def _why(self, rest: str) -> None:
-        """`why ada`, `why ada 12`, `why ada yesterday`, `why ada "lamp"`; all with `full`."""
+        """Run `why ada`, `why ada 12`, `why ada yesterday`, `why ada "lamp"`; all with `full`."""
+        # `full` and `reveal` in any order: each is looked for at the end.
         if rest.casefold().endswith(BACKWARDS):
             rest = f"{rest[: -len(BACKWARDS)]} {FULL} {REVEAL}"
         rest, look = self.look_of(rest)
@@ -95,13 +99,13 @@ class WhyWords(WordCommand):
         script = (None if name else operations.last_addressed(self.caller)) or self.pick(name)
         if script is None:
             return
-        # Read again by the clock of the one that is meant, which only now is known.
+        # Parsed again with the assistant's own clock, which is only known now.
         asked = read(rest, script.clock.seconds())
         person = None if self.is_staff else person_id(self.caller)
         if asked.is_list:
             self._list_heard(script, asked, person, look)
             return
-        told = operations.why(
+        result = operations.why(
             script,
             number=asked.number,
             person=person,
@@ -109,12 +113,12 @@ class WhyWords(WordCommand):
             asker=self.caller,
             is_full=asked.is_full,
         )
-        self.show(told)
+        self.show(result)
 
     def _list_heard(
         self, script: AssistantScript, asked: WhyRequest, person: str | None, look: Look
     ) -> None:
-        told = operations.trace(
+        result = operations.trace(
             script,
             span=asked.span,
             words=asked.words,
@@ -123,17 +127,18 @@ class WhyWords(WordCommand):
             look=look,
             asker=self.caller,
         )
-        lines = [told.message]
-        if told.data.messages:
+        lines = [result.message]
+        if result.data.messages:
             name = self.name_of(script)
             lines.append(f"One of them: assistant why {name} <number>")
-            if told.data.next is not None:
-                lines.append(f"Older ones: assistant why {_again(name, asked, told.data.next)}")
+            if result.data.next is not None:
+                older = _next_page(name, asked, result.data.next)
+                lines.append(f"Older ones: assistant why {older}")
         self.show_long("\n".join(lines))
 
 
-def _again(name: str, asked: WhyRequest, before: int) -> str:
-    """The same line for the next page."""
+def _next_page(name: str, asked: WhyRequest, before: int) -> str:
+    """The line that shows the next page."""
     when = asked.span.told.removeprefix("on ") if asked.span is not None else ""
     words = f'"{asked.words}"' if asked.words else ""
     return " ".join(filter(None, (name, when, words, f"before {before}")))

@@ -1,4 +1,4 @@
-"""The words of a command: each with how it is typed, what for, and whom it is for."""
+"""Commands with subcommands, each with its usage, help and access."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """One word.
+    """A subcommand.
 
     Attributes:
-        act: what it does, given the command and the rest of the line.
-        how: how it is typed, all ways of it.
-        text: what for; told by `assistant help <word>`.
-        is_for_all: players may type it. The others are for staff, and for whom a lock of
-            an assistant names; what each way of it needs stands in `operations.rights.acts`.
-        is_told: whether help has it.
+        act: called with the command and the rest of the line.
+        how: usage, in all its forms.
+        text: help for `assistant help <word>`.
+        is_for_all: True if all players may type it. Others are for staff and for people named in
+            a lock of an assistant; the rights of each form are in `operations.rights.acts`.
+        is_told: True if it is listed in help.
     """
 
     act: Callable[[Any, str], Steps | None]
@@ -38,29 +38,30 @@ class Subcommand:
 
 
 class WordCommand(AssistantCommand):
-    """A command whose first word, or first switch, says what is to be done.
+    """A command whose first word, or first switch, is a subcommand.
 
     Attributes:
-        words: by what is typed; "" is the command alone.
+        words: subcommands by name; "" is the command without a word.
     """
 
     words: dict[str, Subcommand] = {}
 
     def act(self) -> Steps | None:
-        """Find the word and do it, or say what could be typed instead."""
+        """Run the subcommand, or suggest others."""
         name, rest = self.word_and_rest()
         word = self.words.get(name)
         if word is None:
             self._show_unknown(name)
             return None
         if not (word.is_for_all or self.serves(self.caller)):
-            self.show_how(f"'{self.key} {name}' is for staff. Type: help {self.key}")
+            self.show_usage(f"'{self.key} {name}' is for staff. Type: help {self.key}")
             return None
+        # Errors of the subcommand then show its own usage.
         self.how = word.how
         return word.act(self, rest)
 
     def serves(self, person: Being) -> bool:
-        """True where words for staff are answered: to staff, and to who controls an assistant."""
+        """True for staff, and for people with a right over at least one assistant."""
         return self.counts_as_staff(person) or any(
             may_control(script, person, is_staff=False, right=right)
             for script in operations.list_assistants()
@@ -70,7 +71,7 @@ class WordCommand(AssistantCommand):
     def _show_unknown(self, name: str) -> None:
         near = get_close_matches(name, self._typable(), n=3)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
-        self.show_how(f"{self.key} has no '{name}'. {meant}Type: help {self.key}")
+        self.show_usage(f"{self.key} has no '{name}'. {meant}Type: help {self.key}")
 
     def _typable(self) -> list[str]:
         served = self.serves(self.caller)
@@ -81,15 +82,15 @@ class WordCommand(AssistantCommand):
         ]
 
     def explain(self, rest: str) -> None:
-        """Show the purpose of a word, and how it is typed; without one, the words there are."""
+        """Show the help and usage of a subcommand, or list all of them."""
         known = self._typable()
         name = rest.casefold()
         if not name:
             lines = wrap(", ".join(known), WIDTH)
-            self.show_how("\n".join([f"Words of {self.key}:", *lines]))
+            self.show_usage("\n".join([f"Words of {self.key}:", *lines]))
         elif name in known:
             word = self.words[name]
             self.how = word.how
-            self.show_how("\n".join(wrap(word.text, WIDTH)))
+            self.show_usage("\n".join(wrap(word.text, WIDTH)))
         else:
             self._show_unknown(name)

@@ -157,8 +157,8 @@ async def consolidate(night: NightWork) -> bool:
     elif batch.is_unchanged:
         keys = [memory.key for memory in batch.new]
         why = "sorted out of the journal"
-        told = fact("memories_kept", count=len(keys), why=why, keys=keys)
-        night.keep(told, extra_writes=batch.write, counted=batch.counted)
+        event = fact("memories_kept", count=len(keys), why=why, keys=keys)
+        night.keep(event, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:
         # Stores the tokens used. The cursor stays, so that the entries are read again.

@@ -89,7 +89,7 @@ async def draw(
             left += [entry.id for entry in batch.entries]
         # Otherwise an entry was corrected or forgotten during the call: it stays pending.
         elif batch.is_unchanged:
-            told = fact("memories_kept", count=len(batch.new), why=why)
-            state.write(script, told, extra_writes=batch.write)
+            event = fact("memories_kept", count=len(batch.new), why=why)
+            state.write(script, event, extra_writes=batch.write)
             indexing.soon(script)
     return left

@@ -58,11 +58,11 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
         session.keep()
         return True
     kept = derive_memories.without_known(script, _still_grounded(script, made))
-    told = _audit_event(underway, questions, kept)
+    event = _audit_event(underway, questions, kept)
     after = _next_state(reflection, {**underway, "groups": others}, script.clock.seconds())
     write = partial(rows.insert, script.pk, kept)
     counted = {"questions": len(questions), "insights": len(kept)}
-    session.keep(told, extra_writes=write, counted=counted, reflection_state=after)
+    session.keep(event, extra_writes=write, counted=counted, reflection_state=after)
     indexing.soon(script)
     return True
 

@@ -68,12 +68,12 @@ async def prune(night: NightWork) -> bool:
     keys = retention.overdue(script, script.clock.seconds())
     if not keys:
         return False
-    told = fact("memories_forgotten", count=len(keys), why="age and number")
+    event = fact("memories_forgotten", count=len(keys), why="age and number")
 
     def forget() -> None:
         rows.remove(script.pk, keys)
 
-    night.keep(told, extra_writes=forget, counted={"memories let go": len(keys)})
+    night.keep(event, extra_writes=forget, counted={"memories let go": len(keys)})
     indexing.soon(script)
     return True
 
@@ -94,7 +94,7 @@ async def end(night: NightWork) -> bool:
     script = night.script
     before = state.read(script, "last_night")
     lasting = {name: before[name] for name in ("woke_at", "tools_used") if name in before}
-    told = fact("night_completed", summary=rules.summary(night.progress))
+    event = fact("night_completed", summary=rules.summary(night.progress))
     reflection = state.read(script, "reflection_state")
     reflection["cumulative_importance"] = importance_since(script)
     figures = dict(night.progress)
@@ -105,5 +105,5 @@ async def end(night: NightWork) -> bool:
     }
     # Before storing, so that the stored progress says that nothing is left to do.
     night.go_on()
-    night.keep(told, last_night=last_night, reflection_state=reflection)
+    night.keep(event, last_night=last_night, reflection_state=reflection)
     return True

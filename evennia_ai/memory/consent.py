@@ -92,8 +92,8 @@ def _is_excluded(being_id: str, words: Iterable[str]) -> bool:
 
 def is_private(turn: Turn) -> bool:
     """True if something in the turn is private, so that only this person may be told of it."""
-    told = (turn.event.source, *(item.source for item in turn.overheard))
-    return turn.is_private or not PRIVATE.isdisjoint(told)
+    sources = (turn.event.source, *(item.source for item in turn.overheard))
+    return turn.is_private or not PRIVATE.isdisjoint(sources)
 
 
 def place_of(script: Assistant, turn: Turn) -> str:

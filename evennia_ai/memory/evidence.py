@@ -65,8 +65,8 @@ async def nearest(
     if is_audience(audience) and not indexing.problem(script):
         service, query = services.memory(), text[:LONGEST_QUERY]
         # Over-fetch: the store does not know kinds, so rows are filtered below.
-        sought = MemoryQuery(script.pk, query, (audience,), limit * 4)
-        hits = await paying.search(script, service, sought, person="")
+        search = MemoryQuery(script.pk, query, (audience,), limit * 4)
+        hits = await paying.search(script, service, search, person="")
         fence.check()
     found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
     ranked = [found[hit.key] for hit in hits or () if hit.key in found]
@@ -121,5 +121,5 @@ class ShownMemories:
         new = [memory for memory in memories if memory.key not in keys]
         first = len(self.found) + 1
         self.found += new
-        told = numbered(shown(self.script, new), first=first)
-        return ToolResult(True, told or "there is nothing more than you were shown")
+        lines = numbered(shown(self.script, new), first=first)
+        return ToolResult(True, lines or "there is nothing more than you were shown")

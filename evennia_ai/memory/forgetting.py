@@ -54,8 +54,8 @@ def forget_all(script: Assistant) -> int:
         rows.remove(script.pk, keys)
         EntityProfile.objects.filter(assistant=script.pk).delete()
 
-    told = fact("memories_forgotten", count=len(keys), why="all of them")
-    state.write(script, told, extra_writes=write, notes=[], projects={}, reflection_state={})
+    event = fact("memories_forgotten", count=len(keys), why="all of them")
+    state.write(script, event, extra_writes=write, notes=[], projects={}, reflection_state={})
     if script.work is not None:
         script.work.talks.clear()
         script.work.profiles = None
@@ -88,12 +88,12 @@ def name_of(script: Assistant, person: str) -> PersonNames:
     return PersonNames(names - {str(script.key)})
 
 
-def without_words(told: Fact) -> Fact:
+def without_words(event: Fact) -> Fact:
     """Remove the words from an audit event of a tool call; other events are returned unchanged."""
-    if told.event != executions.TOOL:
-        return told
-    entry = executions.without_words(told.details)
-    return fact(told.event, **{name: entry[name] for name in told.details})
+    if event.event != executions.TOOL:
+        return event
+    entry = executions.without_words(event.details)
+    return fact(event.event, **{name: entry[name] for name in event.details})
 
 
 def forget_person(
@@ -121,8 +121,8 @@ def forget_person(
         for forget in also:
             forget(script.pk, person, name)
 
-    told = fact("person_forgotten", person=person, count=len(keys))
-    _write_without(script, person, name, told, write)
+    event = fact("person_forgotten", person=person, count=len(keys))
+    _write_without(script, person, name, event, write)
     indexing.soon(script)
     return len(keys)
 
@@ -147,7 +147,7 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
 
 
 def _write_without(
-    script: Assistant, person: str, name: PersonNames, told: Fact, write: state.ExtraWrites
+    script: Assistant, person: str, name: PersonNames, event: Fact, write: state.ExtraWrites
 ) -> None:
     """Remove a person from all state. Memory is updated only after the commit."""
     work = script.work or state.rebuild(script)
@@ -168,7 +168,7 @@ def _write_without(
         "projects": _projects_without(script, person, name),
     }
     changed = {key: value for key, value in values.items() if value != state.read(script, key)}
-    state.write(script, told, extra_writes=write, **changed)
+    state.write(script, event, extra_writes=write, **changed)
     work.history, work.overheard, work.decisions, work.executions = history, heard, records, log
     _forget_in_memory(script, work, person)
 

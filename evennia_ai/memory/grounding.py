@@ -146,8 +146,8 @@ def _gather(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
 
 def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
     """Notes from the persona and from example answers."""
-    _, told = split_persona(state.read(script, "persona"))
-    for fact in map(moment_of(script, turn).fill, told):
+    _, facts = split_persona(state.read(script, "persona"))
+    for fact in map(moment_of(script, turn).fill, facts):
         yield Note(as_spoken(fact))
     for asked, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
@@ -156,7 +156,7 @@ def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
 
 
 def _lore_notes(script: Assistant, seeker: Seeker, turn: Turn) -> Iterator[Note]:
-    for entry in lore.known(script, seeker, turn):
+    for entry in lore.all_known(script, seeker, turn):
         yield Note(one_line(entry.text, LONGEST_LINE), audience=entry.audience)
 
 
@@ -173,8 +173,8 @@ def _surroundings(body: GameObject | None) -> Iterator[Note]:
     ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
     beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
     if ways:
-        told = f"From here one can go {_joined(map(_exit_text, ways))}."
-        yield Note(told, key=f"{EXITS_QUESTION} {told}", question=EXITS_QUESTION)
+        text = f"From here one can go {_joined(map(_exit_text, ways))}."
+        yield Note(text, key=f"{EXITS_QUESTION} {text}", question=EXITS_QUESTION)
     if beings:
         names = (name_as_data(name_of(being, body)) for being in beings)
         yield Note(f"{_joined(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
@@ -189,8 +189,8 @@ def _exit_text(way: GameObject) -> str:
 
 
 def _joined(names: Iterable[str]) -> str:
-    told = [one_line(name, 60) for name in names][:MOST_NAMED]
-    return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
+    shown = [one_line(name, 60) for name in names][:MOST_NAMED]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def _describe(thing: GameObject, otherwise: str) -> Iterator[str]:
@@ -217,8 +217,8 @@ def _remembered_notes(known: Sequence[Recollection]) -> Iterator[Note]:
     for memory in known:
         words, _ = episodes.exchange_of(memory)
         if words and is_about_oneself(words):
-            told = as_told_back(written_out(words))
-            yield Note(told, words, audience=memory.audience, is_reminder=True)
+            text = as_told_back(written_out(words))
+            yield Note(text, words, audience=memory.audience, is_reminder=True)
 
 
 def _asked_line(script: Assistant, line: str, known: Sequence[Recollection]) -> AskedLine:

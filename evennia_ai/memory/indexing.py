@@ -333,13 +333,13 @@ async def _delete_forgotten(
 async def _embed_all(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
     """Embed all parts concurrently. Returns whether all of them succeeded."""
     parts = [unread[first : first + BATCH] for first in range(0, len(unread), BATCH)]
-    asked = [Deferred.fromCoroutine(_embed_part(script, service, part)) for part in parts]
-    told = await DeferredList(asked, consumeErrors=True)
+    running = [Deferred.fromCoroutine(_embed_part(script, service, part)) for part in parts]
+    outcomes = await DeferredList(running, consumeErrors=True)
     # Only after all have ended, so that no part runs on without this run.
-    for is_success, outcome in told:
+    for is_success, outcome in outcomes:
         if not is_success:
             outcome.raiseException()
-    return all(outcome for _, outcome in told)
+    return all(outcome for _, outcome in outcomes)
 
 
 async def _embed_part(script: Assistant, service: MemoryService, unread: Sequence[Memory]) -> bool:
@@ -351,8 +351,8 @@ async def _embed_part(script: Assistant, service: MemoryService, unread: Sequenc
             half = len(unread) // 2
             first = await _embed_part(script, service, unread[:half])
             return await _embed_part(script, service, unread[half:]) and first
-        told = f"[assistant] {script.key}: memory {unread[0].key} is found by its words alone"
-        logger.log_warn(f"{told}: {error}")
+        message = f"[assistant] {script.key}: memory {unread[0].key} is found by its words alone"
+        logger.log_warn(f"{message}: {error}")
         rows.mark(script.pk, unread, rows.NO_VECTOR)
         return True
 

@@ -163,8 +163,8 @@ def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[An
     if seeker.person:
         in_the_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
         parts.append(entries.filter(in_the_open, person=seeker.person))
-    told = (part.values_list("id", "key", "text", "at", named=True)[:limit] for part in parts)
-    return list({row.id: row for part in told for row in part}.values())
+    queries = (part.values_list("id", "key", "text", "at", named=True)[:limit] for part in parts)
+    return list({row.id: row for part in queries for row in part}.values())
 
 
 def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[Recollection]:

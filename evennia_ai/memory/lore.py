@@ -142,7 +142,7 @@ def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
             return
 
 
-def known(script: Assistant, seeker: Seeker, turn: Turn) -> list[Recollection]:
+def all_known(script: Assistant, seeker: Seeker, turn: Turn) -> list[Recollection]:
     """All lore that the seeker may know, whatever was said."""
     ask = moment_of(script, turn)
     found = (lore for lore in _known_to(script, seeker) if all(map(ask.holds, lore.terms.when)))

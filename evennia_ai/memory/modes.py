@@ -108,8 +108,8 @@ def fall_asleep(
         phase = night.STEPS[0].phase
         values |= {"operating_mode": ASLEEP, "sleep_phase": phase}
         values["consolidation_progress"] = progress
-    told = fact("fell_asleep", until=until.isoformat(), reason=reason, by=by)
-    state.write(script, told, **values)
+    event = fact("fell_asleep", until=until.isoformat(), reason=reason, by=by)
+    state.write(script, event, **values)
     _reset_for_mode(script)
     return until
 

@@ -40,6 +40,6 @@ def newest(script: Assistant, turn: Turn) -> list[Note]:
     return notes_of(script, turn)[-MOST_TOLD:]
 
 
-def told(notes: Sequence[Mapping[str, object]]) -> str:
+def prompt_text(notes: Sequence[Mapping[str, object]]) -> str:
     """The notebook's section of a prompt, or ""."""
     return "\n".join(["Your notebook:", *map(line, notes)]) if notes else ""

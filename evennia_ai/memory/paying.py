@@ -50,10 +50,10 @@ async def add(
 
 
 async def search(
-    script: Assistant, service: MemoryService, sought: MemoryQuery, person: str
+    script: Assistant, service: MemoryService, query: MemoryQuery, person: str
 ) -> list[Hit] | None:
     """Search, charged to a person. Returns None if that failed."""
-    return await _with_payment(script, service, person, lambda: service.search(sought))
+    return await _with_payment(script, service, person, lambda: service.search(query))
 
 
 @dataclass(slots=True)

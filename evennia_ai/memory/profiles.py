@@ -100,7 +100,7 @@ def meet(script: Assistant, entity: str, name: str) -> None:
 # ---- telling -----------------------------------------------------------------------------------
 
 
-def told(
+def prompt_text(
     script: Assistant,
     turn: Turn,
     seeker: Seeker | None = None,

@@ -37,7 +37,7 @@ def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
     return kept, viewer
 
 
-def told(script: Assistant, turn: Turn) -> str:
+def prompt_text(script: Assistant, turn: Turn) -> str:
     """The active project's text in a prompt, or "" if there is none that the turn may know."""
     kept, viewer = of(script), viewer_of(script, turn)
     active = core.seen(kept, viewer).get(core.active_of(kept, viewer))

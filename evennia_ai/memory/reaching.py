@@ -118,8 +118,8 @@ def forget_attribute(script: Assistant, profile: EntityProfile, text: str, *, wh
 def _execute_forget(plan: Plan, write: Callable[[], None], why: str) -> Reached:
     reached = plan.reached
     counts = {"count": 1 + reached.memories, "attributes": reached.attributes}
-    told = fact("memories_forgotten", **counts, why=why, person=plan.whom)
-    state.write(plan.script, told, extra_writes=write)
+    event = fact("memories_forgotten", **counts, why=why, person=plan.whom)
+    state.write(plan.script, event, extra_writes=write)
     plan.settle()
     return reached
 
@@ -161,8 +161,8 @@ def correct_attribute(script: Assistant, profile: EntityProfile, text: str, righ
 def _execute_correct(plan: Plan, write: Callable[[], None], **details: Any) -> Reached:
     reached = plan.reached
     counts = {"forgotten": reached.memories, "attributes": reached.attributes}
-    told = fact("memory_corrected", **details, person=plan.whom, **counts)
-    state.write(plan.script, told, extra_writes=write)
+    event = fact("memory_corrected", **details, person=plan.whom, **counts)
+    state.write(plan.script, event, extra_writes=write)
     plan.settle()
     return reached
 

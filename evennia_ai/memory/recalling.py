@@ -32,13 +32,13 @@ from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, lore, modes, notebook, paying, profiles, projects, talks
 from evennia_ai.memory.seeking import seeker_of
-from evennia_ai.memory.telling import MOST_TOLD, told
+from evennia_ai.memory.telling import MOST_TOLD, prompt_text
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import Hit, MemoryQuery
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 
-__all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of", "told"]
+__all__ = ["NOTHING", "Recalled", "everything", "recall", "search", "seeker_of"]
 
 T = TypeVar("T")
 # The longest that a reply waits for the store.
@@ -109,17 +109,17 @@ async def recall(script: Assistant, turn: Turn) -> Recalled:
 
 async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
-    seeker, sought = seeker_of(script, turn), _query_text(script, turn)
-    found, problem = await _seek(script, sought, seeker, config, fits=config.recall_limit)
+    seeker, query = seeker_of(script, turn), _query_text(script, turn)
+    found, problem = await _seek(script, query, seeker, config, fits=config.recall_limit)
     most = _chars_available(script)
     # Lore gets half of the space, so that it does not crowd out memories.
-    told_lore = _within_budget(lore.matching(script, sought, seeker, turn), most // 2)
+    told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
     memories = [*told_lore, *(found or ())]
     notes = notebook.newest(script, turn)
-    text = told(memories, config, modes.hour(script), about=sought, most=most)
-    parts = text, notebook.told(notes), projects.told(script, turn)
+    text = prompt_text(memories, config, modes.hour(script), about=query, most=most)
+    parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)
     recalled = Recalled(
-        entities=profiles.told(script, turn, seeker, memories),
+        entities=profiles.prompt_text(script, turn, seeker, memories),
         memories="\n".join(filter(None, parts)),
         audiences=confined(
             (
@@ -230,7 +230,7 @@ async def _search_audiences(
     # The person may be told what they said openly elsewhere. These audiences also contain words of
     # others, which `chosen` drops later.
     audiences = (*seeker.audiences, *indexing.spoken_at(script, seeker.person))
-    sought = MemoryQuery(
+    search = MemoryQuery(
         script.pk,
         query,
         tuple(dict.fromkeys(audiences)),
@@ -238,7 +238,7 @@ async def _search_audiences(
         config.rumour_trust,
         fits,
     )
-    return await _hits(script, sought, payer)
+    return await _hits(script, search, payer)
 
 
 def _is_similar_enough(hit: Hit, config: MemoryConfig) -> bool:
@@ -286,10 +286,10 @@ def weigh(script: Assistant, turn: Turn) -> Deferred[Found[Weighed]]:
 
 async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
     config, now = state.memory_config(script), script.clock.seconds()
-    seeker, sought = seeker_of(script, turn), _query_text(script, turn)
+    seeker, query = seeker_of(script, turn), _query_text(script, turn)
     # Staff try a message as somebody else, who must not be charged for it.
     hits, problem = await _search_audiences(
-        script, sought, seeker, config, payer="", fits=config.recall_limit
+        script, query, seeker, config, payer="", fits=config.recall_limit
     )
     if hits is None:
         return None, problem
@@ -319,15 +319,15 @@ def _obstacle(
         (may_know(memory, seeker), "whoever is told may not know it"),
         (not _is_in_conversation(script, memory), "the talk that goes on tells it already"),
     )
-    return next((told for is_right, told in checks if not is_right), "")
+    return next((reason for is_right, reason in checks if not is_right), "")
 
 
-async def _hits(script: Assistant, sought: MemoryQuery, person: str) -> Found[Hit]:
+async def _hits(script: Assistant, query: MemoryQuery, person: str) -> Found[Hit]:
     """Search within the deadline. Returns the hits, or None and the problem."""
     if problem := indexing.problem(script):
         return None, problem
     service = services.memory()
-    looking = Deferred.fromCoroutine(paying.search(script, service, sought, person))
+    looking = Deferred.fromCoroutine(paying.search(script, service, query, person))
     has_waited = not looking.called
     try:
         hits, problem = await looking.addTimeout(DEADLINE_SECONDS, script.clock), ""

@@ -47,8 +47,8 @@ def prune(script: Assistant, now: float) -> int:
     """Forget one batch. Returns its size; the caller schedules indexing."""
     keys = overdue(script, now)
     if keys:
-        told = fact("memories_forgotten", count=len(keys), why="age and number")
-        state.write(script, told, extra_writes=partial(rows.remove, script.pk, keys))
+        event = fact("memories_forgotten", count=len(keys), why="age and number")
+        state.write(script, event, extra_writes=partial(rows.remove, script.pk, keys))
     return len(keys)
 
 

@@ -41,7 +41,7 @@ class _Line:
     text: str
 
 
-def told(
+def prompt_text(
     memories: Sequence[Recollection],
     config: MemoryConfig,
     now: datetime,

@@ -68,16 +68,16 @@ def checked_collection(collection: int) -> int:
     return collection
 
 
-def filters_of(sought: MemoryQuery) -> dict[str, Any]:
+def filters_of(query: MemoryQuery) -> dict[str, Any]:
     """Build mem0's filter: an assistant's id, validated audiences and a minimum trust.
 
     Raises:
         ValueError: an audience is malformed.
     """
     filters: dict[str, Any] = {
-        "agent_id": str(sought.collection),
-        "audience": {"in": checked_audiences(sought.audiences)},
+        "agent_id": str(query.collection),
+        "audience": {"in": checked_audiences(query.audiences)},
     }
-    if sought.min_trust > 0.0:
-        filters["trust"] = {"gte": float(sought.min_trust)}
+    if query.min_trust > 0.0:
+        filters["trust"] = {"gte": float(query.min_trust)}
     return filters

@@ -96,8 +96,8 @@ class Likeness:
         return [self._compare(query, known) for query in queries]
 
     def _compare(self, query: str, known: Sequence[tuple[str, bool]]) -> dict[str, float]:
-        sought, similarity = self._embedder.embed_query(query), self._embedder.similarity
-        return {key[0]: similarity(float(sought @ self._vectors[key])) for key in known}
+        vector, similarity = self._embedder.embed_query(query), self._embedder.similarity
+        return {key[0]: similarity(float(vector @ self._vectors[key])) for key in known}
 
     def _cache_vectors(self, known: Sequence[tuple[str, bool]]) -> None:
         for key in known:

@@ -97,14 +97,14 @@ class View:
 
     def words(self, query: str) -> Scores:
         """BM25 score of each memory for a query."""
-        sought = set(stems(query))
+        wanted = set(stems(query))
         # The last result is cached: one search asks for the same scores three times.
-        if sought != self._scores[0]:
-            self._scores = sought, self._words(sought)
+        if wanted != self._scores[0]:
+            self._scores = wanted, self._words(wanted)
         return self._scores[1]
 
-    def _words(self, sought: set[int]) -> Scores:
-        corpus, found = Corpus(), [part.words.find(sought) for part in self.parts]
+    def _words(self, wanted: set[int]) -> Scores:
+        corpus, found = Corpus(), [part.words.find(wanted) for part in self.parts]
         for part, places in zip(self.parts, found, strict=True):
             part.words.count_into(corpus, places)
         weights, mean = corpus.weights(), corpus.length / max(1, corpus.texts)
@@ -125,7 +125,7 @@ class VectorBackend(Protocol):
     """The storage of vectors: the table, or a server."""
 
     def search(
-        self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
+        self, view: View, query: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """Find the nearest vectors, and also score the memories at the positions in `also`.
 

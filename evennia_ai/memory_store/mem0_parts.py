@@ -79,12 +79,12 @@ class GameVectors(VectorStoreBase):
         """Search by meaning. The best hits by words are scored as well."""
         if self.collection_name != PROVIDER:  # mem0's own collection of entities is empty
             return []
-        sought = read_filters(query, top_k, filters)
-        view = self._view(sought)
+        parsed = read_filters(query, top_k, filters)
+        view = self._view(parsed)
         vector = np.asarray(vectors, np.float32)
         # mem0 drops hits of the keyword search that the semantic search did not return.
         also = view.best(view.words(query), top_k)
-        cosines = self._places.backend.search(view, sought, vector, also)
+        cosines = self._places.backend.search(view, parsed, vector, also)
         return [_as_hit(key, self._score(cosine)) for key, cosine in cosines.items()]
 
     def _score(self, cosine: float | None) -> float:
@@ -96,14 +96,14 @@ class GameVectors(VectorStoreBase):
         self, query: str, top_k: int = 5, filters: Filters | None = None
     ) -> list[Mem0Hit]:
         """Search by words, with BM25 scores."""
-        sought = read_filters(query, top_k, filters)
-        view = self._view(sought)
+        parsed = read_filters(query, top_k, filters)
+        view = self._view(parsed)
         scores = view.words(query)
         places = view.best(scores, top_k)
         return list(map(_as_hit, view.keys(places), scores[places].tolist()))
 
-    def _view(self, sought: MemoryQuery) -> View:
-        return self._places.index.view(sought.collection, sought.audiences, sought.min_trust)
+    def _view(self, parsed: MemoryQuery) -> View:
+        return self._places.index.view(parsed.collection, parsed.audiences, parsed.min_trust)
 
     def list_cols(self) -> list[str]:
         """The only collection; filters select the assistant."""

@@ -86,34 +86,34 @@ class Mem0Store:
                 self._index.read(collection, found)
         return kept
 
-    def search_words(self, sought: MemoryQuery) -> ByWords:
+    def search_words(self, query: MemoryQuery) -> ByWords:
         """Search by words only, best hits first."""
-        self._check(sought)
-        if sought.limit < 1 or (sought.fits and is_small_talk(sought.text)):
+        self._check(query)
+        if query.limit < 1 or (query.fits and is_small_talk(query.text)):
             return ByWords([], is_all=True)
         with self._explained():
-            self._index.refresh(sought.collection)
-            view = self._index.view(sought.collection, sought.audiences, sought.min_trust)
-            scores = view.words(sought.text)
+            self._index.refresh(query.collection)
+            view = self._index.view(query.collection, query.audiences, query.min_trust)
+            scores = view.words(query.text)
         # If everything fits into the prompt, ranking decides the order but leaves nothing out.
-        is_all = len(view.fit) <= sought.fits
-        places = view.fit if is_all else view.best(scores, sought.limit)
+        is_all = len(view.fit) <= query.fits
+        places = view.fit if is_all else view.best(scores, query.limit)
         most = float(scores[places].max(initial=0.0)) or 1.0
         shares = zip(view.keys(places), (scores[places] / most).tolist(), strict=True)
         hits = [Hit(key, share / SIGNALS, words=share) for key, share in shares]
         return ByWords(sorted(hits, key=lambda hit: -hit.similarity), is_all)
 
-    def search(self, sought: MemoryQuery) -> list[Hit]:
+    def search(self, query: MemoryQuery) -> list[Hit]:
         """Search by meaning and words, best hits first."""
-        self._check(sought)
-        if sought.limit < 1 or not sought.audiences or not sought.text.strip():
+        self._check(query)
+        if query.limit < 1 or not query.audiences or not query.text.strip():
             return []
         with self._explained():
-            self._index.refresh(sought.collection)
+            self._index.refresh(query.collection)
             answer = self._memory.search(
-                sought.text,
-                filters=filters_of(sought),
-                top_k=sought.limit,
+                query.text,
+                filters=filters_of(query),
+                top_k=query.limit,
                 # mem0's default threshold drops weak hits; here `memory_config` decides that.
                 threshold=0.0,
                 # Without it there is only a total score, which does not tell meaning from words.
@@ -160,9 +160,9 @@ class Mem0Store:
             self._backend.close()
             self._table.close()
 
-    def _check(self, sought: MemoryQuery) -> None:
-        checked_audiences(sought.audiences)
-        checked_collection(sought.collection)
+    def _check(self, query: MemoryQuery) -> None:
+        checked_audiences(query.audiences)
+        checked_collection(query.collection)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -204,11 +204,11 @@ class TableVectors:
         self._signature = signature
 
     def search(
-        self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
+        self, view: View, query: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """Find the nearest vectors, and also score the memories at `also`; cosine by key."""
         cosines = view.cosines(vector)
-        places = np.concatenate((view.best(cosines, sought.limit), also))
+        places = np.concatenate((view.best(cosines, query.limit), also))
         found = zip(view.keys(places), cosines[places].tolist(), strict=True)
         # A cosine of exactly 0 comes from the zero vector of a memory that is not embedded yet.
         return {key: cosine or None for key, cosine in found}

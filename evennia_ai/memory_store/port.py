@@ -115,10 +115,10 @@ class MemoryStore(Protocol):
     ) -> list[bytes]:
         """Store vectors that were computed elsewhere. Returns the same as `add`."""
 
-    def search_words(self, sought: MemoryQuery) -> ByWords:
+    def search_words(self, query: MemoryQuery) -> ByWords:
         """Search by words only, best hits first. The query is not embedded."""
 
-    def search(self, sought: MemoryQuery) -> list[Hit]:
+    def search(self, query: MemoryQuery) -> list[Hit]:
         """Search by meaning and words, best hits first."""
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:

@@ -81,14 +81,14 @@ class ServerVectors(ABC):
         """Close connections."""
 
     def search(
-        self, view: View, sought: MemoryQuery, vector: Vector, also: NDArray[np.intp]
+        self, view: View, query: MemoryQuery, vector: Vector, also: NDArray[np.intp]
     ) -> Mapping[str, float | None]:
         """Find the nearest vectors of memories in the view; those at `also` get None as well."""
-        store, hits = self._open_collection(self._name(sought.collection)), []
-        if store is not None and sought.audiences:
+        store, hits = self._open_collection(self._name(query.collection)), []
+        if store is not None and query.audiences:
             numbers = [float(number) for number in vector]
             # No provider reads the text of the query, and it must not leave the game.
-            hits = store.search("", numbers, sought.limit, filters_of(sought))
+            hits = store.search("", numbers, query.limit, filters_of(query))
         cosines = {str(hit.payload["data"]): float(hit.score) for hit in hits}
         others = dict.fromkeys(view.keys(also))
         # The server may still hold memories that were forgotten in the table.

@@ -1,7 +1,7 @@
 """The asynchronous API of the memory store. It never blocks, and does not raise when it is down.
 
-    sought = MemoryQuery(script.pk, "who owes gold?", audiences, limit=8)
-    found = yield services.memory().search(sought)
+    query = MemoryQuery(script.pk, "who owes gold?", audiences, limit=8)
+    found = yield services.memory().search(query)
     if found is None:  # the search failed; [] means: it found nothing
 
 The worker thread, deadlines and circuit breaker are in `guarded`.
@@ -145,7 +145,7 @@ class MemoryService(GuardedStore):
         )
         return kept
 
-    def search(self, sought: MemoryQuery) -> Deferred[list[Hit] | None]:
+    def search(self, query: MemoryQuery) -> Deferred[list[Hit] | None]:
         """Search by meaning and words. None: the search failed; []: nothing was found.
 
         Words are searched first. The query is embedded only if more memories are searchable than
@@ -154,16 +154,16 @@ class MemoryService(GuardedStore):
         Fails with ValueError if an audience is malformed.
         """
         try:
-            checked_audiences(sought.audiences)
-            checked_collection(sought.collection)
+            checked_audiences(query.audiences)
+            checked_collection(query.collection)
         except ValueError:
             return fail()
-        if not sought.audiences or not sought.text.strip() or sought.limit < 1:
+        if not query.audiences or not query.text.strip() or query.limit < 1:
             return succeed([])
-        return Deferred.fromCoroutine(self._search(sought, self.paid))
+        return Deferred.fromCoroutine(self._search(query, self.paid))
 
-    async def _search(self, sought: MemoryQuery, paid: Paid | None) -> list[Hit] | None:
-        found = await self._search_words(sought)
+    async def _search(self, query: MemoryQuery, paid: Paid | None) -> list[Hit] | None:
+        found = await self._search_words(query)
         if found is None or found.is_all:
             return None if found is None else found.hits
         if not await self._ensure_prepared():
@@ -172,8 +172,8 @@ class MemoryService(GuardedStore):
             hits = await self._run_job(
                 "search",
                 SEARCH_SECONDS,
-                lambda store: store.search(sought),
-                partial(self._pay, _tokens([sought.text]), paid),
+                lambda store: store.search(query),
+                partial(self._pay, _tokens([query.text]), paid),
             )
         except ConfigurationError as error:
             # Costs are capped and the model's price is unknown; hits by words cost nothing.
@@ -189,14 +189,14 @@ class MemoryService(GuardedStore):
             self._is_prepared = True
         return True
 
-    async def _search_words(self, sought: MemoryQuery) -> ByWords | None:
+    async def _search_words(self, query: MemoryQuery) -> ByWords | None:
         """Search by words only."""
         if self.absence:
             return None
         self._counts["search by words"] += 1
         # Not through the breaker: this needs no embedding model, and works while that is down.
         asked = self._thread.ask(
-            lambda: self._open_once().search_words(sought), SEARCH_SECONDS, is_urgent=True
+            lambda: self._open_once().search_words(query), SEARCH_SECONDS, is_urgent=True
         )
         try:
             found: ByWords = await asked

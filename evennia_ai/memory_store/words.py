@@ -104,12 +104,12 @@ class Words:
         self._ends.append(len(self._words))
         self._follows.append(follows)
 
-    def find(self, sought: Iterable[int]) -> Places:
+    def find(self, wanted: Iterable[int]) -> Places:
         """For each word, the indexes of texts that contain it, once per occurrence."""
         # The views must not outlive this call: an array with exported buffers cannot grow.
         words = np.frombuffer(self._words, np.int64)
         ends = np.frombuffer(self._ends, np.int32)
-        found = {word: np.flatnonzero(words == word) for word in sought}
+        found = {word: np.flatnonzero(words == word) for word in wanted}
         return {word: np.searchsorted(ends, at, "right") for word, at in found.items() if len(at)}
 
     def count_into(self, corpus: Corpus, found: Places) -> None:

@@ -85,11 +85,11 @@ class Guarded:
 
     def _log(self, failure: Failure | None = None) -> None:
         self.has_failed = True
-        told = f"[assistant] the command {self.command.key} failed inside"
+        message = f"[assistant] the command {self.command.key} failed inside"
         if failure is None:
-            logger.log_trace(told)
+            logger.log_trace(message)
         else:
-            logger.log_err(f"{told}: {failure.getTraceback()}")
+            logger.log_err(f"{message}: {failure.getTraceback()}")
 
 
 # In characters.
@@ -128,5 +128,5 @@ def refusal(lines: list[str], otherwise: str) -> ToolError:
     """An error with the game's own reason, quoted, or else a default text."""
     if tells_of_a_crash(lines):
         return ToolError(otherwise)
-    told = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)
-    return ToolError(f"the game says {quote(told)}" if told else otherwise)
+    reason = cut_at_sentence(" ".join(" ".join(lines).split()), MOST_TOLD)
+    return ToolError(f"the game says {quote(reason)}" if reason else otherwise)

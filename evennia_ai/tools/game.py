@@ -125,8 +125,8 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
         )
     if guarded.has_failed or tells_of_a_crash(lines):
         raise ToolError(f"the command {one_line(found.key, 40)} {FAILED_INSIDE}")
-    told = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
-    return f"the game answers {quote(told)}" if told else "done; the game said nothing"
+    output = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
+    return f"the game answers {quote(output)}" if output else "done; the game said nothing"
 
 
 # ---- attributes --------------------------------------------------------------------------------

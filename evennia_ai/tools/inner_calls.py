@@ -193,9 +193,9 @@ class Asker:
             results = [await _run_lookup(evidence, call, setup.specs) for call in calls]
             # Tell the model that its next call is the last one, or it may only look up more.
             advisory = LAST_STEP if left == 1 else ""
-            told = zip(calls, results, strict=True)
+            answered = zip(calls, results, strict=True)
             said += [call_message(*calls)]
-            said += [result_message(call, result, advisory) for call, result in told]
+            said += [result_message(call, result, advisory) for call, result in answered]
 
     def _enter(self, context_type: ContextType, evidence: ShownMemories | None) -> InnerSetup:
         try:
@@ -258,10 +258,10 @@ class Asker:
             # The turn reports all of its calls when it ends.
             self.turn.count(used)
             return
-        told = usage_counted(
+        event = usage_counted(
             purpose, 1, used.prompt_tokens, used.completion_tokens, context=context_type
         )
-        turns.add_usage(script, Turn(0, (), usage=used, model_calls=1), told)
+        turns.add_usage(script, Turn(0, (), usage=used, model_calls=1), event)
 
     def _call_options(self, size: int) -> dict[str, Any]:
         """Options that limit the answer to the remaining budget.

@@ -138,8 +138,8 @@ class Moments:
 
     def _note_decision(self, turn: Turn, found: Staleness | None, way: str) -> None:
         numbers, id_ = [each.number for each in turn.events], turn.event.id
-        told = f"{_why(turn, found)}: {_WAY_TEXTS[way]}"
-        self.script.work.decisions.note(numbers, "stale answer", told)
+        detail = f"{_why(turn, found)}: {_WAY_TEXTS[way]}"
+        self.script.work.decisions.note(numbers, "stale answer", detail)
         why = found.value if found else "begun"
         audit.record("stale_answer", self.script, id=id_, why=why, way=way)
 

@@ -85,5 +85,5 @@ def _with_shared_permissions(
         if not is_less:
             raise
         names = " and ".join(name_of(person, character) for person in people)
-        told = f"{error}; by order of {names} you may do no more than {names} may"
-        raise ToolDeniedError(told) from error
+        message = f"{error}; by order of {names} you may do no more than {names} may"
+        raise ToolDeniedError(message) from error

@@ -62,11 +62,11 @@ def swap_project(
     """
     script, now, known, viewer = _open(character, turn)
     try:
-        kept, told = core.swap(known, project_key, current_project_update, viewer, now)
+        kept, outcome = core.swap(known, project_key, current_project_update, viewer, now)
     except ValueError as error:
         raise ToolError(str(error)) from None
     projects.keep(script, kept)
-    return {"success": True, **told}
+    return {"success": True, **outcome}
 
 
 @tool(category="safe_chain", is_idempotent=True, useful_when=_has_project, group=PROJECTS)

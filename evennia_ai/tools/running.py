@@ -196,8 +196,8 @@ def as_result(value: object) -> ToolResult:
         return ToolResult(True, bounded(_as_text(value)))
     rest = {name: item for name, item in value.items() if name != "success"}
     if value["success"]:
-        told = rest["result"] if rest.keys() == {"result"} else rest or None
-        return ToolResult(True, bounded(_as_text(told)))
+        data = rest["result"] if rest.keys() == {"result"} else rest or None
+        return ToolResult(True, bounded(_as_text(data)))
     reason = _first_of(rest, "error", "message")
     text = "it did not work" if reason is None else _as_text(reason)
     return ToolResult(False, bounded(text), Fault.FAILED)

@@ -86,8 +86,8 @@ def _finder(grouped: tuple[tuple[str, str], ...]) -> ToolSpec:
     """
     # Cached, because the wire format and size of a spec are cached by its identity.
     spec = SPECS[FIND_TOOLS]
-    told = f" There are: {told_groups(grouped)}." if grouped else ""
-    return replace(spec, description=spec.description + told)
+    groups = f" There are: {told_groups(grouped)}." if grouped else ""
+    return replace(spec, description=spec.description + groups)
 
 
 def _text_of(turn: Turn) -> str:

@@ -396,8 +396,8 @@ class World:
         parts = (
             [message.get("content") or message.get("tool_calls") for message in turn.history],
             turn.said,
-            notebook.told(notes),
-            projects.told(script, turn),
+            notebook.prompt_text(notes),
+            projects.prompt_text(script, turn),
             [memory.text for memory in memories],
         )
         return str(parts)

@@ -162,7 +162,7 @@ class TestInWhoseName(TypingTest):
 
         def ask(command: Any, _rest: str) -> Iterator[str]:
             names.append(audit.actor().by)
-            answer = yield from command.confirmed("Really?")
+            answer = yield from command.confirm("Really?")
             names.append(f"{audit.actor().by} {answer}")
 
         words = {"ask": Subcommand(ask, "asking ask", is_for_all=True)}

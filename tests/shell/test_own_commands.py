@@ -166,7 +166,7 @@ class TestOwnCommands(HearingTest):
 
     def test_clashes_are_told(self) -> None:
         """In the log once, and by `assistant check`, each with what to type."""
-        fitting._Newest.asked = ()
+        fitting._LastFit.asked = ()
         with mock.patch.object(logger, "log_warn") as told:
             OwnCmdSet()
             OwnCmdSet()

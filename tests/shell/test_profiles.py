@@ -35,7 +35,7 @@ class ProfileTest(MemoryTest):
 
     def told(self, turn: Turn | None = None) -> list[str]:
         """What a turn (a whisper of Tom's) is told, line by line."""
-        return profiles.told(self.ada_script, turn or self.turn("hello")).splitlines()
+        return profiles.prompt_text(self.ada_script, turn or self.turn("hello")).splitlines()
 
     def to_tom(self) -> str:
         """The audience of Tom alone."""

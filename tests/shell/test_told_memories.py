@@ -13,7 +13,7 @@ from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.text.dates import ago
 from evennia_ai.core.turn.tokens import estimate
-from evennia_ai.memory.telling import RUMOURS, told
+from evennia_ai.memory.telling import RUMOURS, prompt_text
 
 NOW = datetime(2026, 5, 3, 14, 52, tzinfo=UTC)
 TODAY = "Today is Sunday 3 May 2026."
@@ -30,7 +30,7 @@ def memory(text: str, audience: str = HERE, *, days: float = 2, **more: object) 
 
 def lines(*memories: Recollection, about: str = "", **more: int) -> list[str]:
     """What a prompt is told of them, line by line."""
-    return told(memories, MemoryConfig(), NOW, about=about, **more).splitlines()
+    return prompt_text(memories, MemoryConfig(), NOW, about=about, **more).splitlines()
 
 
 CAT = memory('Mira said: "I keep a cat." Ada answered: "A fine beast."', days=0)

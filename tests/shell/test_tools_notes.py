@@ -73,7 +73,7 @@ class TestNotes(ToolTest):
 
     def shown(self, turn: Turn) -> str:
         """The notebook as a prompt has it."""
-        return notebook.told(notebook.newest(self.ada_script, turn))
+        return notebook.prompt_text(notebook.newest(self.ada_script, turn))
 
     def test_nothing_of_itself_and_nothing_against_a_wish(self) -> None:
         """What it is stands in its persona, and who wants no memory is in no notebook."""

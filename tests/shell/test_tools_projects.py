@@ -24,7 +24,7 @@ class TestProjects(MemoryTest, ToolTest):
         self.ada_script.at_pause()
         self.ada_script.at_start()
         expected = "You are working on harbour_map: about Harbour map\nask Tom"
-        assert expected == projects.told(self.ada_script, self.turn("hello", source="say"))
+        assert expected == projects.prompt_text(self.ada_script, self.turn("hello", source="say"))
         assert "harbour_map (active): about Harbour map" == self.told("list_projects")
         slot = state.read(self.ada_script, "projects")["slots"]["harbour_map"]
         assert self.clock.seconds() == slot["created_at"]
@@ -61,9 +61,9 @@ class TestProjects(MemoryTest, ToolTest):
         self.create("map")
         aloud = self.turn("hello", source="say")
         self.told("update_project", context="half done", turn=aloud)
-        assert projects.told(self.ada_script, aloud).endswith("half done")
+        assert projects.prompt_text(self.ada_script, aloud).endswith("half done")
         self.told("update_project", project_key="map", status="completed", turn=aloud)
-        assert "" == projects.told(self.ada_script, aloud)
+        assert "" == projects.prompt_text(self.ada_script, aloud)
         expected = "Project '' does not exist; available_projects: map"
         assert expected == self.refusal("update_project", context="more", turn=aloud)
 
@@ -78,10 +78,10 @@ class TestProjects(MemoryTest, ToolTest):
         self.create("secret", source="whisper")
         tom, mira = self.turn("hello"), self.turn("hello", person=self.mira)
         aloud = self.turn("hello", source="say")
-        assert "secret" in projects.told(self.ada_script, tom)
+        assert "secret" in projects.prompt_text(self.ada_script, tom)
         assert ("", "") == (
-            projects.told(self.ada_script, mira),
-            projects.told(self.ada_script, aloud),
+            projects.prompt_text(self.ada_script, mira),
+            projects.prompt_text(self.ada_script, aloud),
         )
         for turn in (mira, aloud):
             assert "you have no project" == self.told("list_projects", turn=turn)
@@ -97,7 +97,7 @@ class TestProjects(MemoryTest, ToolTest):
             self.told(name, turn=aloud, **more)
             assert aloud.is_private
         aloud = self.turn("hello", source="say")
-        assert "next" in projects.told(self.ada_script, aloud)
+        assert "next" in projects.prompt_text(self.ada_script, aloud)
         assert aloud.is_private
         assert state.read(self.ada_script, "projects")["slots"]["next"]["is_private"]
 
