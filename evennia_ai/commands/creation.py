@@ -30,7 +30,7 @@ LONGEST_LOOK, LONGEST_PERSONA = 2000, 4000
 # Not SIGNAL_ACCOUNT_POST_LOGOUT: in Evennia, guests cannot log out while it has a receiver.
 LEFT = (SIGNAL_OBJECT_POST_UNPUPPET, SIGNAL_ACCOUNT_POST_LAST_LOGOUT)
 STEPS = ("name", "body", "look", "character", "place", "listening", "model", "summary")
-TITLES = dict(zip(STEPS, range(1, len(STEPS) + 1), strict=True))
+NUMBERS = {step: number for number, step in enumerate(STEPS, 1)}
 EXPLAINED = (
     "Nothing is made before the last step. To leave this and do something else type quit; a reload "
     "or leaving the game ends it too."
@@ -101,7 +101,7 @@ def _tell(caller: Being, text: str) -> None:
 
 def _node(step: str, text: str, *options: dict[str, Any], default: object = None) -> Node:
     """Build a step from its title, text and options, and add the option to go back."""
-    number = TITLES[step]
+    number = NUMBERS[step]
     shown = [*options]
     if number > 1:
         shown.append({"key": ("back", "b"), "desc": "the step before", "goto": STEPS[number - 2]})
@@ -353,7 +353,7 @@ def _summary(caller: Being) -> Node:
     options = [{"key": ("create", "yes", "y"), "desc": "make it so", "goto": _create}]
     options += [
         {"key": str(number), "desc": f"change: {step}", "goto": step}
-        for step, number in TITLES.items()
+        for step, number in NUMBERS.items()
         if step != "summary"
     ]
     return _node("summary", _draft(caller).summary(), *options)

@@ -161,9 +161,11 @@ def doubt_model(draft: Draft, typed: str) -> str:
 
 def _unless_repeated(draft: Draft, typed: str, problem: str) -> str:
     """The problem, or "" if the same input was questioned just before."""
-    is_meant = typed == draft.doubted
-    draft.doubted = "" if is_meant or not problem else typed
-    return draft.doubted and problem
+    if not problem or typed == draft.doubted:
+        draft.doubted = ""
+        return ""
+    draft.doubted = typed
+    return problem
 
 
 def _problem(typed: str) -> str:

@@ -145,9 +145,8 @@ def halt(script: Assistant) -> None:
     if script.work is None or script.work.indexing is None or not is_sent:
         return
     known = _state_of(script)
-    _stop_waiting(known)
-    if known.due is not None and known.due.active():
-        known.due.cancel()
+    _cancel(known.retry)
+    _cancel(known.due)
     for run in tuple(known.running):
         run.addErrback(lambda failure: failure.trap(CancelledError) and 0)
         run.cancel()
@@ -157,9 +156,8 @@ def status(script: Assistant) -> IndexStatus:
     """The state of the assistant's index."""
     service = services.memory()
     waiting, removed = rows.count_waiting(script.pk)
-    count = 0 if service.absence else rows.stale(script.pk, service.signature)
-    trouble = service.problem or (_stale_text(script, count, service.signature) if count else "")
-    return IndexStatus(waiting, removed, count, service.signature, trouble)
+    stale, advice = _stale(script, service)
+    return IndexStatus(waiting, removed, stale, service.signature, service.problem or advice)
 
 
 def problem(script: Assistant) -> str:
@@ -172,10 +170,9 @@ def stale_problem(script: Assistant) -> str:
 
     The table is queried once per start, and after reindexing.
     """
-    service, known = services.memory(), _state_of(script)
+    known = _state_of(script)
     if known.stale is None:
-        count = 0 if service.absence else rows.stale(script.pk, service.signature)
-        known.stale = _stale_text(script, count, service.signature) if count else ""
+        _, known.stale = _stale(script, services.memory())
         if known.stale:
             logger.log_warn(f"[assistant] {script.key}: {known.stale}")
     return known.stale
@@ -184,13 +181,8 @@ def stale_problem(script: Assistant) -> str:
 def reindex(script: Assistant, report: Report | None = None) -> Deferred[int]:
     """Rebuild the index: embed what has no current vector, and delete unknown vectors.
 
-    Progress is stored in the table, so an interrupted run continues after the next start.
-
-    Args:
-        report: called with the number of memories done and the total.
-
-    Returns:
-        The number of memories indexed; 0 if the store is down.
+    Progress is stored in the table, so an interrupted run continues after the next start. For
+    `report` see `apply`. Returns the number of memories indexed, 0 if the store is down.
     """
     return Deferred.fromCoroutine(_reindex(script, report))
 
@@ -214,9 +206,14 @@ def _state_of(script: Assistant) -> Indexing:
     return known
 
 
-def _stale_text(script: Assistant, count: int, signature: str) -> str:
+def _stale(script: Assistant, service: MemoryService) -> tuple[int, str]:
+    """The number of memories indexed by another embedding model, and advice about them or ""."""
+    signature = service.signature
+    count = 0 if service.absence else rows.stale(script.pk, signature)
+    if not count:
+        return 0, ""
     before = " and ".join(rows.models(script.pk, signature))
-    return (
+    return count, (
         f"the embedding model changed ({before} to {signature}): {count} memories have to be read "
         f"again; aimemory {script.key} reindex"
     )
@@ -247,16 +244,15 @@ async def _run(script: Assistant, work: Work, report: Report | None) -> int:
         return done
     if is_done:
         known.wait_seconds = 0.0
-        _stop_waiting(known)
+        _cancel(known.retry)
     elif not services.memory().absence:
         _schedule_retry(script, work, known)
     return done
 
 
-def _stop_waiting(known: Indexing) -> None:
-    if known.retry is not None and known.retry.active():
-        known.retry.cancel()
-    known.retry = None
+def _cancel(timer: IDelayedCall | None) -> None:
+    if timer is not None and timer.active():
+        timer.cancel()
 
 
 def _schedule_retry(script: Assistant, work: Work, known: Indexing) -> None:
@@ -280,7 +276,7 @@ async def _sync(script: Assistant, work: Work, report: Report | None) -> tuple[i
                 return done, True
             continue
         # Deletions first: what was forgotten has to leave the server even if embedding fails.
-        if not await _delete_forgotten(script, service, gone):
+        if not await _delete_gone(script, service, gone):
             break
         if not await _embed_all(script, service, unread):
             break
@@ -291,12 +287,9 @@ async def _sync(script: Assistant, work: Work, report: Report | None) -> tuple[i
 
 
 async def _verify_store(script: Assistant, service: MemoryService) -> bool:
-    """Once per start, check that the store still has the vectors that the table expects.
+    """Once per start, queue the memories whose vectors the store has lost.
 
-    If not, as after restoring a backup, the missing ones are queued again.
-
-    Returns:
-        Whether the store answered.
+    This happens after restoring a backup. Returns whether the store answered.
     """
     known, work = _state_of(script), script.work
     if known.is_compared or not (count := rows.count_read(script.pk, service.signature)):
@@ -318,9 +311,7 @@ def _next_batch(script: Assistant) -> tuple[list[Memory], list[Memory]]:
     return [], rows.gone(script.pk, BATCH)
 
 
-async def _delete_forgotten(
-    script: Assistant, service: MemoryService, gone: Sequence[Memory]
-) -> bool:
+async def _delete_gone(script: Assistant, service: MemoryService, gone: Sequence[Memory]) -> bool:
     if not gone:
         return True
     work = script.work

@@ -101,6 +101,7 @@ def insert(
         indexed_as: NO_VECTOR for memories that are found by their words only.
         terms: for lore, by key, the conditions under which it is used.
     """
+    # Values in the order of _COLUMNS.
     made = [
         (
             *_sanitized({name: getattr(memory, name) for name in (*_PLAIN, *_LISTS)}).values(),

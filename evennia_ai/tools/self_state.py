@@ -56,7 +56,8 @@ def _budget(script: Assistant) -> str:
 
 
 def _errors(script: Assistant) -> str:
-    failed, most = (state.read(script, f"{n}consecutive_errors") for n in ("", "max_"))
+    failed = state.read(script, "consecutive_errors")
+    most = state.read(script, "max_consecutive_errors")
     out = [*services.pool().breakers.degraded(), *script.work.breakers.degraded()]
     names = ", ".join(sorted(str(each["name"]) for each in out)) or "nothing"
     return f"errors: {failed} failed turns in a row, {most} stop you; out of order: {names}"

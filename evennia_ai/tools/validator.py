@@ -100,7 +100,7 @@ def _is_cheap(pattern: str, text: str) -> bool:
     """True for a pattern that cannot backtrack for long: short, no groups, few quantifiers."""
     is_short = len(pattern) <= LONGEST_PATTERN and len(text) <= LONGEST_MATCHED
     repeats = sum(pattern.count(sign) for sign in _QUANTIFIERS)
-    return is_short and repeats <= 2 and not {*"(|"} & {*pattern}
+    return is_short and repeats <= 2 and "(" not in pattern and "|" not in pattern
 
 
 def _pattern(
