@@ -43,10 +43,9 @@ class TokenWords(WordCommand):
             self.show(operations.make_token(account, name, **given))
 
     def _revoke(self, rest: str) -> None:
-        which, of, name = rest.partition(f" {OF} ")
+        which, _, name = rest.partition(f" {OF} ")
         which = which.strip().casefold()
-        # "revoke 3 of" without a name must not mean the caller's own token.
-        account = self._token_owner(name.strip()) if bool(of) == bool(name.strip()) else None
+        account = self._token_owner(name.strip())
         if which == ALL and account is not None:
             self.show(operations.revoke_tokens(account, by=self.by))
         elif (number := number_of(which)) is not None and account is not None:

@@ -136,7 +136,7 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def show_long(self, text: str) -> None:
         """Show a text, page by page if it is longer than a page."""
-        # EvMore asks for keys, which needs a session of the caller's.
+        # EvMore waits for input, which only a session of the caller's can give.
         if self.session is None or not self.caller.sessions.count():
             self.msg(literal(text))
         else:
@@ -203,7 +203,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             act: name of the act, in `operations.rights.acts.ACTS`.
             is_staff: whether the caller is staff, if known; Evennia parses the lock at each check.
         """
-        # The operations only know the setting, not a lock on the command.
+        # With its own message: that of the operations would name the lock of the setting.
         if ACTS[act] is Right.STAFF and (lock := self._own_staff_lock):
             message = f"You may not do that: {act} needs the lock {lock}."
             return None if self.is_staff else Result.forbidden(message)

@@ -55,7 +55,6 @@ class CreationMenu(EvMenu):
 
     def close_menu(self) -> None:
         """End the menu."""
-        # Otherwise the signals would keep the menu alive.
         for signal in LEFT:
             signal.disconnect(self._on_left)
         super().close_menu()
